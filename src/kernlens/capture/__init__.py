@@ -1,0 +1,1 @@
+"""Recordings: written by a compile or a capture, read by everything else."""

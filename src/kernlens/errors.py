@@ -1,0 +1,58 @@
+"""One root for every error that kernlens raises on purpose.
+
+Each message is one sentence that says what was found, where, and what to do next. The command line prints it without a
+traceback and exits with ``exit_status``.
+"""
+
+from __future__ import annotations
+
+
+class KernlensError(Exception):
+    """Root of all errors of this package. ``exit_status`` is what the command line returns: 2, bad usage or bad input."""
+
+    exit_status = 2
+
+
+class FormatError(KernlensError):
+    """The bytes do not hold what the format demands.
+
+    ``format`` is the reader's name (``"zebin"``), ``section`` the section if any, ``offset`` the byte offset within
+    the buffer that the reader was given.
+    """
+
+    def __init__(self, message: str, *, format: str, offset: int | None = None, section: str | None = None) -> None:
+        self.format = format
+        self.offset = offset
+        self.section = section
+        place = format
+        if section is not None:
+            place += f", section {section}"
+        if offset is not None:
+            place += f", offset {offset:#x}"
+        super().__init__(f"{place}: {message}")
+
+
+class NotFoundError(KernlensError):
+    """A name (kernel, device, toolchain, stage, file) that does not exist; the message offers the nearest that do."""
+
+
+class UnsupportedError(KernlensError):
+    """Valid input that this installation cannot handle; the message says what to install or what to use instead."""
+
+
+class OutputError(KernlensError):
+    """A file or folder could not be written."""
+
+
+class ToolError(KernlensError):
+    """A compiler, disassembler or driver failed, crashed, or ran out of time (exit status 3).
+
+    ``command`` is what was run (or the driver call), ``log`` its whole output.
+    """
+
+    exit_status = 3
+
+    def __init__(self, message: str, *, command: str | None = None, log: str = "") -> None:
+        self.command = command
+        self.log = log
+        super().__init__(message)

@@ -1,0 +1,1 @@
+"""Bytes to model: one file per format; no driver, no subprocess, no path names."""

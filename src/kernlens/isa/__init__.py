@@ -1,0 +1,1 @@
+"""Machine code to instructions, and the devices that run it."""

@@ -1,0 +1,77 @@
+"""Containers and what they hold: sections, symbols, relocations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+EMPTY = memoryview(b"")
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """An ELF section. ``offset`` and ``size`` are bytes within the container; ``data`` is a view, not a copy."""
+
+    index: int
+    name: str
+    type: int
+    flags: int
+    address: int
+    offset: int
+    size: int
+    link: int
+    info: int
+    alignment: int
+    entry_size: int
+    data: memoryview = field(default=EMPTY, repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A symbol of an ELF symbol table or of a patch-token symbol table.
+
+    ``binding`` is local, global or weak; ``type`` notype, object, func, section or file (the ELF names, lower case, a
+    number in decimal where there is none). ``section`` is the defining section's name, None when undefined.
+    ``kind`` is the reader's verdict: kernel, export, import, driver (filled in by the driver itself), or local.
+    """
+
+    name: str
+    value: int
+    size: int
+    binding: str
+    type: str
+    section: str | None
+    section_index: int
+    index: int
+    kind: str = "local"
+
+
+@dataclass(frozen=True, slots=True)
+class Relocation:
+    """A place that a linker or the driver must fill. ``offset`` is within ``section``; ``symbol`` may be empty.
+
+    ``addend`` is None where the format stores it in the place itself (ELF REL) or has none (patch tokens).
+    """
+
+    section: str
+    offset: int
+    type: int
+    type_name: str
+    symbol: str
+    symbol_index: int | None
+    addend: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """One layer of a file: its kind, where it lies in the *whole file*, what it holds, and the containers inside it.
+
+    ``kind`` is one of ``host-elf``, ``ar``, ``neo-elf``, ``patch-tokens``, ``debug-data``, ``zebin``, ``zebin-debug``,
+    ``kernel-debug-elf``, ``spirv``, ``llvm-bitcode``, ``raw``.
+    """
+
+    kind: str
+    name: str
+    offset: int
+    size: int
+    sections: tuple[Section, ...] = ()
+    children: tuple[Container, ...] = ()

@@ -1,0 +1,59 @@
+"""Devices: what a header or a note says of its target, and what that is called."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class IpVersion:
+    """Graphics IP version, printed ``12.55.8``.
+
+    Packed as in the hardware's GMD_ID register and in zebin's product-configuration note: bits 31..22 architecture,
+    21..14 release, 5..0 revision.
+    """
+
+    architecture: int
+    release: int
+    revision: int
+
+    @classmethod
+    def unpack(cls, packed: int) -> IpVersion:
+        return cls(packed >> 22 & 0x3FF, packed >> 14 & 0xFF, packed & 0x3F)
+
+    def pack(self) -> int:
+        return self.architecture << 22 | self.release << 14 | self.revision
+
+    def __str__(self) -> str:
+        return f"{self.architecture}.{self.release}.{self.revision}"
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """One product, as users name it.
+
+    ``iga_platform`` is libiga64's ``iga_gen_t`` value; ``product_family`` and ``render_core`` are the driver's numbers
+    (compute-runtime's ``PRODUCT_FAMILY`` and ``GFXCORE_FAMILY``) as found in notes and patch-token headers.
+    ``title`` is the marketing name, ``aliases`` further names that ocloc or users give it.
+    """
+
+    name: str
+    title: str
+    ip: IpVersion | None
+    iga_platform: int
+    product_family: int
+    render_core: int
+    aliases: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceId:
+    """What a binary's header or notes say of its target; a field is None where the file does not say it."""
+
+    product_family: int | None = None
+    render_core: int | None = None
+    ip: IpVersion | None = None
+    stepping: int | None = None

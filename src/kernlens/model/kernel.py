@@ -1,0 +1,109 @@
+"""A kernel: its machine code, what it needs, and the parts that are read only when asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kernlens.model.instruction import Instructions
+    from kernlens.model.line_table import LineTable
+    from kernlens.model.source_map import SourceMap
+
+
+@dataclass(frozen=True, slots=True)
+class KernelArgument:
+    """One argument as the binary describes it; a field is None where the binary does not say."""
+
+    index: int
+    name: str | None = None
+    type_name: str | None = None
+    address_space: str | None = None
+    access: str | None = None
+    type_qualifier: str | None = None
+    size: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KernelResources:
+    """What a kernel takes of the machine. Sizes are bytes per hardware thread, ``slm_bytes`` per work-group.
+
+    ``simd`` is the compiled width in channels, ``registers`` the number of general registers per thread (128, 256),
+    ``spill_bytes`` what did not fit into them, ``scratch_bytes`` all scratch space, ``barriers`` their number,
+    ``private_bytes`` per work-item private memory. None: the binary does not say.
+    """
+
+    simd: int | None = None
+    registers: int | None = None
+    spill_bytes: int | None = None
+    scratch_bytes: int | None = None
+    private_bytes: int | None = None
+    slm_bytes: int | None = None
+    barriers: int | None = None
+    required_work_group_size: tuple[int, int, int] | None = None
+    required_sub_group_size: int | None = None
+    #: Bytes of code before the kernel's own first instruction (the loading of its payload); None: not said.
+    prologue_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KernelParts:
+    """How a kernel's costly parts are had; each function is called once at most, on first use.
+
+    ``line_table`` gives ``(table, reason)``: exactly one of the two is None.
+    """
+
+    resources: Callable[[], KernelResources]
+    arguments: Callable[[], tuple[KernelArgument, ...]]
+    instructions: Callable[[], Instructions]
+    line_table: Callable[[], tuple[LineTable | None, str | None]]
+    source_map: Callable[[Kernel], SourceMap | None]
+
+
+@dataclass(frozen=True, eq=False)
+class Kernel:
+    """An entry point. ``code`` is the machine code without padding; ``heap`` is as the driver loads it, padding included."""
+
+    name: str
+    code: memoryview = field(repr=False)
+    heap: memoryview = field(repr=False)
+    parts: KernelParts = field(repr=False)
+
+    @property
+    def code_size(self) -> int:
+        """Bytes of machine code, padding excluded."""
+        return len(self.code)
+
+    @cached_property
+    def resources(self) -> KernelResources:
+        return self.parts.resources()
+
+    @cached_property
+    def arguments(self) -> tuple[KernelArgument, ...]:
+        return self.parts.arguments()
+
+    @cached_property
+    def instructions(self) -> Instructions:
+        """The decoded machine code. Raises UnsupportedError if no installed libiga64 knows the device."""
+        return self.parts.instructions()
+
+    @cached_property
+    def _line_table(self) -> tuple[LineTable | None, str | None]:
+        return self.parts.line_table()
+
+    @property
+    def line_table(self) -> LineTable | None:
+        """The kernel's line table; None if there is none, and then ``line_table_reason`` says why."""
+        return self._line_table[0]
+
+    @property
+    def line_table_reason(self) -> str | None:
+        """Why there is no line table, and the flag that would give one; None if there is one."""
+        return self._line_table[1]
+
+    @cached_property
+    def source_map(self) -> SourceMap | None:
+        """Instruction to source place and back; None without a line table."""
+        return self.parts.source_map(self)

@@ -1,0 +1,1 @@
+"""Find and drive compilers and drivers."""
