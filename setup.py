@@ -1,0 +1,71 @@
+"""The native parts of the package; everything else is in pyproject.toml.
+
+Two kinds are built: Python extensions, and plain shared libraries that the package ships as files (``SharedLibrary``),
+because another process loads them: they know nothing of Python.
+"""
+
+from __future__ import annotations
+
+import sys
+from glob import glob
+from pathlib import Path
+
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+
+WINDOWS = sys.platform == "win32"
+OPTIMIZE = ["/O2"] if WINDOWS else ["-O3", "-std=c11", "-fvisibility=hidden", "-Wall", "-Wextra"]
+STABLE_ABI = "0x030B0000"  # the limited API of Python 3.11: one build serves every later Python
+
+
+class SharedLibrary(Extension):
+    """A plain shared library, not a Python module; built to ``kernlens/native/lib<name>.so``.
+
+    Give ``name`` as ``kernlens.native.libkernlens_opencl_layer``: the last part is the file's name without its suffix.
+    """
+
+
+class BuildNative(build_ext):
+    """``build_ext`` that names plain shared libraries as the platform does and exports no module initialiser for them."""
+
+    def get_ext_filename(self, fullname: str) -> str:
+        # setuptools asks with the full dotted name or, for an in-place build, with its last part only.
+        for extension in self.extensions:
+            if isinstance(extension, SharedLibrary) and fullname in (extension.name, extension.name.rpartition(".")[2]):
+                suffix = {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
+                return str(Path(*fullname.split("."))) + suffix
+        return str(super().get_ext_filename(fullname))
+
+    def get_export_symbols(self, ext: Extension) -> list[str]:
+        if isinstance(ext, SharedLibrary):
+            return list(ext.export_symbols)
+        return list(super().get_export_symbols(ext))
+
+    def get_libraries(self, ext: Extension) -> list[str]:
+        # A layer must never pull libpython into the application that loads it.
+        return list(ext.libraries) if isinstance(ext, SharedLibrary) else list(super().get_libraries(ext))
+
+
+def sources(folder: str) -> list[str]:
+    """Every C file of a native folder, in a fixed order so that builds are repeatable."""
+    return sorted(glob(f"{folder}/*.c"))
+
+
+NATIVE = [
+    Extension(
+        "kernlens._decoder",
+        sources=sources("native/decoder"),
+        depends=glob("native/decoder/*.h"),
+        define_macros=[("Py_LIMITED_API", STABLE_ABI)],
+        extra_compile_args=OPTIMIZE,
+        extra_link_args=[] if WINDOWS else ["-pthread"],
+        libraries=[] if WINDOWS else ["dl"],
+        py_limited_api=True,
+    ),
+]
+
+setup(
+    ext_modules=NATIVE,
+    cmdclass={"build_ext": BuildNative},
+    options={"bdist_wheel": {"py_limited_api": "cp311"}},
+)

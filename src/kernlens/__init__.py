@@ -1,0 +1,39 @@
+"""kernlens shows what a GPU compiler made of a kernel, from the source line to the machine instruction.
+
+``kernlens.load(path)`` opens anything that holds kernels; ``kernlens.compile(...)`` makes it; the nouns are in
+``kernlens.model``. Names are imported on first use, so that ``import kernlens`` itself costs next to nothing.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kernlens.errors import KernlensError as KernlensError
+    from kernlens.load import load as load
+    from kernlens.toolchain.compile import compile as compile
+
+__version__ = "0.1.0"
+
+# Public name -> the module that defines it.
+_HOMES = {
+    "KernlensError": "kernlens.errors",
+    "compile": "kernlens.toolchain.compile",
+    "load": "kernlens.load",
+}
+
+__all__ = ["KernlensError", "__version__", "compile", "load"]
+
+
+def __getattr__(name: str) -> object:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'kernlens' has no attribute {name!r}")
+    from importlib import import_module
+
+    found: object = getattr(import_module(home), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})
