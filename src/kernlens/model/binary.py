@@ -73,5 +73,6 @@ class Container:
     name: str
     offset: int
     size: int
+    content: memoryview = field(default=EMPTY, repr=False, compare=False)
     sections: tuple[Section, ...] = ()
     children: tuple[Container, ...] = ()

@@ -21,6 +21,22 @@ class SourcePlace:
     column: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class LineChoice:
+    """One source line that a user asks for; ``path`` is the whole path or its end, None for any file."""
+
+    path: str | None
+    line: int
+
+    def holds(self, place: SourcePlace | None) -> bool:
+        if place is None or place.line != self.line:
+            return False
+        return self.path is None or place.path == self.path or place.path.endswith("/" + self.path)
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}" if self.path else f"line {self.line}"
+
+
 @dataclass(frozen=True)
 class SourceMap:
     """For each instruction the line-table row that covers it, and for each line its instructions.

@@ -1,0 +1,45 @@
+"""Parts of a file: safe, unique names whatever the file says."""
+
+from __future__ import annotations
+
+from kernlens.analysis.parts import NAME_LIMIT, parts
+from kernlens.model.binary import Container, Section
+
+
+def container(name: str, kind: str = "raw", children: tuple[Container, ...] = ()) -> Container:
+    return Container(kind, name, 0, 4, memoryview(b"code"), children=children)
+
+
+def paths(*containers: Container) -> list[tuple[str, ...]]:
+    return [part.path for part in parts(containers, ())]
+
+
+def test_no_name_leads_out_of_the_folder() -> None:
+    evil = ["../../etc/passwd", "/etc/passwd", "..", ".", "", "a\0b", "-rf", "C:\\x", "\u202e", "a/b", ".hidden"]
+    for path in paths(*(container(name) for name in evil)):
+        assert len(path) == 2
+        for component in path:
+            assert component
+            assert component not in (".", "..")
+            assert component[0] not in ".-"
+            assert not set(component) & set('/\\\0:')
+
+
+def test_equal_names_get_numbers_also_when_only_case_differs() -> None:
+    found = [path[-1] for path in paths(container("k"), container("k"), container("K"))]
+    assert found == ["k.gen", "k-2.gen", "K-3.gen"]
+
+
+def test_long_names_are_cut() -> None:
+    (path,) = paths(container("x" * 100_000))
+    assert len(path[-1]) == NAME_LIMIT + len(".gen")
+
+
+def test_sections_and_nested_containers_lie_in_a_folder_of_their_container() -> None:
+    section = Section(1, ".text.k", 1, 0, 0, 0, 4, 0, 0, 1, 0, memoryview(b"code"))
+    outer = Container("zebin", "p", 0, 8, memoryview(b"ELF.code"), (section,), (container("inner"),))
+    assert paths(outer) == [
+        ("containers", "p.zebin"),
+        ("containers", "p.parts", "text.k"),
+        ("containers", "p.parts", "inner.gen"),
+    ]
