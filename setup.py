@@ -36,6 +36,13 @@ class BuildNative(build_ext):
                 return str(Path(*fullname.split("."))) + suffix
         return str(super().get_ext_filename(fullname))
 
+    def copy_extensions_to_source(self) -> None:
+        for extension in self.extensions:  # a folder that holds nothing but built libraries is not in the tree
+            Path(self.get_finalized_command("build_py").get_package_dir(extension.name.rpartition(".")[0])).mkdir(
+                parents=True, exist_ok=True
+            )
+        super().copy_extensions_to_source()
+
     def get_export_symbols(self, ext: Extension) -> list[str]:
         if isinstance(ext, SharedLibrary):
             return list(ext.export_symbols)

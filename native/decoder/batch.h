@@ -1,0 +1,39 @@
+/* Many kernels of one platform, decoded together. */
+#ifndef KERNLENS_BATCH_H
+#define KERNLENS_BATCH_H
+
+#include "encodings.h"
+#include "record.h"
+
+typedef struct {
+    const iga_library *library;
+    uint32_t platform;
+    iga_ops ops;
+    encoding_set set;
+    instruction_record *records; /* one per distinct encoding; offset 0, targets relative */
+    size_t *starts;              /* kernel i has set.numbers[starts[i]] up to, without, [starts[i + 1]] */
+    size_t kernel_count;
+} batch;
+
+/* Fills `records` from `set`. False: out of memory. Call without the interpreter's lock. */
+bool batch_decode(batch *decoded, unsigned threads);
+
+/* Writes kernel `index`'s records, starts[index + 1] - starts[index] of them. */
+void batch_expand(const batch *decoded, size_t index, instruction_record *out);
+
+/* Instructions that go into one kv_create. Few is fast: the library finds each in a tree by its offset. */
+enum { CHUNK_SIZE = 16 };
+
+/* A walk over some of the batch's encodings. `visit` gets a view and the encoding's place in it, or NULL for one that
+ * the library refuses to decode at all. */
+typedef struct {
+    const batch *batch;
+    void *context;
+    uint32_t (*number_at)(void *context, size_t index);
+    void (*visit)(void *context, size_t index, const kv_t *view, int32_t place);
+} traversal;
+
+size_t chunk_count(size_t total);
+void traverse_chunk(const traversal *t, size_t chunk, size_t total);
+
+#endif
