@@ -1,0 +1,94 @@
+"""Many compiles at once: child processes driven by threads, results as they finish."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+
+from kernlens.errors import KernlensError, ToolError
+from kernlens.toolchain.ocloc import TIMEOUT, OclocResult, compile_source
+from kernlens.toolchain.process import Child
+from kernlens.toolchain.toolchains import Toolchain
+
+
+@dataclass(frozen=True, slots=True)
+class CompileJob:
+    """One compile to do; the fields are ``compile_source``'s arguments."""
+
+    source: Path
+    device: str
+    toolchain: Toolchain
+    options: str = ""
+    timeout: float = TIMEOUT
+
+
+class _Running:
+    """The children that run now, so that all can be ended when the caller stops taking results."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._children: set[Child] = set()
+        self._stopped = False
+
+    def compile(self, job: CompileJob) -> OclocResult:
+        mine: list[Child] = []
+
+        def started(child: Child) -> None:
+            with self._lock:
+                mine.append(child)
+                self._children.add(child)
+                if self._stopped:
+                    child.kill()
+
+        if self._stopped:
+            raise CancelledError
+        try:
+            return compile_source(job.source, job.device, job.options, job.toolchain, job.timeout, started)
+        except KernlensError as error:
+            return _failed(job, error)
+        finally:
+            with self._lock:
+                self._children.difference_update(mine)
+
+    def stop(self) -> None:
+        with self._lock:
+            self._stopped = True
+            for child in self._children:
+                child.kill()
+
+
+def _failed(job: CompileJob, error: KernlensError) -> OclocResult:
+    """A job that could not be compiled at all is a failed result like any other: the rest goes on."""
+    command, log = (error.command or "", error.log) if isinstance(error, ToolError) else ("", "")
+    return OclocResult(job.source, job.device, job.options, job.toolchain, False, str(error), log, command, 0.0)
+
+
+def compile_many(
+    jobs: Iterable[CompileJob],
+    workers: int | None = None,
+    on_progress: Callable[[int, int, OclocResult], None] | None = None,
+) -> Iterator[OclocResult]:
+    """Compile all ``jobs``, ``workers`` at a time (None: one per processor), and give each result as it finishes.
+
+    A job that fails for any reason gives a result with ``ok`` False and a ``reason``. ``on_progress(done, total,
+    result)`` is called in the caller's thread, before the result is given. When the caller stops early, running
+    compiles are ended and waiting ones dropped.
+    """
+    waiting = list(jobs)
+    running = _Running()
+    pool = ThreadPoolExecutor(max_workers=max(workers or os.cpu_count() or 1, 1), thread_name_prefix="compile")
+    futures: list[Future[OclocResult]] = [pool.submit(running.compile, job) for job in waiting]
+    try:
+        for done, future in enumerate(as_completed(futures), start=1):
+            result = future.result()
+            if on_progress is not None:
+                on_progress(done, len(waiting), result)
+            yield result
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+        running.stop()
+        pool.shutdown(wait=True)

@@ -1,0 +1,248 @@
+"""Intel's offline compiler, ocloc: from OpenCL C or SPIR-V to a device binary, without a device.
+
+What was measured on ocloc 22.43 and 26.27 and shapes this module:
+
+* Messages come on standard output, with ``-q`` not at all (22.43): it is never given.
+* The exit status is the negative error code as a byte (245 for a failed build, 223 for an unknown device), and 0 when
+  the output folder could not be written. A compile has succeeded when the status is 0 *and* the binary exists.
+* The source is compiled from memory: ``#include "x.h"`` is looked up in the working folder, not in the source's own.
+  The source's folder is therefore added as the last ``-I``.
+* With ``-g`` ocloc names the source to the compiler (``-s``), with ``-gline-tables-only`` it does not, and the line
+  table then says ``<stdin>`` and ``1``. ``-s`` is therefore added, so that the line table names the source's real path.
+* The compiler works in the caller's folder, so that relative ``-I`` mean what they mean by hand, and writes into a
+  temporary one. A toolchain root is no exception: see ``toolchains.py``.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kernlens.errors import KernlensError, NotFoundError, OutputError, ToolError
+from kernlens.toolchain.diagnostics import ErrorLine, error_lines
+from kernlens.toolchain.process import PACKAGES, Child, Completed, command_line, run
+from kernlens.toolchain.sources import source_files, split_options
+from kernlens.toolchain.toolchains import QUESTION_TIMEOUT, Toolchain, find_toolchains, toolchain
+
+if TYPE_CHECKING:
+    from tempfile import TemporaryDirectory
+
+#: Seconds that one compile may take unless the caller says otherwise.
+TIMEOUT = 600.0
+#: The largest file in bytes that a compile may write.
+OUTPUT_FILE_LIMIT = 1 << 30
+#: The base name of ocloc's output files, in a folder of their own.
+OUTPUT_NAME = "program"
+SPIRV_MAGIC = (b"\x03\x02\x23\x07", b"\x07\x23\x02\x03")
+DEBUG_FLAGS = ("-g", "-gline-tables-only")
+
+DEVICE_LIST = re.compile(r"<device_type> can be: ([^\n]+)")
+DEVICE_NAME = re.compile(r"[a-z][a-z0-9_]*(?:-[a-z0-9]+)*")
+#: Names of a whole family or release of devices; ocloc compiles for each member.
+FAMILY_NAME = re.compile(r"gen\d+\w*|xe\d*p?(?:-.*)?")
+#: A device as numbers: an IP version (12.55.8), or a PCI device id (0x56a0).
+DEVICE_NUMBER = re.compile(r"\d+\.\d+\.\d+|0x[0-9a-fA-F]{1,8}")
+
+
+@dataclass(frozen=True)
+class OclocResult:
+    """One compile: what came of it. ``ok`` is whether there is a binary; if not, ``reason`` is one sentence on why.
+
+    ``binary`` is the device binary in its container, ``debug`` the debug data that older toolchains write beside it,
+    ``spirv`` the intermediate module; each empty if there is none. ``options`` is as given, ``command`` the whole
+    command as it was run, ``log`` all that the compiler said. ``sources`` are (absolute path, text), the source first.
+    """
+
+    source: Path
+    device: str
+    options: str
+    toolchain: Toolchain
+    ok: bool
+    reason: str | None
+    log: str = field(repr=False)
+    command: str = field(repr=False)
+    seconds: float
+    binary: bytes = field(default=b"", repr=False)
+    debug: bytes = field(default=b"", repr=False)
+    spirv: bytes = field(default=b"", repr=False)
+    sources: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+
+    @property
+    def name(self) -> str:
+        """The program's name: the source's, without its ending."""
+        return self.source.stem
+
+    @property
+    def errors(self) -> tuple[ErrorLine, ...]:
+        """The compiler's messages with their places."""
+        return error_lines(self.log, os.path.abspath(self.source))
+
+
+def compile_source(
+    source: str | Path,
+    device: str,
+    options: str = "",
+    using: Toolchain | None = None,
+    timeout: float = TIMEOUT,
+    on_start: Callable[[Child], None] | None = None,
+) -> OclocResult:
+    """Compile one source file for one device; a source that the compiler refuses gives a result with ``ok`` False.
+
+    ``source`` holds OpenCL C, or SPIR-V (known by its first bytes). ``device`` is a name that ``devices_of`` lists, or
+    an IP version, or a PCI device id. ``using`` is the toolchain (None: the system's). ``timeout`` is in seconds.
+
+    Raises NotFoundError for a source that does not exist and for a device that the toolchain does not know, ToolError
+    if there is no compiler or it did not finish in time.
+    """
+    path = Path(source)
+    chosen = using if using is not None else toolchain()
+    is_spirv = _first_bytes(path) in SPIRV_MAGIC
+    check_device(device, chosen)
+    sources = () if is_spirv else source_files(path, options)
+    with _temporary_folder() as folder:
+        command = chosen.command(compiler(chosen), "compile", "-file", str(path), "-device", device)
+        command += ["-output", OUTPUT_NAME, "-output_no_suffix", "-out_dir", folder]
+        command += ["-spirv_input"] if is_spirv else []
+        full = options if is_spirv else source_options(path, options)
+        command += ["-options", full] if full else []
+        done = run(command, timeout=timeout, file_size_limit=OUTPUT_FILE_LIMIT, on_start=on_start)
+        binary, debug, spirv = _outputs(Path(folder))
+    if is_spirv and not spirv:
+        spirv = path.read_bytes()
+    ok = done.ok and bool(binary)
+    return OclocResult(
+        source=path,
+        device=device,
+        options=options,
+        toolchain=chosen,
+        ok=ok,
+        reason=None if ok else _reason(done, path, device),
+        log=done.log,
+        command=command_line(command),
+        seconds=done.seconds,
+        binary=binary if ok else b"",
+        debug=debug if ok else b"",
+        spirv=spirv,
+        sources=sources,
+    )
+
+
+def compiler(chosen: Toolchain) -> Path:
+    """The toolchain's ocloc. Raises ToolError, with what to install, if there is none."""
+    if chosen.ocloc is not None:
+        return chosen.ocloc
+    if chosen.root is None:
+        raise ToolError(f"ocloc was not found; install it (on Debian: apt install {PACKAGES['ocloc']})")
+    raise ToolError(f"the toolchain {chosen.name} has no ocloc below {chosen.root}; add it again")
+
+
+def source_options(source: Path, options: str) -> str:
+    """The options as ocloc gets them: with the source's name for the line table, and its folder for includes."""
+    path = os.path.abspath(source)
+    if '"' in path:
+        raise KernlensError(f"the path {path} contains a double quote, which ocloc cannot be told; rename the file")
+    words = split_options(options)
+    added = [options] if options.strip() else []
+    if "-gline-tables-only" in words and "-s" not in words:
+        added.append(f"-s {_quoted(path)}")
+    if os.path.dirname(path) != os.getcwd():
+        added.append(f"-I {_quoted(os.path.dirname(path))}")
+    return " ".join(added)
+
+
+def _quoted(path: str) -> str:
+    return f'"{path}"' if re.search(r"\s", path) else path
+
+
+def devices_of(chosen: Toolchain) -> tuple[str, ...]:
+    """The devices that the toolchain compiles for, as it names them, in its order (oldest first).
+
+    Raises ToolError if there is no compiler.
+    """
+    path = compiler(chosen)
+    return _ask_devices(tuple(chosen.command(path, "compile", "--help")), path.stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=32)
+def _ask_devices(command: tuple[str, ...], modified: int) -> tuple[str, ...]:
+    # ``modified`` is part of the cache's key: a compiler that was replaced is asked again.
+    answer = run(command, timeout=QUESTION_TIMEOUT)
+    names = []
+    for listing in DEVICE_LIST.findall(answer.stdout):
+        for word in listing.split(","):
+            name = word.strip()
+            if DEVICE_NAME.fullmatch(name) and not FAMILY_NAME.fullmatch(name) and name != "version":
+                names.append(name)
+    if not names:
+        raise ToolError("ocloc did not list its devices", command=command_line(command), log=answer.log)
+    return tuple(dict.fromkeys(names))
+
+
+def check_device(device: str, chosen: Toolchain) -> None:
+    """Raise NotFoundError, with the nearest names, if the toolchain does not compile for ``device``."""
+    known = devices_of(chosen)
+    if device in known or DEVICE_NUMBER.fullmatch(device):
+        return
+    from difflib import get_close_matches
+
+    message = f"the toolchain {chosen.name} ({chosen.title}) knows no device {device!r}"
+    others = [other.name for other in find_toolchains() if other.ocloc and device in devices_of(other)]
+    if others:
+        raise NotFoundError(f"{message}, but {others[0]} does: add --toolchain {others[0]}")
+    near = get_close_matches(device.lower(), known, n=4, cutoff=0.5)
+    advice = f"; the nearest are: {', '.join(near)}" if near else f"; it knows: {', '.join(known)}"
+    raise NotFoundError(message + advice)
+
+
+def _temporary_folder() -> TemporaryDirectory[str]:
+    from tempfile import TemporaryDirectory
+
+    try:
+        return TemporaryDirectory(prefix="kernlens-")
+    except OSError as error:
+        raise OutputError(f"no temporary folder can be made ({error}); point TMPDIR at one that is writable") from error
+
+
+def _first_bytes(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(4)
+    except FileNotFoundError as error:
+        raise NotFoundError(f"there is no source file {path}") from error
+    except OSError as error:
+        raise KernlensError(f"the source file {path} cannot be read: {error.strerror}") from error
+
+
+def _outputs(folder: Path) -> tuple[bytes, bytes, bytes]:
+    """(binary, debug data, SPIR-V): the binary has no ending in older versions, ``.bin`` or ``.ar`` in newer ones."""
+
+    def read(*endings: str) -> bytes:
+        for ending in endings:
+            path = folder / (OUTPUT_NAME + ending)
+            if path.is_file():
+                return path.read_bytes()
+        return b""
+
+    return read("", ".bin", ".ar"), read(".dbg"), read(".spv")
+
+
+def _reason(done: Completed, source: Path, device: str) -> str:
+    if done.signal is not None:
+        return f"ocloc was killed by {done.signal} while it compiled {source} for {device}"
+    messages = error_lines(done.log, str(source))
+    errors = [message for message in messages if message.severity == "error"]
+    if errors:
+        first = errors[0]
+        place = f" at {first.path}:{first.line}:{first.column}" if first.path else ""
+        more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+        return f"{source} does not compile for {device}: {first.message}{place}{more}"
+    if done.ok:
+        return f"ocloc reported success for {source} on {device} but wrote no binary; is the temporary folder full?"
+    said = [line for line in done.log.splitlines() if line.strip() and not line.startswith("Command was:")]
+    detail = f": {said[-1].strip()}" if said else ""
+    return f"ocloc {done.ending} while it compiled {source} for {device}{detail}"

@@ -1,0 +1,302 @@
+"""Run a compiler, disassembler or driver probe as a child process: with a time limit, and without surprises.
+
+The whole process group is killed when the time is over, output is bounded, and a death by a signal has a name.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING
+
+from kernlens.errors import ToolError
+
+if TYPE_CHECKING:
+    import subprocess
+    from pathlib import Path
+
+#: Bytes kept of standard output, and of standard error; the rest is read and dropped.
+OUTPUT_LIMIT = 16 << 20
+#: Seconds that output pipes may stay open after the child has ended (a grandchild may hold them).
+PIPE_GRACE = 1.0
+CHUNK = 1 << 16
+
+#: The Debian package that holds a program, for the sentence that says what to install.
+PACKAGES = {
+    "chroot": "coreutils",
+    "clang-15": "clang-15",
+    "clinfo": "clinfo",
+    "debootstrap": "debootstrap",
+    "dpkg-deb": "dpkg",
+    "iga64": "libigc-tools",
+    "llvm-dis-15": "llvm-15",
+    "llvm-spirv-15": "llvm-spirv-15",
+    "ocloc": "intel-opencl-icd",
+    "spirv-dis": "spirv-tools",
+    "spirv-link": "spirv-tools",
+    "spirv-val": "spirv-tools",
+    "unshare": "util-linux",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """How a child process ended. ``stdout`` and ``stderr`` are decoded as UTF-8, undecodable bytes replaced."""
+
+    command: tuple[str, ...]
+    returncode: int
+    stdout: str
+    stderr: str
+    seconds: float
+
+    @property
+    def ok(self) -> bool:
+        return self.returncode == 0
+
+    @property
+    def signal(self) -> str | None:
+        """The name of the signal that ended the process (``"SIGSEGV"``); None if it ended by itself."""
+        return signal_name(self.returncode)
+
+    @property
+    def ending(self) -> str:
+        """How it ended, as the end of a sentence: ``was killed by SIGSEGV`` or ``ended with status 3``."""
+        name = self.signal
+        return f"was killed by {name}" if name else f"ended with status {self.returncode}"
+
+    @property
+    def log(self) -> str:
+        """Standard output followed by standard error."""
+        if self.stdout and self.stderr and not self.stdout.endswith("\n"):
+            return f"{self.stdout}\n{self.stderr}"
+        return self.stdout + self.stderr
+
+
+def signal_name(returncode: int) -> str | None:
+    """The signal behind a ``returncode`` of subprocess, where a signal is a negative number; None if there is none."""
+    if returncode >= 0:
+        return None
+    try:
+        return signal.Signals(-returncode).name
+    except ValueError:
+        return f"signal {-returncode}"
+
+
+def command_line(command: Sequence[str]) -> str:
+    """The command as a line that a shell understands."""
+    return shlex.join(command)
+
+
+class Child:
+    """A running child process and, where the platform has them, its process group."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._process = process
+
+    def kill(self) -> None:
+        """End the process and everything that it started, at once. No error if it has already ended."""
+        if sys.platform == "win32":
+            self._process.kill()
+            return
+        # The group's number is the child's own (start_new_session), and stays taken while any member lives.
+        try:
+            os.killpg(self._process.pid, signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):
+            self._process.kill()
+
+
+class _Reader(threading.Thread):
+    """Collects one output pipe up to a limit; the rest is read and dropped, so the child never blocks on it."""
+
+    def __init__(self, pipe: IO[bytes], limit: int, on_line: Callable[[str], None] | None) -> None:
+        super().__init__(daemon=True)
+        self._pipe = pipe
+        self._limit = limit
+        self._on_line = on_line
+        self._chunks: list[bytes] = []
+        self._kept = 0
+        self._dropped = 0
+        self._pending = b""
+
+    def run(self) -> None:
+        descriptor = self._pipe.fileno()
+        while chunk := os.read(descriptor, CHUNK):
+            room = self._limit - self._kept
+            if room > 0:
+                self._chunks.append(chunk[:room])
+            self._kept += min(len(chunk), max(room, 0))
+            self._dropped += max(len(chunk) - max(room, 0), 0)
+            if self._on_line is not None:
+                self._tell(chunk, self._on_line)
+
+    def _tell(self, chunk: bytes, on_line: Callable[[str], None]) -> None:
+        *lines, self._pending = (self._pending + chunk).split(b"\n")
+        self._pending = self._pending[-CHUNK:]
+        for line in lines:
+            on_line(line.decode("utf-8", "replace"))
+
+    @property
+    def text(self) -> str:
+        text = b"".join(self._chunks).decode("utf-8", "replace")
+        return f"{text}\n[{self._dropped} more bytes of output were dropped]\n" if self._dropped else text
+
+
+def run(
+    command: Sequence[str | os.PathLike[str]],
+    *,
+    timeout: float,
+    cwd: str | Path | None = None,
+    env: Mapping[str, str] | None = None,
+    stdin: bytes | None = None,
+    file_size_limit: int | None = None,
+    output_limit: int = OUTPUT_LIMIT,
+    on_line: Callable[[str], None] | None = None,
+    on_start: Callable[[Child], None] | None = None,
+    keep_open: Sequence[int] = (),
+) -> Completed:
+    """Run ``command`` to its end and return how it ended; its exit status is the caller's to judge.
+
+    ``timeout`` is in seconds. ``env`` replaces the environment (None: inherit it). ``stdin`` is what the child reads
+    (None: nothing). ``file_size_limit`` is the largest file in bytes that it may write (Linux only; elsewhere it is
+    ignored); a child that goes beyond dies of SIGXFSZ. ``on_line`` gets each line of its standard output as it comes,
+    from another thread. ``on_start`` gets the Child, so that another thread can end it early. ``keep_open`` lists
+    file descriptors that the child inherits.
+
+    Raises ToolError if the program is missing or cannot start, and if the time is over; then the whole process group
+    has been killed, and the error holds the output so far.
+    """
+    arguments = tuple(os.fspath(word) for word in command)
+    start = time.monotonic()
+    process = _start(arguments, cwd=cwd, env=env, has_input=stdin is not None, keep_open=keep_open)
+    child = Child(process)
+    assert process.stdout is not None
+    assert process.stderr is not None
+    readers = (_Reader(process.stdout, output_limit, on_line), _Reader(process.stderr, output_limit, None))
+    finished = False
+    try:
+        if file_size_limit is not None:
+            _limit_file_size(process.pid, file_size_limit)
+        for reader in readers:
+            reader.start()
+        if on_start is not None:
+            on_start(child)
+        if stdin is not None:
+            _feed(process, stdin)
+        finished = _wait(process, readers, start + timeout)
+    finally:
+        if not finished:
+            child.kill()
+            process.wait()
+        _close(process, readers, child)
+    seconds = time.monotonic() - start
+    if not finished:
+        raise ToolError(
+            f"{os.path.basename(arguments[0])} did not finish within {timeout:g} s and was stopped; allow more time,"
+            " or try a smaller input",
+            command=command_line(arguments),
+            log="".join(reader.text for reader in readers),
+        )
+    return Completed(arguments, process.returncode, readers[0].text, readers[1].text, seconds)
+
+
+def _start(
+    arguments: tuple[str, ...],
+    *,
+    cwd: str | Path | None,
+    env: Mapping[str, str] | None,
+    has_input: bool,
+    keep_open: Sequence[int],
+) -> subprocess.Popen[bytes]:
+    import subprocess
+
+    try:
+        return subprocess.Popen(
+            arguments,
+            cwd=cwd,
+            env=None if env is None else dict(env),
+            stdin=subprocess.PIPE if has_input else subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=sys.platform != "win32",
+            pass_fds=tuple(keep_open) if sys.platform != "win32" else (),
+        )
+    except FileNotFoundError as error:
+        if cwd is not None and not os.path.isdir(cwd):
+            raise ToolError(f"the folder {cwd} to run {arguments[0]} in does not exist") from error
+        raise ToolError(_missing(arguments[0]), command=command_line(arguments)) from error
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise ToolError(f"{arguments[0]} could not be started: {reason}", command=command_line(arguments)) from error
+
+
+def _missing(program: str) -> str:
+    name = os.path.basename(program)
+    package = PACKAGES.get(name)
+    if package is not None:
+        return f"{name} was not found; install it (on Debian: apt install {package})"
+    return f"{program} was not found; install it or correct its path"
+
+
+def _limit_file_size(pid: int, limit: int) -> None:
+    # Set from outside right after the start: a function that runs between fork and exec is not safe with threads.
+    if sys.platform != "linux":
+        return
+    import resource
+
+    try:
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (limit, limit))
+    except ProcessLookupError:
+        return  # It has ended already, so there is nothing left to limit.
+
+
+def _feed(process: subprocess.Popen[bytes], content: bytes) -> None:
+    """Write the child's input from a thread of its own: a child that does not read must not outlive its time limit."""
+
+    def write() -> None:
+        assert process.stdin is not None
+        try:
+            with process.stdin as pipe:
+                pipe.write(content)
+        except (BrokenPipeError, ConnectionResetError):
+            return  # The child did not want all of it; its exit status tells the rest.
+
+    threading.Thread(target=write, daemon=True).start()
+
+
+def _wait(process: subprocess.Popen[bytes], readers: Sequence[_Reader], deadline: float) -> bool:
+    """Wait for the child's end; False if the deadline came first."""
+    import subprocess
+
+    # A child closes its pipes when it ends: waiting for that costs no polling, unlike Popen.wait(timeout).
+    for reader in readers:
+        while reader.is_alive():
+            reader.join(min(PIPE_GRACE, max(deadline - time.monotonic(), 0.0)))
+            if process.poll() is not None:
+                return True
+            if time.monotonic() >= deadline:
+                return False
+    try:
+        process.wait(max(deadline - time.monotonic(), 0.0))
+    except subprocess.TimeoutExpired:
+        return False
+    return True
+
+
+def _close(process: subprocess.Popen[bytes], readers: Sequence[_Reader], child: Child) -> None:
+    """Take what is left in the pipes; end what the child left behind holding them open."""
+    for reader in readers:
+        if reader.ident is not None:
+            reader.join(PIPE_GRACE)
+    if any(reader.is_alive() for reader in readers):
+        child.kill()
+        for reader in readers:
+            reader.join(PIPE_GRACE)
+    for reader, pipe in zip(readers, (process.stdout, process.stderr), strict=True):
+        if pipe is not None and not reader.is_alive():
+            pipe.close()

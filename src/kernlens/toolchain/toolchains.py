@@ -1,0 +1,264 @@
+"""Toolchains: the compilers and drivers of this machine, side by side.
+
+``system`` is what the machine's packages installed. Every other toolchain is a *root*: a folder that holds a whole
+small Linux system with its own C library, compiler and driver (see ``roots.py``). A program of a root is started
+through the root's own dynamic loader, so it sees this machine's files under their usual names: include paths, working
+folders and the names in line tables mean the same inside and outside, and no privilege is needed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from kernlens.errors import NotFoundError, ToolError, UnsupportedError
+from kernlens.toolchain.process import run
+
+#: The name of the toolchain that the machine's own packages make up.
+SYSTEM = "system"
+#: The name that ``toolchain add newest`` uses, and that KERNLENS_NEWEST_ROOT gives a root to.
+NEWEST = "newest"
+#: A toolchain's name is a folder's name, and never hidden.
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}")
+#: Seconds that a question to ocloc may take.
+QUESTION_TIMEOUT = 30.0
+
+SYSTEM_LIBRARY_FOLDERS = ("/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib")
+IGC_PACKAGE = re.compile(
+    r"^Package: (?:libigc\d+|intel-igc-core(?:-\d+)?)\n(?:\S.*\n| .*\n)*?Version: (?:\d+:)?([^-\s]+)", re.MULTILINE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Toolchain:
+    """One installed set of compiler, disassembler and driver.
+
+    ``root`` is the folder that holds it, None for the system's. ``ocloc`` is the offline compiler as this machine sees
+    it, None if there is none. ``neo_version`` is the driver's (``26.27.39122``) and ``igc_version`` the compiler's
+    (``2.40.14``), None if unknown. ``iga_libraries`` are its libiga64 files.
+    """
+
+    name: str
+    root: Path | None
+    ocloc: Path | None
+    neo_version: str | None
+    igc_version: str | None
+    iga_libraries: tuple[Path, ...] = ()
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def title(self) -> str:
+        """Its versions for a person: ``NEO 22.43.24595 / IGC 1.0.12504``."""
+        return f"NEO {self.neo_version or 'unknown'} / IGC {self.igc_version or 'unknown'}"
+
+    @property
+    def release(self) -> tuple[int, int] | None:
+        """The driver's year and week, ``(26, 27)``; None if the version is unknown."""
+        match = re.match(r"(\d+)\.(\d+)", self.neo_version or "")
+        return (int(match[1]), int(match[2])) if match else None
+
+    def command(self, program: str | Path, *arguments: str) -> list[str]:
+        """The command that runs ``program`` with this toolchain's libraries before the machine's own.
+
+        ``program`` is one of the toolchain's by name (``"clinfo"``) or any by path; a program of the machine itself
+        works too, as a C library serves programs that were built for an older one. What that program starts in turn
+        runs with the machine's libraries again.
+
+        Raises NotFoundError if the root has no such program.
+        """
+        if self.root is None:
+            return [str(program), *arguments]
+        path = program if isinstance(program, Path) else self._program(self.root, program)
+        folders = [str(folder) for folder in library_folders(self.root)]
+        folders += [folder for folder in SYSTEM_LIBRARY_FOLDERS if os.path.isdir(folder)]
+        return [str(_loader(self.root)), "--library-path", ":".join(folders), str(path), *arguments]
+
+    def _program(self, root: Path, name: str) -> Path:
+        if os.sep in name:
+            return Path(name)
+        found = programs(root, name)
+        if not found:
+            raise NotFoundError(f"the toolchain {self.name} ({root}) has no program {name}")
+        return found[0]
+
+    def chrooted(self, *arguments: str) -> list[str]:
+        """The command that runs ``arguments`` with the root as the whole file system.
+
+        As root through chroot, else through a user namespace. Raises UnsupportedError for the system toolchain and
+        where there is no chroot.
+        """
+        if self.root is None:
+            raise UnsupportedError("the system toolchain has no root folder of its own; run the command directly")
+        if sys.platform != "linux":
+            raise UnsupportedError("a toolchain's root can be entered on Linux only")
+        if os.geteuid() == 0:
+            return ["chroot", str(self.root), *arguments]
+        return ["unshare", "--map-root-user", "chroot", str(self.root), *arguments]
+
+    def environment(self) -> dict[str, str]:
+        """Variables that lead a process started by ``command`` to this toolchain's drivers; empty for the system's."""
+        if self.root is None:
+            return {}
+        for folder in library_folders(self.root):
+            driver = folder / "intel-opencl" / "libigdrcl.so"
+            if driver.is_file():
+                return {"OCL_ICD_VENDORS": str(driver), "OCL_ICD_FILENAMES": str(driver)}
+        return {}
+
+
+def toolchains_folder() -> Path:
+    """Where roots are registered: KERNLENS_TOOLCHAINS, else ``kernlens/toolchains`` in the user's data folder."""
+    chosen = os.environ.get("KERNLENS_TOOLCHAINS")
+    if chosen:
+        return Path(chosen)
+    base = os.environ.get("XDG_DATA_HOME")
+    if not base or not os.path.isabs(base):
+        base = os.path.join(os.path.expanduser("~"), ".local", "share")
+    return Path(base) / "kernlens" / "toolchains"
+
+
+def find_toolchains() -> tuple[Toolchain, ...]:
+    """The system's toolchain first (its ``ocloc`` is None where no compiler is installed), then the roots by name."""
+    roots = _roots()
+    return (_system(), *(_of_root(name, roots[name]) for name in sorted(roots)))
+
+
+def toolchain(name: str = SYSTEM) -> Toolchain:
+    """The toolchain of that name. Raises NotFoundError, with the names that exist, if there is none."""
+    if name == SYSTEM:
+        return _system()
+    roots = _roots()
+    if name in roots:
+        return _of_root(name, roots[name])
+    known = ", ".join([SYSTEM, *sorted(roots)])
+    advice = f"; 'kernlens toolchain add {NEWEST}' builds one" if name == NEWEST else ""
+    raise NotFoundError(f"there is no toolchain {name!r}; there are: {known}{advice}")
+
+
+def _roots() -> dict[str, Path]:
+    """Registered roots by name; a broken link or a half-built folder is none."""
+    found: dict[str, Path] = {}
+    folder = toolchains_folder()
+    if folder.is_dir():
+        found = {
+            entry.name: entry.resolve() for entry in folder.iterdir() if NAME.fullmatch(entry.name) and entry.is_dir()
+        }
+    given = os.environ.get("KERNLENS_NEWEST_ROOT")
+    if given and NEWEST not in found:
+        root = Path(given)
+        if not root.is_dir():
+            raise NotFoundError(f"KERNLENS_NEWEST_ROOT names {given}, which is not a folder; correct or unset it")
+        found[NEWEST] = root.resolve()
+    return found
+
+
+def library_folders(root: Path) -> list[Path]:
+    """A root's folders of shared libraries, the multi-arch one first."""
+    plain = [folder for folder in (root / "usr/lib64", root / "usr/lib") if folder.is_dir()]
+    return [*sorted(root.glob("usr/lib/*-linux-gnu")), *plain]
+
+
+def programs(root: Path, name: str) -> list[Path]:
+    """A root's programs of that name, or of that name with a version after it, newest first.
+
+    A link that leads out of the root (``/etc/alternatives`` does, seen from outside) is left out.
+    """
+    inside = root.resolve()
+    found = []
+    for folder in (root / "usr/bin", root / "usr/local/bin"):
+        for path in [folder / name, *folder.glob(f"{name}-[0-9]*")]:
+            target = path.resolve()
+            if target.is_relative_to(inside) and target.is_file():
+                found.append(target)
+    return sorted(dict.fromkeys(found), key=lambda path: _version_key(path.name), reverse=True)
+
+
+def _version_key(text: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in re.findall(r"\d+", text))
+
+
+def _loader(root: Path) -> Path:
+    for folder in (*library_folders(root), root / "lib64"):
+        for path in folder.glob("ld-linux-*.so.*"):
+            return path
+    raise ToolError(f"the toolchain root {root} has no dynamic loader (ld-linux): it is not complete; add it again")
+
+
+def _system() -> Toolchain:
+    compiler = shutil.which("ocloc") or next(iter(_versioned_compilers()), None)
+    ocloc = None if compiler is None else Path(compiler)
+    folders = [Path(folder) for folder in SYSTEM_LIBRARY_FOLDERS]
+    bare = Toolchain(SYSTEM, None, ocloc, None, None)
+    return Toolchain(SYSTEM, None, ocloc, _neo_version(bare), _igc_version(Path("/"), folders), _iga_libraries(folders))
+
+
+def _versioned_compilers() -> list[str]:
+    """Debian's newer packages install ``ocloc-26.27.1`` and a link to it, which an administrator may have removed."""
+    found: list[Path] = []
+    for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
+        found += [path for path in Path(folder or ".").glob("ocloc-[0-9]*") if os.access(path, os.X_OK)]
+    return [str(path) for path in sorted(found, key=lambda path: _version_key(path.name), reverse=True)]
+
+
+def _of_root(name: str, root: Path) -> Toolchain:
+    compilers = programs(root, "ocloc")
+    folders = library_folders(root)
+    ocloc = compilers[0] if compilers else None
+    bare = Toolchain(name, root, ocloc, None, None)
+    return Toolchain(name, root, ocloc, _neo_version(bare), _igc_version(root, folders), _iga_libraries(folders))
+
+
+def _iga_libraries(folders: Sequence[Path]) -> tuple[Path, ...]:
+    return tuple(dict.fromkeys(path for folder in folders for path in sorted(folder.glob("libiga64.so.[0-9]"))))
+
+
+def _neo_version(bare: Toolchain) -> str | None:
+    """What ocloc says of its driver's version; None if there is no ocloc or it does not answer."""
+    if bare.ocloc is None:
+        return None
+    return _ask_version(tuple(bare.command(bare.ocloc, "query", "OCL_DRIVER_VERSION")), bare.ocloc.stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=32)
+def _ask_version(command: tuple[str, ...], modified: int) -> str | None:
+    # ``modified`` is part of the cache's key: a compiler that was replaced is asked again.
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix="kernlens-") as folder:
+        # ocloc writes the answer into a file of the question's name in its working folder; newer ones print it too.
+        try:
+            run(command, timeout=QUESTION_TIMEOUT, cwd=folder)
+            answer = Path(folder, command[-1]).read_text("utf-8", "replace")
+        except (ToolError, FileNotFoundError):
+            return None
+    match = re.search(r"\d+(?:\.\d+)+", answer)
+    return ".".join(str(int(part)) for part in match[0].split(".")) if match else None
+
+
+def _igc_version(root: Path, folders: Sequence[Path]) -> str | None:
+    """The compiler's version, from dpkg's status file, else from the name that ``libigc.so.N`` links to."""
+    status = root / "var/lib/dpkg/status"
+    if status.is_file():
+        known = _packaged_igc(status, status.stat().st_mtime_ns)
+        if known is not None:
+            return known
+    for folder in folders:
+        for link in sorted(folder.glob("libigc.so.[0-9]"), reverse=True):
+            match = re.search(r"\.so\.(\d+\.\d+\.\d+)", os.path.basename(os.path.realpath(link)))
+            if match:
+                return match[1]
+    return None
+
+
+@lru_cache(maxsize=8)
+def _packaged_igc(status: Path, modified: int) -> str | None:
+    match = IGC_PACKAGE.search(status.read_text("utf-8", "replace"))
+    return match[1] if match else None

@@ -1,0 +1,80 @@
+"""Messages read out of compiler logs, and the files that a source includes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kernlens.toolchain.diagnostics import ErrorLine, error_lines
+from kernlens.toolchain.sources import include_folders, source_files, split_options
+
+LOG = """\
+In file included from 1:1:
+./bad.h:1:22: error: use of undeclared identifier 'c'
+int f(int a){ return c; }
+                     ^
+1:3:2: warning: hello
+/a folder/k.cl:7:12: fatal error: 'x.h' file not found
+C:\\k.cl:7:12: note: on: another: platform
+error: undefined reference to `foo()'
+
+Unrecognized build options: -bogus
+InvalidModule: Invalid SPIR-V module: invalid magic number
+Build failed with error code: -11
+Command was: ocloc compile -file syn.cl -device dg2
+"""
+
+
+def test_every_message_with_its_place() -> None:
+    assert error_lines(LOG, "k.cl") == (
+        ErrorLine("./bad.h", 1, 22, "error", "use of undeclared identifier 'c'"),
+        ErrorLine("k.cl", 3, 2, "warning", "hello"),
+        ErrorLine("/a folder/k.cl", 7, 12, "error", "'x.h' file not found"),
+        ErrorLine("C:\\k.cl", 7, 12, "note", "on: another: platform"),
+        ErrorLine("", 0, 0, "error", "undefined reference to `foo()'"),
+        ErrorLine("", 0, 0, "error", "Unrecognized build options: -bogus"),
+        ErrorLine("", 0, 0, "error", "InvalidModule: Invalid SPIR-V module: invalid magic number"),
+    )
+
+
+def test_without_a_source_the_stand_in_stays() -> None:
+    assert error_lines("1:2:3: error: x")[0].path == "1"
+
+
+def test_a_line_number_that_is_no_number() -> None:
+    assert error_lines("k.cl:" + "9" * 5000 + ":1: error: x")[0].line == 999_999_999
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ("", []),
+        ('-DX=1  -I "a b" -g', ["-DX=1", "-I", "a b", "-g"]),
+        ("-DNAME='x' -I a\\b", ["-DNAME='x'", "-I", "a\\b"]),
+        ('-D "x', ["-D", '"x']),
+    ],
+)
+def test_options_are_words(options: str, words: list[str]) -> None:
+    assert split_options(options) == words
+
+
+def test_include_folders() -> None:
+    assert include_folders('-Ia -I "b c" -DI=-Ix -I') == ["a", "b c"]
+
+
+def test_source_files(tmp_path: Path) -> None:
+    headers = tmp_path / "headers"
+    headers.mkdir()
+    (tmp_path / "k.cl").write_text('#include "a.h"\n  #  include <b.h>\n#include "gone.h"\n// #include "c.h"\n')
+    (tmp_path / "a.h").write_text('#include "k.cl"\n#include "headers/../a.h"\n')
+    (headers / "b.h").write_bytes(b"\xff")
+    (tmp_path / "c.h").write_text("")
+    found = source_files(tmp_path / "k.cl", f"-I {headers}")
+    assert [path for path, _ in found] == [str(tmp_path / "k.cl"), str(tmp_path / "a.h"), str(headers / "b.h")]
+    assert found[2][1] == "\ufffd"
+
+
+def test_a_source_that_includes_a_device_does_not_hang(tmp_path: Path) -> None:
+    (tmp_path / "k.cl").write_text('#include "/dev/zero"\n')
+    assert len(source_files(tmp_path / "k.cl")) == 1

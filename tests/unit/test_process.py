@@ -1,0 +1,141 @@
+"""Child processes: time limits, signals, bounded output, nothing left behind."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from kernlens.errors import ToolError
+from kernlens.toolchain.process import Child, run
+
+PYTHON = sys.executable
+
+
+def alive(pid: int) -> bool:
+    """Whether a process runs; one that has ended and waits to be collected by init does not."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state not in "ZX"
+
+
+def test_output_status_and_time() -> None:
+    done = run([PYTHON, "-c", "import sys; print('out'); print('err', file=sys.stderr); sys.exit(3)"], timeout=20)
+    assert (done.returncode, done.stdout, done.stderr) == (3, "out\n", "err\n")
+    assert done.signal is None
+    assert not done.ok
+    assert done.ending == "ended with status 3"
+    assert done.log == "out\nerr\n"
+    assert 0 < done.seconds < 20
+
+
+def test_standard_input_environment_and_folder(tmp_path: Path) -> None:
+    program = "import os, sys; print(sys.stdin.read() + os.environ['WORD'] + os.getcwd())"
+    done = run([PYTHON, "-c", program], timeout=20, stdin=b"in ", env={"WORD": "word "}, cwd=tmp_path)
+    assert done.stdout == f"in word {tmp_path}\n"
+
+
+def test_a_child_that_ignores_a_large_input_is_no_error() -> None:
+    assert run([PYTHON, "-c", "pass"], timeout=20, stdin=bytes(4 << 20)).ok
+
+
+def test_without_input_the_child_reads_nothing() -> None:
+    assert run([PYTHON, "-c", "import sys; print(repr(sys.stdin.read()))"], timeout=20).stdout == "''\n"
+
+
+def test_a_death_by_a_signal_has_a_name() -> None:
+    done = run([PYTHON, "-c", "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)"], timeout=20)
+    assert done.signal == "SIGSEGV"
+    assert done.ending == "was killed by SIGSEGV"
+
+
+def test_a_time_out_kills_the_whole_group(tmp_path: Path) -> None:
+    note = tmp_path / "pid"
+    program = (
+        "import subprocess, sys, time; print('begun', flush=True);"
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)']);"
+        f"open({str(note)!r}, 'w').write(str(child.pid)); time.sleep(60)"
+    )
+    start = time.monotonic()
+    with pytest.raises(ToolError, match=r"did not finish within 1\.5 s") as caught:
+        run([PYTHON, "-c", program], timeout=1.5)
+    assert time.monotonic() - start < 8
+    assert caught.value.log == "begun\n"
+    assert caught.value.command is not None
+    assert caught.value.exit_status == 3
+    deadline = time.monotonic() + 5
+    while alive(int(note.read_text())) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not alive(int(note.read_text()))
+
+
+def test_a_grandchild_that_holds_the_pipe_does_not_hold_us() -> None:
+    program = "import subprocess, sys; subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])"
+    start = time.monotonic()
+    assert run([PYTHON, "-c", program], timeout=30).ok
+    assert time.monotonic() - start < 10
+
+
+def test_a_child_that_closes_its_output_is_still_timed() -> None:
+    with pytest.raises(ToolError, match="did not finish"):
+        run([PYTHON, "-c", "import os, time; os.close(1); os.close(2); time.sleep(60)"], timeout=1)
+
+
+def test_output_is_bounded() -> None:
+    done = run([PYTHON, "-c", "print('x' * 5_000_000)"], timeout=20, output_limit=1000)
+    assert done.stdout.startswith("x" * 1000 + "\n[4999001 more bytes")
+    assert len(done.stdout) < 1100
+
+
+def test_lines_as_they_come() -> None:
+    lines: list[str] = []
+    run([PYTHON, "-c", "print('one'); print('two')"], timeout=20, on_line=lines.append)
+    assert lines == ["one", "two"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="prlimit is Linux's")
+def test_file_size_limit(tmp_path: Path) -> None:
+    program = "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_DFL); open('big', 'wb').write(bytes(100_000))"
+    assert run([PYTHON, "-c", program], timeout=20, cwd=tmp_path, file_size_limit=5000).signal == "SIGXFSZ"
+    assert (tmp_path / "big").stat().st_size == 5000
+
+
+def test_another_thread_can_end_it() -> None:
+    def started(child: Child) -> None:
+        threading.Timer(0.2, child.kill).start()
+
+    assert run([PYTHON, "-c", "import time; time.sleep(60)"], timeout=30, on_start=started).signal == "SIGKILL"
+
+
+@pytest.mark.parametrize(
+    ("program", "advice"),
+    [("ocloc", "apt install intel-opencl-icd"), ("no-such-program", "install it or correct its path")],
+)
+def test_a_missing_program(program: str, advice: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ToolError, match=advice):
+        run([program, "--help"], timeout=5)
+
+
+def test_a_program_that_cannot_start(tmp_path: Path) -> None:
+    plain = tmp_path / "plain"
+    plain.write_text("not a program")
+    with pytest.raises(ToolError, match="could not be started: Permission denied"):
+        run([plain], timeout=5)
+    with pytest.raises(ToolError, match=r"the folder .*gone .* does not exist"):
+        run([PYTHON, "-c", "pass"], timeout=5, cwd=tmp_path / "gone")
+
+
+def test_no_descriptor_is_left_open() -> None:
+    run([PYTHON, "-c", "pass"], timeout=20)
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(5):
+        run([PYTHON, "-c", "pass"], timeout=20, stdin=b"x")
+    time.sleep(0.1)
+    assert len(os.listdir("/proc/self/fd")) == before
