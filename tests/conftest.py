@@ -1,0 +1,98 @@
+"""Fixtures that several tests share: real binaries, real kernels, the newest driver's root; and what was left out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from tests.corpus.build import Built, build
+from tests.corpus.compiler import DEBIAN, Compiler, newest
+from tests.corpus.manifest import DEVICES, NEWEST_DEVICES, program
+from tests.corpus.packages import CorpusError, fetch
+
+#: Few, but with one and with many kernels, with ``#include``s, inlined calls, images, barriers and local memory.
+SAMPLE = ("darktable/nlmeans", "darktable/gaussian", "darktable/sharpen", "darktable/demosaic_markesteijn")
+
+LEFT_OUT = pytest.StashKey[dict[str, int]]()
+
+
+@pytest.fixture(scope="session")
+def corpus_sample() -> list[Built]:
+    """A few of darktable's programs for all five products of Debian 12's driver."""
+    return _built(SAMPLE)
+
+
+@pytest.fixture(scope="session")
+def corpus_others() -> list[Built]:
+    """Programs of other packages: several sources in one program, and calls that stay calls."""
+    return _built(("pyfai/azim_csr", "piglit/calls", "silx/medfilt"))
+
+
+@pytest.fixture(scope="session")
+def darktable_kernels() -> Path:
+    """The folder of Debian's darktable kernels: ``*.cl`` and their headers."""
+    try:
+        package = program(SAMPLE[0]).package
+        return fetch([package.name]) / package.name / package.folder
+    except CorpusError as error:
+        pytest.skip(f"darktable's kernels: {error}")
+
+
+@pytest.fixture(scope="session")
+def newest_root() -> Path:
+    """The root folder of the newest driver (scripts/test.sh makes it and sets KERNLENS_NEWEST_ROOT)."""
+    named = os.environ.get("KERNLENS_NEWEST_ROOT")
+    if not named:
+        reason = os.environ.get(
+            "KERNLENS_NEWEST_ROOT_MISSING", "KERNLENS_NEWEST_ROOT is not set; scripts/test.sh does it"
+        )
+        pytest.skip(f"the newest driver: {reason}")
+    if os.geteuid() != 0:
+        pytest.skip("the newest driver: its root is entered with chroot, which needs root")
+    root = Path(named)
+    assert (root / "usr/bin").is_dir(), f"KERNLENS_NEWEST_ROOT={named} is no root folder"
+    return root
+
+
+@pytest.fixture(scope="session")
+def newest_sample(newest_root: Path) -> list[Built]:
+    """Zebins, with several kernels each, made by the newest compiler."""
+    return _built(SAMPLE, NEWEST_DEVICES, newest(newest_root))
+
+
+def _built(names: tuple[str, ...], devices: tuple[str, ...] = DEVICES, compiler: Compiler = DEBIAN) -> list[Built]:
+    try:
+        built, failed = build([program(name) for name in names], devices, compiler=compiler)
+    except CorpusError as error:
+        pytest.skip(f"the corpus: {error}")
+    assert not failed, f"{failed[0].program.name} does not compile for {failed[0].device}: {failed[0].log}"
+    return built
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[LEFT_OUT] = {}
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if report.skipped and not hasattr(report, "wasxfail") and isinstance(report.longrepr, tuple):
+        reason = report.longrepr[2].removeprefix("Skipped: ")
+        counts = item.config.stash[LEFT_OUT]
+        counts[reason] = counts.get(reason, 0) + 1
+    return report
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Says what this run did not test, and why: a skipped test must not pass for a green one."""
+    counts = config.stash[LEFT_OUT]
+    if not counts:
+        return
+    terminalreporter.section("left out on this machine")
+    for reason, count in sorted(counts.items()):
+        terminalreporter.line(f"{count} test{'s' if count > 1 else ''}: {reason}")

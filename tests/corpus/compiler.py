@@ -1,0 +1,129 @@
+"""The two compilers of the corpus: Debian 12's own ocloc, and the newest one in a root folder of its own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from tests.corpus.packages import CorpusError, packages_folder
+
+TIME_LIMIT_SECONDS = 300
+
+#: What ocloc calls its results after ``-output program -output_no_suffix``, and what they are called here.
+#: Debian 12's writes the binary without an ending and debug data beside it; the newest has both in ``program.bin``.
+RESULTS = {"program": "program", "program.bin": "program", "program.dbg": "program.dbg", "program.spv": "program.spv"}
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """An ocloc. ``root`` None: this machine's own; otherwise it runs in that root folder, through chroot."""
+
+    command: str
+    packages: tuple[str, ...]
+    root: Path | None = None
+
+    def __str__(self) -> str:
+        return self.version
+
+    @property
+    def version(self) -> str:
+        """Its packages and their versions, as dpkg knows them. Raises CorpusError if they are not installed."""
+        return _version(self)
+
+    @property
+    def sources(self) -> Path:
+        """Where the packages' sources lie for this compiler, as it names that folder itself."""
+        return packages_folder() if self.root is None else Path("/tmp/kernlens-corpus/packages")
+
+    def compile(self, source: str, device: str, options: str, folder: Path) -> str | None:
+        """Compiles ``source`` (below ``sources``) into ``folder``, IGC's ``.asm`` dumps included.
+
+        None if that succeeded, else the compiler's output.
+        """
+        with self._scratch() as (scratch, inside):
+            command = [self.command, "compile", "-file", source, "-device", device, "-options", options]
+            command += ["-output", "program", "-output_no_suffix", "-out_dir", f"{inside}/out"]
+            dumps = {"IGC_ShaderDumpEnable": "1", "IGC_DumpToCustomDir": f"{inside}/dump"}
+            (scratch / "out").mkdir()
+            (scratch / "dump").mkdir()
+            try:
+                done = self._run(command, dumps)
+            except subprocess.TimeoutExpired:
+                return f"{self.command} did not end within {TIME_LIMIT_SECONDS} s"
+            if done.returncode != 0 or not _collect(scratch, folder):
+                return done.stdout.decode(errors="replace") + f"(exit status {done.returncode})"
+        return None
+
+    def _run(self, command: list[str], environment: dict[str, str]) -> subprocess.CompletedProcess[bytes]:
+        cwd: Path | None = self.sources
+        if self.root is not None:
+            script = f'cd {self.sources} && exec "$@"'
+            command = ["chroot", str(self.root), "/bin/sh", "-c", script, "sh", *command]
+            cwd = None
+        return subprocess.run(
+            command,
+            cwd=cwd,
+            env=os.environ | environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=TIME_LIMIT_SECONDS,
+        )
+
+    @contextmanager
+    def _scratch(self) -> Iterator[tuple[Path, Path]]:
+        """A folder for one run, and what the compiler calls it."""
+        parent = packages_folder().parent if self.root is None else self.root / "tmp"
+        with tempfile.TemporaryDirectory(dir=parent, prefix="kernlens-") as name:
+            scratch = Path(name)
+            yield scratch, scratch if self.root is None else Path("/tmp") / scratch.name
+
+    def provide(self, name: str) -> None:
+        """Makes one unpacked package, or the joined sources, visible to the compiler."""
+        origin = packages_folder() / name
+        if self.root is None or not origin.is_dir():
+            return
+        inside = self.root / self.sources.relative_to("/") / name
+        shutil.copytree(origin, inside, dirs_exist_ok=True)
+
+
+DEBIAN = Compiler("ocloc", ("intel-opencl-icd", "libigc1"))
+
+
+def newest(root: Path) -> Compiler:
+    """The compiler of a root folder made as scripts/newest_root.sh does. Raises CorpusError if it has none."""
+    found = sorted((root / "usr/bin").glob("ocloc-*"))
+    if not found:
+        raise CorpusError(f"{root} holds no /usr/bin/ocloc-*")
+    return Compiler(found[-1].name, ("intel-ocloc", "libigc2"), root)
+
+
+def _collect(scratch: Path, folder: Path) -> bool:
+    """Moves the results into ``folder``; False if there is no binary (ocloc makes none of a source without kernels)."""
+    (folder / "dump").mkdir(parents=True)
+    for made, kept in RESULTS.items():
+        if (scratch / "out" / made).is_file():
+            shutil.move(scratch / "out" / made, folder / kept)
+    for path in (scratch / "dump").glob("*.asm"):
+        shutil.move(path, folder / "dump" / path.name)
+    return (folder / "program").is_file()
+
+
+@cache
+def _version(compiler: Compiler) -> str:
+    command = ["dpkg-query", "-W", "-f", "${Package}=${Version} ", *compiler.packages]
+    if compiler.root is not None:
+        command.insert(1, f"--admindir={compiler.root}/var/lib/dpkg")
+    elif shutil.which(compiler.command) is None:
+        raise CorpusError(f"{compiler.command} is not installed: apt-get install {compiler.packages[0]}")
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+    if done.returncode:
+        raise CorpusError(f"dpkg does not know {' '.join(compiler.packages)}: {done.stderr.strip()}")
+    return done.stdout.strip()
