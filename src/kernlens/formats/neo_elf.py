@@ -1,0 +1,119 @@
+"""NEO ELF: what Intel's OpenCL driver and ocloc wrap around a patch-token program.
+
+Source: ``shared/source/device_binary_format/elf/ocl_elf.h`` of compute-runtime: ``ELF_TYPE_OPENCL`` (``e_type``
+0xff01..0xff05) and ``SHT_OPENCL_*`` (section types 0xff0000xx); ``e_machine`` is 0. Sections are chosen by type, since
+their names differ between versions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from kernlens.errors import FormatError
+from kernlens.formats import elf_header
+
+FORMAT = "neo-elf"
+
+#: ``e_type`` -> what the file is.
+KINDS = {0xFF01: "source", 0xFF02: "objects", 0xFF03: "library", 0xFF04: "executable", 0xFF05: "debug"}
+
+SOURCE = 0xFF000000
+HEADER = 0xFF000001
+LLVM_TEXT = 0xFF000002
+LLVM_BITCODE = 0xFF000003
+LLVM_ARCHIVE = 0xFF000004
+DEVICE_BINARY = 0xFF000005
+BUILD_OPTIONS = 0xFF000006
+PRECOMPILED_HEADER = 0xFF000007
+DEVICE_DEBUG = 0xFF000008
+SPIRV = 0xFF000009
+NON_COHERENT_DEVICE_BINARY = 0xFF00000A
+SPEC_CONSTANT_IDS = 0xFF00000B
+SPEC_CONSTANT_VALUES = 0xFF00000C
+
+
+@dataclass(frozen=True, slots=True)
+class NeoPart:
+    """One section: its type, its first byte in the file, its bytes (a view)."""
+
+    type: int
+    offset: int
+    data: memoryview = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class NeoElf:
+    """The sections of a NEO ELF that carry something, in file order. ``type`` is ``e_type`` (see ``KINDS``)."""
+
+    type: int
+    parts: tuple[NeoPart, ...]
+
+    def part(self, type: int) -> NeoPart | None:
+        """The first section of this type; None if there is none or it is empty."""
+        for part in self.parts:
+            if part.type == type:
+                return part
+        return None
+
+    @property
+    def device_binary(self) -> NeoPart | None:
+        """The program for the device: patch tokens as a rule."""
+        return self.part(DEVICE_BINARY) or self.part(NON_COHERENT_DEVICE_BINARY)
+
+    @property
+    def device_debug(self) -> NeoPart | None:
+        """CTNI debug data (the same bytes as ocloc's ``.dbg`` file)."""
+        return self.part(DEVICE_DEBUG)
+
+    @property
+    def spirv(self) -> NeoPart | None:
+        """The SPIR-V module that the program was made from."""
+        return self.part(SPIRV)
+
+    @property
+    def llvm_bitcode(self) -> NeoPart | None:
+        """LLVM bitcode, from drivers that kept that in place of SPIR-V."""
+        return self.part(LLVM_BITCODE)
+
+    @property
+    def source(self) -> NeoPart | None:
+        """OpenCL C source text."""
+        return self.part(SOURCE)
+
+    @property
+    def build_options(self) -> str | None:
+        """The options given to the build, without the terminating NUL; None if there is no such section."""
+        part = self.part(BUILD_OPTIONS)
+        return None if part is None else bytes(part.data).rstrip(b"\0").decode("utf-8", "backslashreplace")
+
+
+def is_neo_elf(data: memoryview) -> bool:
+    """Whether ``data`` begins like a NEO ELF: an ELF for machine 0 with one of the types in ``KINDS``."""
+    return (
+        elf_header.is_elf(data)
+        and len(data) >= elf_header.HEADER_SIZE
+        and elf_header.machine_of(data) == elf_header.EM_NONE
+        and _type(data) in KINDS
+    )
+
+
+def read_neo_elf(data: memoryview) -> NeoElf:
+    """Read a NEO ELF. Raises FormatError if it is none or if a section lies outside the file."""
+    headers = elf_header.section_headers(data, format=FORMAT)
+    machine = elf_header.machine_of(data)
+    if machine != elf_header.EM_NONE:
+        raise FormatError(f"e_machine is {machine}; a NEO ELF has 0", format=FORMAT, offset=18)
+    if _type(data) not in KINDS:
+        raise FormatError(f"e_type is {_type(data):#x}; a NEO ELF has 0xff01 to 0xff05", format=FORMAT, offset=16)
+    return NeoElf(
+        _type(data),
+        tuple(
+            NeoPart(header[1], header[4], data[header[4] : header[4] + header[5]])
+            for header in headers
+            if header[1] & 0xFFFFFF00 == SOURCE and header[5]
+        ),
+    )
+
+
+def _type(data: memoryview) -> int:
+    return data[16] | data[17] << 8

@@ -1,0 +1,364 @@
+"""The kinds of patch token, and how the bytes of one become a dataclass.
+
+Source: ``patch_list.h`` and ``patch_shared.h`` of intel-graphics-compiler (``PATCH_TOKEN`` and the ``SPatch*``
+structures named below) and, for the entries of tables, ``RelocationInfo.h`` (``GenSymEntry``, ``GenRelocEntry``,
+``HostAccessEntry``). Everything is little-endian and packed. Structures have grown over the versions, mostly at their
+end: a field that an older writer did not have is None, what a newer one appended stays in ``payload``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+#: Numbers of tokens that other modules look for (``PATCH_TOKEN``).
+LOCAL_SURFACE = 15
+SCRATCH_SLOT_0 = 18
+THREAD_PAYLOAD = 22
+EXECUTION_ENVIRONMENT = 23
+ARGUMENT_DESCRIPTION = 26
+KERNEL_ATTRIBUTES = 27
+PRIVATE_MEMORY = 38
+GLOBAL_MEMORY = 41
+CONSTANT_MEMORY = 42
+SYMBOL_TABLE = 53
+RELOCATION_TABLE = 54
+SCRATCH_SLOT_1 = 55
+
+#: ``PayloadParameter.kind`` values that other modules look for (``DATA_PARAMETER_TOKEN``).
+PARAMETER_KERNEL_ARGUMENT = 1
+PARAMETER_LOCAL_MEMORY_SIZES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class PatchToken:
+    """One item of a patch list. ``offset`` is where it starts in the list, ``payload`` what follows its 8-byte head
+    (for tokens 41 and 42 the inline bytes too). A token of unknown number is of this very class."""
+
+    number: int
+    offset: int
+    payload: memoryview = field(repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class StateSip(PatchToken):
+    """2, SPatchStateSIP."""
+
+    system_kernel_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class SamplerStateArray(PatchToken):
+    """5, SPatchSamplerStateArray: offsets within the dynamic state heap."""
+
+    heap_offset: int
+    count: int
+    border_color_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class BindingTable(PatchToken):
+    """8, SPatchBindingTableState: offsets within the surface state heap."""
+
+    heap_offset: int
+    count: int
+    surface_state_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class BufferArgument(PatchToken):
+    """11, SPatchGlobalMemoryObjectKernelArgument: a buffer reached through a surface state."""
+
+    argument: int
+    heap_offset: int
+    location: int
+    location_count: int
+    is_emulation: int
+
+
+@dataclass(frozen=True, slots=True)
+class ImageArgument(PatchToken):
+    """12, SPatchImageMemoryObjectKernelArgument."""
+
+    argument: int
+    kind: int
+    heap_offset: int
+    location: int
+    location_count: int
+    writeable: int
+    transformable: int
+    needs_bindless_handle: int
+    is_emulation: int
+    binding_table_offset: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LocalSurface(PatchToken):
+    """15, SPatchAllocateLocalSurface: ``size`` bytes of shared local memory declared in the kernel."""
+
+    heap_offset: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class SamplerArgument(PatchToken):
+    """16, SPatchSamplerKernelArgument."""
+
+    argument: int
+    kind: int
+    heap_offset: int
+    location: int
+    location_count: int
+    needs_bindless_handle: int
+    texture_mask: int
+    is_emulation: int
+    binding_table_offset: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PayloadParameter(PatchToken):
+    """17, SPatchDataParameterBuffer: ``size`` bytes that the driver writes at ``offset_in_payload`` of each thread's
+    cross-thread payload. ``kind`` is a DATA_PARAMETER_TOKEN, ``source_offset`` the place within the value."""
+
+    kind: int
+    argument: int
+    offset_in_payload: int
+    size: int
+    source_offset: int
+    location: int
+    location_count: int
+    is_emulation: int
+    is_scalar_cast_to_pointer: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ScratchSlot(PatchToken):
+    """18 (slot 0) and 55 (slot 1), SPatchMediaVFEState: scratch bytes per thread, rounded up to a power of 2."""
+
+    heap_offset: int
+    bytes_per_thread: int
+
+
+@dataclass(frozen=True, slots=True)
+class InterfaceDescriptorLoad(PatchToken):
+    """19, SPatchMediaInterfaceDescriptorLoad."""
+
+    descriptor_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class InterfaceDescriptor(PatchToken):
+    """21, SPatchInterfaceDescriptorData: offsets within the dynamic, kernel and surface state heaps."""
+
+    heap_offset: int
+    sampler_state_offset: int
+    kernel_offset: int
+    binding_table_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadPayload(PatchToken):
+    """22, SPatchThreadPayload: what a thread finds in its registers when it starts.
+
+    ``skip_per_thread_load`` and ``skip_ffid_setup`` are byte offsets in the code, behind parts of the prologue that the
+    driver may leave out.
+    """
+
+    header_present: int
+    local_id_x_present: int
+    local_id_y_present: int
+    local_id_z_present: int
+    local_id_flattened_present: int
+    indirect_payload_storage: int
+    unused_per_thread_constant_present: int
+    get_local_id_present: int
+    get_group_id_present: int
+    get_global_offset_present: int
+    stage_in_grid_origin_present: int
+    stage_in_grid_size_present: int
+    skip_per_thread_load: int | None = None
+    skip_ffid_setup: int | None = None
+    pass_inline_constants: int | None = None
+    rt_stack_id_present: int | None = None
+    generate_local_id: int | None = None
+    emit_local_mask: int | None = None
+    walk_order: int | None = None
+    tile_y: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionEnvironment(PatchToken):
+    """23, SPatchExecutionEnvironment. ``barriers`` is encoded: 0 to 7 mean 0, 1, 2, 4, 8, 16, 24, 32 barriers.
+
+    SIMDInfo and RequireDisableEUFusion, whose place differs between versions of equal number, stay in ``payload``.
+    """
+
+    required_size_x: int
+    required_size_y: int
+    required_size_z: int
+    simd: int
+    compiled_sub_groups: int
+    barriers: int
+    has_sample: int | None
+    disable_mid_thread_preemption: int
+    compiled_simd8: int
+    compiled_simd16: int
+    compiled_simd32: int
+    has_device_enqueue: int
+    may_access_undeclared_resource: int
+    uses_fences_for_images: int
+    uses_stateless_spill: int
+    uses_multi_scratch_spaces: int | None
+    is_coherent: int
+    is_initializer: int
+    is_finalizer: int
+    sub_group_forward_progress: int
+    compiled_for_large_buffers: int
+    registers: int | None = None
+    walk_order_dimensions: int | None = None
+    has_global_atomics: int | None = None
+    has_dpas: int | None = None
+    has_ray_tracing_calls: int | None = None
+    threads_required: int | None = None
+    stateless_writes: int | None = None
+    indirect_stateless_accesses: int | None = None
+    uses_bindless: int | None = None
+    has_stack_calls: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PayloadSize(PatchToken):
+    """25, SPatchDataParameterStream: bytes of cross-thread payload."""
+
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentDescription(PatchToken):
+    """26, SPatchKernelArgumentInfo: an argument as the source declares it, in the compiler's spelling (``__global``,
+    ``__read_only``, ``NONE``); ``type_name`` reads like ``float*;8``, the size in bytes after the semicolon."""
+
+    argument: int
+    address_qualifier: str
+    access_qualifier: str
+    name: str
+    type_name: str
+    type_qualifier: str
+
+
+@dataclass(frozen=True, slots=True)
+class KernelAttributes(PatchToken):
+    """27, SPatchKernelAttributesInfo, like ``intel_reqd_sub_group_size(16) reqd_work_group_size(16,4,1)``."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class PrintfString(PatchToken):
+    """28, SPatchString: a format string of ``printf``."""
+
+    index: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class StatelessArgument(PatchToken):
+    """30 global, 31 constant, 46 device queue (SPatchStateless*KernelArgument): a pointer in the payload."""
+
+    argument: int
+    heap_offset: int
+    offset_in_payload: int
+    size: int
+    location: int
+    location_count: int
+    is_emulation: int
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedSurface(PatchToken):
+    """33 printf, 36 event pool, 43 global, 44 constant memory (SPatchAllocateStateless*Surface*): a pointer to it."""
+
+    index: int
+    heap_offset: int
+    offset_in_payload: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class PrivateMemory(PatchToken):
+    """38, SPatchAllocateStatelessPrivateSurface. ``bytes_per_thread`` counts for a work-item if ``is_simt_thread``,
+    else for a hardware thread (None: an older writer, which did not say). With 0 the base address is still passed."""
+
+    heap_offset: int
+    offset_in_payload: int
+    size: int
+    bytes_per_thread: int
+    is_simt_thread: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramMemory(PatchToken):
+    """41 global, 42 constant (SPatchAllocate*MemorySurfaceProgramBinaryInfo): ``contents`` is the initial image."""
+
+    kind: int | None
+    index: int
+    contents: memoryview = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class PointerInitializer(PatchToken):
+    """47 in global, 48 in constant memory (SPatch*PointerProgramBinaryInfo): the pointer at ``place`` holds an offset
+    in buffer ``target_index`` of ``target_kind`` (0 global, 1 constant); the driver adds that buffer's address."""
+
+    index: int
+    place: int
+    target_kind: int
+    target_index: int
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolEntry:
+    """GenSymEntry: ``kind`` is 0 none, 1 undefined, 2 function, 3 global variable, 4 constant, 5 sampler, 6 kernel."""
+
+    kind: int
+    offset: int
+    size: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolTable(PatchToken):
+    """53, SPatchFunctionTableInfo."""
+
+    entries: tuple[SymbolEntry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RelocationEntry:
+    """GenRelocEntry: ``offset`` is within the kernel heap."""
+
+    kind: int
+    offset: int
+    symbol: str
+
+
+@dataclass(frozen=True, slots=True)
+class RelocationTable(PatchToken):
+    """54, SPatchFunctionTableInfo."""
+
+    entries: tuple[RelocationEntry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PayloadSurface(PatchToken):
+    """45 default device queue, 56 synchronisation buffer, 58 ray tracing buffer: a pointer that the driver supplies."""
+
+    heap_offset: int
+    offset_in_payload: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class HostAccessTable(PatchToken):
+    """57, SPatchGlobalHostAccessTableInfo: (name on the device, name on the host) of global variables."""
+
+    entries: tuple[tuple[str, str], ...]
