@@ -1,0 +1,153 @@
+"""Drivers, their devices, and contexts."""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import byref, c_uint32, c_void_p
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from kernlens.errors import NotFoundError
+from kernlens.model.device import IpVersion
+from kernlens.runtime.level_zero.handles import HandleOwner
+from kernlens.runtime.level_zero.loader import Loader, open_loader
+from kernlens.runtime.level_zero.result_codes import SUCCESS
+from kernlens.runtime.level_zero.structures import (
+    make,
+    ze_context_desc_t,
+    ze_device_ip_version_ext_t,
+    ze_device_properties_t,
+    ze_driver_extension_properties_t,
+    ze_driver_properties_t,
+)
+
+DEVICE_TYPES = {1: "gpu", 2: "cpu", 3: "fpga", 4: "mca", 5: "vpu"}
+
+
+@dataclass(frozen=True)
+class Driver:
+    """One installed driver."""
+
+    handle: int
+    loader: Loader = field(repr=False)
+
+    @cached_property
+    def version(self) -> int:
+        """The driver's own version number, which only ever grows (Intel's: 8 bits major, 8 minor, 16 build)."""
+        properties = make(ze_driver_properties_t)
+        self.loader.call("zeDriverGetProperties", self.handle, byref(properties))
+        return int(properties.driverVersion)
+
+    @cached_property
+    def api_version(self) -> tuple[int, int]:
+        """The Level Zero version that the driver implements: major, minor."""
+        version = c_uint32(0)
+        self.loader.call("zeDriverGetApiVersion", self.handle, byref(version))
+        return version.value >> 16, version.value & 0xFFFF
+
+    @cached_property
+    def extensions(self) -> dict[str, int]:
+        """Name -> version of each extension that the driver reports."""
+        count = c_uint32(0)
+        self.loader.call("zeDriverGetExtensionProperties", self.handle, byref(count), None)
+        listed = (ze_driver_extension_properties_t * count.value)()
+        self.loader.call("zeDriverGetExtensionProperties", self.handle, byref(count), listed)
+        return {entry.name.decode("utf-8", "replace"): int(entry.version) for entry in listed[: count.value]}
+
+    def extension_function(self, name: str) -> int | None:
+        """The address of extension function ``name``; None if the driver has none of that name."""
+        address = c_void_p(0)
+        code = self.loader.result("zeDriverGetExtensionFunctionAddress", self.handle, name.encode(), byref(address))
+        return address.value if code == SUCCESS and address.value else None
+
+    def last_error(self) -> str:
+        """The driver's words for the calling thread's last error; empty if it has none or cannot tell."""
+        if not self.loader.has("zeDriverGetLastErrorDescription"):
+            return ""
+        text = ctypes.c_char_p(None)
+        code = self.loader.result("zeDriverGetLastErrorDescription", self.handle, byref(text))
+        return (text.value or b"").decode("utf-8", "replace") if code == SUCCESS else ""
+
+    @cached_property
+    def devices(self) -> tuple[LiveDevice, ...]:
+        """The driver's devices, sub-devices excluded."""
+        count = c_uint32(0)
+        self.loader.call("zeDeviceGet", self.handle, byref(count), None)
+        handles = (c_void_p * count.value)()
+        self.loader.call("zeDeviceGet", self.handle, byref(count), handles)
+        return tuple(_device(self, int(handle)) for handle in handles[: count.value] if handle)
+
+
+@dataclass(frozen=True)
+class LiveDevice:
+    """A device as its driver describes it.
+
+    ``name`` is the driver's words, ``pci_id`` the PCI device number, ``type`` ``gpu`` and so on. ``ip`` is None where
+    the driver does not say it. ``slices``, ``subslices`` per slice and ``eus`` per subslice count execution units.
+    """
+
+    handle: int
+    driver: Driver = field(repr=False)
+    name: str
+    type: str
+    vendor_id: int
+    pci_id: int
+    ip: IpVersion | None
+    slices: int
+    subslices: int
+    eus: int
+    threads_per_eu: int
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def _device(driver: Driver, handle: int) -> LiveDevice:
+    ip = make(ze_device_ip_version_ext_t)
+    properties = make(ze_device_properties_t, pNext=ctypes.addressof(ip))
+    driver.loader.call("zeDeviceGetProperties", handle, byref(properties))
+    return LiveDevice(
+        handle=handle,
+        driver=driver,
+        name=properties.name.decode("utf-8", "replace"),
+        type=DEVICE_TYPES.get(properties.type, str(properties.type)),
+        vendor_id=properties.vendorId,
+        pci_id=properties.deviceId,
+        # A driver without the extension leaves the structure alone.
+        ip=IpVersion.unpack(ip.ipVersion) if ip.ipVersion else None,
+        slices=properties.numSlices,
+        subslices=properties.numSubslicesPerSlice,
+        eus=properties.numEUsPerSubslice,
+        threads_per_eu=properties.numThreadsPerEU,
+    )
+
+
+class Context(HandleOwner):
+    """A driver's context, in which modules are made."""
+
+    kind = "context"
+
+    def __init__(self, driver: Driver) -> None:
+        self.driver = driver
+        handle = c_void_p(0)
+        description = make(ze_context_desc_t)
+        driver.loader.call("zeContextCreate", driver.handle, byref(description), byref(handle))
+        super().__init__(driver.loader, handle.value or 0, "zeContextDestroy")
+
+
+def drivers() -> tuple[Driver, ...]:
+    """The drivers that the loader finds. Raises ToolError if there is no loader or no driver that works."""
+    loader = open_loader()
+    count = c_uint32(0)
+    loader.call("zeDriverGet", byref(count), None)
+    handles = (c_void_p * count.value)()
+    loader.call("zeDriverGet", byref(count), handles)
+    return tuple(Driver(int(handle), loader) for handle in handles[: count.value] if handle)
+
+
+def first_device() -> LiveDevice:
+    """The first device of the first driver that has one. Raises NotFoundError if none has."""
+    for driver in drivers():
+        for device in driver.devices:
+            return device
+    raise NotFoundError("no Level Zero driver has a device here: simulate one (see `kernlens devices`)")

@@ -1,0 +1,163 @@
+"""The Level Zero loader library, opened through ctypes, with checked calls.
+
+Prototypes: ``ze_api.h``, ``zet_api.h`` and ``loader/ze_loader.h`` of the Level Zero specification. ctypes lets go of
+the interpreter's lock during each call, and nothing here is changed by a call, so any number of threads may call at
+once.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+import threading
+from collections.abc import Callable
+from ctypes import c_char_p, c_int, c_size_t, c_uint32, c_void_p
+from typing import Any
+
+from kernlens.errors import ToolError
+from kernlens.runtime.level_zero.result_codes import SUCCESS, UNINITIALIZED, LevelZeroError
+
+LIBRARY_NAMES = {"win32": "ze_loader.dll", "linux": "libze_loader.so.1"}
+
+#: ``zel_handle_type_t``: the kinds of handle that a loader for several drivers wraps.
+ZEL_HANDLE_MODULE = 9
+ZEL_HANDLE_KERNEL = 11
+
+_POINTER = c_void_p
+_PROTOTYPES: dict[str, tuple[Any, ...]] = {
+    "zeInit": (c_uint32,),
+    "zeDriverGet": (_POINTER, _POINTER),
+    "zeDriverGetApiVersion": (c_void_p, _POINTER),
+    "zeDriverGetProperties": (c_void_p, _POINTER),
+    "zeDriverGetExtensionProperties": (c_void_p, _POINTER, _POINTER),
+    "zeDriverGetExtensionFunctionAddress": (c_void_p, c_char_p, _POINTER),
+    "zeDriverGetLastErrorDescription": (c_void_p, _POINTER),
+    "zeDeviceGet": (c_void_p, _POINTER, _POINTER),
+    "zeDeviceGetProperties": (c_void_p, _POINTER),
+    "zeContextCreate": (c_void_p, _POINTER, _POINTER),
+    "zeContextDestroy": (c_void_p,),
+    "zeModuleCreate": (c_void_p, c_void_p, _POINTER, _POINTER, _POINTER),
+    "zeModuleDestroy": (c_void_p,),
+    "zeModuleDynamicLink": (c_uint32, _POINTER, _POINTER),
+    "zeModuleInspectLinkageExt": (_POINTER, c_uint32, _POINTER, _POINTER),
+    "zeModuleBuildLogGetString": (c_void_p, _POINTER, _POINTER),
+    "zeModuleBuildLogDestroy": (c_void_p,),
+    "zeModuleGetNativeBinary": (c_void_p, _POINTER, _POINTER),
+    "zeModuleGetGlobalPointer": (c_void_p, c_char_p, _POINTER, _POINTER),
+    "zeModuleGetFunctionPointer": (c_void_p, c_char_p, _POINTER),
+    "zeModuleGetKernelNames": (c_void_p, _POINTER, _POINTER),
+    "zeModuleGetProperties": (c_void_p, _POINTER),
+    "zeKernelCreate": (c_void_p, _POINTER, _POINTER),
+    "zeKernelDestroy": (c_void_p,),
+    "zeKernelGetProperties": (c_void_p, _POINTER),
+    "zeKernelGetBinaryExp": (c_void_p, _POINTER, _POINTER),
+    "zetModuleGetDebugInfo": (c_void_p, c_uint32, _POINTER, _POINTER),
+    "zelLoaderTranslateHandle": (c_uint32, c_void_p, _POINTER),
+}
+
+#: The type of an extension function that reads a kernel's machine code: handle, size in and out, bytes.
+KERNEL_BINARY_FUNCTION = ctypes.CFUNCTYPE(c_uint32, c_void_p, ctypes.POINTER(c_size_t), c_void_p)
+
+
+class Loader:
+    """The loader library and its functions. ``on_call`` is told each function's name just before it is called."""
+
+    def __init__(self, library: ctypes.CDLL, path: str) -> None:
+        self.path = path
+        self.on_call: Callable[[str], None] | None = None
+        self._functions: dict[str, Any] = {}
+        for name, arguments in _PROTOTYPES.items():
+            function = getattr(library, name, None)
+            if function is not None:
+                function.argtypes = arguments
+                function.restype = c_uint32
+                self._functions[name] = function
+
+    def has(self, name: str) -> bool:
+        """Whether this version of the loader exports function ``name``."""
+        return name in self._functions
+
+    def result(self, name: str, *arguments: Any) -> int:
+        """Call ``name`` and return its result code. Raises ToolError if the loader is too old to have it."""
+        function = self._functions.get(name)
+        if function is None:
+            raise ToolError(f"{self.path} has no function {name}: install a newer Level Zero loader", command=name)
+        if self.on_call is not None:
+            self.on_call(name)
+        return int(function(*arguments))
+
+    def call(
+        self, name: str, *arguments: Any, device: str | None = None, input: str | None = None, advice: str = ""
+    ) -> None:
+        """Call ``name``; raises LevelZeroError unless it returns success."""
+        code = self.result(name, *arguments)
+        if code != SUCCESS:
+            raise LevelZeroError(name, code, device=device, input=input, advice=advice)
+
+    def kernel_binary_function(self, address: int, name: str) -> Callable[..., int]:
+        """The driver's extension function ``name`` at ``address``, announced to ``on_call`` like the loader's own."""
+        function = KERNEL_BINARY_FUNCTION(address)
+
+        def call(*arguments: Any) -> int:
+            if self.on_call is not None:
+                self.on_call(name)
+            return int(function(*arguments))
+
+        return call
+
+    def driver_handle(self, kind: int, handle: int) -> int:
+        """The driver's own handle behind the loader's ``handle``; extension functions of a driver take only that."""
+        if not self.has("zelLoaderTranslateHandle"):
+            return handle
+        translated = c_void_p(0)
+        code = self.result("zelLoaderTranslateHandle", kind, handle, ctypes.byref(translated))
+        return translated.value if code == SUCCESS and translated.value else handle
+
+
+_lock = threading.Lock()
+_opened: dict[str, Loader] = {}
+
+
+def open_loader(path: str | None = None) -> Loader:
+    """The loader at ``path`` (default: the platform's), initialised; opened once per process.
+
+    Raises ToolError if the library is missing, LevelZeroError if it finds no driver that works.
+    """
+    path = path or LIBRARY_NAMES.get(sys.platform, "libze_loader.so.1")
+    with _lock:
+        loader = _opened.get(path)
+        if loader is None:
+            loader = _open(path)
+            _opened[path] = loader
+        return loader
+
+
+def _open(path: str) -> Loader:
+    try:
+        if sys.platform == "win32":
+            library: ctypes.CDLL = ctypes.WinDLL(path)
+        else:
+            library = ctypes.CDLL(path)
+    except OSError as error:
+        raise ToolError(
+            f"the Level Zero loader {path} cannot be opened ({error}): install it (Debian: libze1, Ubuntu: level-zero)",
+            command="zeInit",
+        ) from error
+    loader = Loader(library, path)
+    code = loader.result("zeInit", c_int(0).value)
+    if code != SUCCESS:
+        raise LevelZeroError("zeInit", code, advice=_no_driver_advice(code))
+    return loader
+
+
+def _no_driver_advice(code: int) -> str:
+    if code != UNINITIALIZED:
+        return ""
+    chosen = os.environ.get("ZE_ENABLE_ALT_DRIVERS")
+    if chosen:
+        return f"no driver works; ZE_ENABLE_ALT_DRIVERS={chosen} names the only ones that were tried"
+    return (
+        "no Level Zero driver works here: install one (Debian: libze-intel-gpu1 or intel-opencl-icd), "
+        "or simulate a device"
+    )

@@ -1,0 +1,82 @@
+"""Calls that are known to crash a driver, found out before they are made.
+
+Each rule was measured on the drivers that its docstring names; where a rule does not apply, the call is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from kernlens.runtime.level_zero.result_codes import RefusedCallError
+from kernlens.runtime.level_zero.work_items import exports_using_work_items
+
+if TYPE_CHECKING:
+    from kernlens.runtime.level_zero.drivers import LiveDevice
+    from kernlens.runtime.level_zero.modules import LiveModule
+
+SPIRV_MAGIC = b"\x03\x02\x23\x07"
+SPIRV_HEADER_SIZE = 20
+#: The newest driver that was seen to crash on library modules: 1.3.24595, which is NEO 22.43.
+LAST_CRASHING_DRIVER = 1 << 24 | 3 << 16 | 24595
+LIBRARY_FLAGS = ("-library-compilation", "-ze-library-compilation")
+
+
+def refuse_spirv(call: str, spirv: bytes, flags: str, device: LiveDevice, name: str) -> None:
+    """Raises RefusedCallError if ``spirv`` would crash the driver of ``device``.
+
+    * Input that is no SPIR-V at all: Intel's drivers end the process (exit status 1 in 22.43, 10 in 26.27).
+    * 22.43 on skl, icllp and tgllp (not on dg2 and pvc): a library module that exports a function using most of the
+      work-item built-ins is a segmentation fault.
+    """
+    reason = None
+    if len(spirv) < SPIRV_HEADER_SIZE or len(spirv) % 4 or spirv[:4] not in (SPIRV_MAGIC, SPIRV_MAGIC[::-1]):
+        reason = (
+            f"the input's {len(spirv)} bytes are no SPIR-V module (its first word must be 0x07230203), "
+            "and the driver ends the process on such input"
+        )
+    elif crashes_on_libraries(device) and set(flags.split()) & set(LIBRARY_FLAGS):
+        exports = exports_using_work_items(spirv)
+        if exports:
+            reason = (
+                f"this driver crashes on devices before Xe-HP when a module built with {LIBRARY_FLAGS[0]} exports "
+                f"a function that asks for its work-item's id or size ({', '.join(exports)}): "
+                "pass the id as an argument, or link statically"
+            )
+    if reason is not None:
+        raise RefusedCallError(call, reason, device=str(device), input=name)
+
+
+def crashes_on_libraries(device: LiveDevice) -> bool:
+    """Whether the driver is as old as 22.43, and the device older than Xe-HP.
+
+    The old driver does not tell a device's IP version, and not even its PCI number when it simulates; but execution
+    units run seven threads before Xe-HP and eight since.
+    """
+    return device.driver.version <= LAST_CRASHING_DRIVER and device.threads_per_eu == 7
+
+
+def refuse_link(call: str, modules: Sequence[LiveModule]) -> None:
+    """Raises RefusedCallError if linking ``modules`` dynamically would crash the driver.
+
+    * No module, or something that is not a module: a segmentation fault in both drivers.
+    * 26.27: a module whose global initialiser takes the address of a variable that another of ``modules`` exports.
+    """
+    if not modules:
+        raise RefusedCallError(call, "the list of modules is empty, and the driver crashes on it")
+    for module in modules:
+        if module.context.driver != modules[0].context.driver or module.device != modules[0].device:
+            raise RefusedCallError(
+                call, f"{module.name} is a module of another driver or device than {modules[0].name}", input=module.name
+            )
+    exporters = {symbol: module.name for module in reversed(modules) for symbol in module.native.exports}
+    for module in modules:
+        for symbol in module.native.data_imports:
+            if symbol in exporters:
+                raise RefusedCallError(
+                    call,
+                    f"the driver crashes when a global initialiser of {module.name} takes the address of variable "
+                    f"{symbol} of {exporters[symbol]}: link statically, or set the pointer in a kernel",
+                    device=str(module.device),
+                    input=module.name,
+                )

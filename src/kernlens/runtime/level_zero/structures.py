@@ -1,0 +1,138 @@
+"""The structures of ``ze_api.h`` that the binding passes to the driver, under the specification's own names.
+
+Every structure starts with its type (``stype``) and a pointer to the next one; ``make`` fills both in.
+"""
+
+from __future__ import annotations
+
+from ctypes import POINTER, Structure, c_char, c_char_p, c_size_t, c_uint8, c_uint32, c_uint64, c_void_p
+from typing import Any, ClassVar, TypeVar
+
+ZE_MODULE_FORMAT_IL_SPIRV = 0
+ZE_MODULE_FORMAT_NATIVE = 1
+ZE_MODULE_PROPERTY_FLAG_IMPORTS = 1
+ZET_MODULE_DEBUG_INFO_FORMAT_ELF_DWARF = 0
+
+
+class ZeStructure(Structure):
+    """A structure that begins with ``stype`` and ``pNext``. ``STYPE`` is its value in ``ze_structure_type_t``."""
+
+    STYPE: ClassVar[int] = 0
+
+
+AnyStructure = TypeVar("AnyStructure", bound=ZeStructure)
+
+
+def make(kind: type[AnyStructure], **fields: Any) -> AnyStructure:
+    """A structure of ``kind`` with its type set and ``fields`` filled in; the rest is zero."""
+    made = kind(stype=kind.STYPE)
+    for name, value in fields.items():
+        setattr(made, name, value)
+    return made
+
+
+class ze_driver_properties_t(ZeStructure):  # noqa: N801
+    STYPE = 0x1
+    _fields_ = [("stype", c_uint32), ("pNext", c_void_p), ("uuid", c_uint8 * 16), ("driverVersion", c_uint32)]
+
+
+class ze_driver_extension_properties_t(Structure):  # noqa: N801
+    _fields_ = [("name", c_char * 256), ("version", c_uint32)]
+
+
+class ze_device_properties_t(ZeStructure):  # noqa: N801
+    STYPE = 0x3
+    _fields_ = [
+        ("stype", c_uint32),
+        ("pNext", c_void_p),
+        ("type", c_uint32),
+        ("vendorId", c_uint32),
+        ("deviceId", c_uint32),
+        ("flags", c_uint32),
+        ("subdeviceId", c_uint32),
+        ("coreClockRate", c_uint32),
+        ("maxMemAllocSize", c_uint64),
+        ("maxHardwareContexts", c_uint32),
+        ("maxCommandQueuePriority", c_uint32),
+        ("numThreadsPerEU", c_uint32),
+        ("physicalEUSimdWidth", c_uint32),
+        ("numEUsPerSubslice", c_uint32),
+        ("numSubslicesPerSlice", c_uint32),
+        ("numSlices", c_uint32),
+        ("timerResolution", c_uint64),
+        ("timestampValidBits", c_uint32),
+        ("kernelTimestampValidBits", c_uint32),
+        ("uuid", c_uint8 * 16),
+        ("name", c_char * 256),
+    ]
+
+
+class ze_device_ip_version_ext_t(ZeStructure):  # noqa: N801
+    STYPE = 0x1000F
+    _fields_ = [("stype", c_uint32), ("pNext", c_void_p), ("ipVersion", c_uint32)]
+
+
+class ze_context_desc_t(ZeStructure):  # noqa: N801
+    STYPE = 0xD
+    _fields_ = [("stype", c_uint32), ("pNext", c_void_p), ("flags", c_uint32)]
+
+
+class ze_module_desc_t(ZeStructure):  # noqa: N801
+    STYPE = 0x1B
+    _fields_ = [
+        ("stype", c_uint32),
+        ("pNext", c_void_p),
+        ("format", c_uint32),
+        ("inputSize", c_size_t),
+        ("pInputModule", c_void_p),
+        ("pBuildFlags", c_char_p),
+        ("pConstants", c_void_p),
+    ]
+
+
+class ze_module_program_exp_desc_t(ZeStructure):  # noqa: N801
+    STYPE = 0x00020002
+    _fields_ = [
+        ("stype", c_uint32),
+        ("pNext", c_void_p),
+        ("count", c_uint32),
+        ("inputSizes", POINTER(c_size_t)),
+        ("pInputModules", POINTER(c_void_p)),
+        ("pBuildFlags", POINTER(c_char_p)),
+        ("pConstants", c_void_p),
+    ]
+
+
+class ze_module_properties_t(ZeStructure):  # noqa: N801
+    STYPE = 0x1C
+    _fields_ = [("stype", c_uint32), ("pNext", c_void_p), ("flags", c_uint32)]
+
+
+class ze_linkage_inspection_ext_desc_t(ZeStructure):  # noqa: N801
+    STYPE = 0x10007
+    _fields_ = [("stype", c_uint32), ("pNext", c_void_p), ("flags", c_uint32)]
+
+
+class ze_kernel_desc_t(ZeStructure):  # noqa: N801
+    STYPE = 0x1D
+    _fields_ = [("stype", c_uint32), ("pNext", c_void_p), ("flags", c_uint32), ("pKernelName", c_char_p)]
+
+
+class ze_kernel_properties_t(ZeStructure):  # noqa: N801
+    STYPE = 0x1E
+    _fields_ = [
+        ("stype", c_uint32),
+        ("pNext", c_void_p),
+        ("numKernelArgs", c_uint32),
+        ("requiredGroupSizeX", c_uint32),
+        ("requiredGroupSizeY", c_uint32),
+        ("requiredGroupSizeZ", c_uint32),
+        ("requiredNumSubGroups", c_uint32),
+        ("requiredSubgroupSize", c_uint32),
+        ("maxSubgroupSize", c_uint32),
+        ("maxNumSubgroups", c_uint32),
+        ("localMemSize", c_uint32),
+        ("privateMemSize", c_uint32),
+        ("spillMemSize", c_uint32),
+        ("uuid", c_uint8 * 32),
+    ]
