@@ -153,22 +153,24 @@ class ElfHeader:
         return int(self._program_header_count)
 
     def _outside(self, headers: list[SectionHeader], header: SectionHeader) -> FormatError:
-        """The error for a section whose bytes are not in the file, with its name where that can be had."""
-        index = headers.index(header)
-        name = f"#{index}"
-        try:
-            table = self.name_table(headers)
-            if table is not None and table is not header and table[4] + table[5] <= len(self.data):
-                names = StringTable(self.data[table[4] : table[4] + table[5]], format=self.format)
-                name = names.name(header[0]) or name
-        except FormatError:
-            pass  # The names are broken too; the index names the section.
         return FormatError(
             f"its {header[5]} bytes at {header[4]:#x} do not fit into the file of {len(self.data)}: it is cut off",
             format=self.format,
-            section=name,
+            section=self._section_name(headers, header),
             offset=header[4],
         )
+
+    def _section_name(self, headers: list[SectionHeader], header: SectionHeader) -> str:
+        """A section's name for an error; its index if the names cannot be read either."""
+        index = f"#{headers.index(header)}"
+        try:
+            table = self.name_table(headers)
+            if table is None or table[4] + table[5] > len(self.data):
+                return index
+            names = StringTable(self.data[table[4] : table[4] + table[5]], format=self.format)
+            return names.name(header[0]) or index
+        except FormatError:
+            return index
 
     def _error(self, message: str, offset: int) -> FormatError:
         return FormatError(message, format=self.format, offset=offset)

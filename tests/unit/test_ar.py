@@ -1,0 +1,77 @@
+"""ar archives: names of all kinds, ocloc's padding, damage."""
+
+from __future__ import annotations
+
+import pytest
+
+from kernlens.errors import FormatError
+from kernlens.formats.ar import is_ar, read_ar
+from kernlens.model.device import IpVersion
+from tests.writers.ar import archive, member
+
+
+def test_members_are_views_at_their_offsets() -> None:
+    data = archive([member("a.bin/", b"abc"), member("b.bin/", b"defg")])
+    first, second = read_ar(data)
+    assert (first.name, bytes(first.data), first.offset) == ("a.bin", b"abc", 68)
+    assert (second.name, bytes(second.data), second.offset) == ("b.bin", b"defg", 68 + 4 + 60)
+    assert bytes(data[second.offset : second.offset + 4]) == b"defg"
+    assert first.data.obj is data.obj
+
+
+def test_ocloc_names() -> None:
+    names = ["pad_0/", "64.12.55.8/", "64.bmg/", "32.9.0.9/", "generic_ir/"]
+    padding, versioned, named, narrow, generic = read_ar(archive([member(name, b"") for name in names]))
+    assert padding.is_padding
+    assert not versioned.is_padding
+    assert (versioned.pointer_bits, versioned.device_name, versioned.ip) == (64, "12.55.8", IpVersion(12, 55, 8))
+    assert (named.pointer_bits, named.device_name, named.ip) == (64, "bmg", None)
+    assert (narrow.pointer_bits, narrow.ip) == (32, IpVersion(9, 0, 9))
+    assert (generic.pointer_bits, generic.device_name, generic.ip) == (None, None, None)
+
+
+def test_gnu_long_names_and_symbol_indexes() -> None:
+    names = b"a_very_long_member_name.bin/\nanother_long_one.bin/\n"
+    members = [
+        member("/", b"idx"),
+        member("/SYM64/", b"idx8"),
+        member("//", names),
+        member("/0", b"1"),
+        member("/29", b"2"),
+    ]
+    assert [(one.name, bytes(one.data)) for one in read_ar(archive(members))] == [
+        ("a_very_long_member_name.bin", b"1"),
+        ("another_long_one.bin", b"2"),
+    ]
+
+
+def test_bsd_long_name() -> None:
+    name = b"a name with blanks\0\0"
+    (one,) = read_ar(archive([member(f"#1/{len(name)}", name + b"data")]))
+    assert (one.name, bytes(one.data), one.offset) == ("a name with blanks", b"data", 8 + 60 + len(name))
+
+
+def test_empty_archive_and_magic() -> None:
+    assert read_ar(archive([])) == ()
+    assert is_ar(archive([]))
+    assert not is_ar(memoryview(b"\x7fELF...."))
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "not an ar archive"),
+        (b"!<thin>\n", "thin archive"),
+        (b"!<arch>\n" + member("a/", b"abcd")[:-1], "does not fit"),
+        (b"!<arch>\n" + member("a/", b"abcd", size="9999999999"), "does not fit"),
+        (b"!<arch>\n" + member("a/", b"abcd", size="-4"), "not a number"),
+        (b"!<arch>\n" + member("a/", b"abcd")[:30], "too few for a member header"),
+        (b"!<arch>\n" + member("a/", b"").replace(b"`\n", b"XX"), "does not end with 60 0a"),
+        (b"!<arch>\n" + member("/7", b"abcd"), "long names"),
+        (b"!<arch>\n" + member("//", b"x" * 8) + member("/7", b"abcd"), "does not end within"),
+        (b"!<arch>\n" + member("#1/9", b"abcd"), "asks for more bytes"),
+    ],
+)
+def test_damage_is_a_format_error(data: bytes, message: str) -> None:
+    with pytest.raises(FormatError, match=message):
+        read_ar(memoryview(data))
