@@ -34,7 +34,7 @@ def line_table_paths(blob: bytes, tmp_path: Path) -> str:
 
 
 def instructions(binary: bytes, name: str, newest: Toolchain, tmp_path: Path) -> list[str]:
-    """The kernel's instructions as iga64 prints them, without the four (to null) that hold the hash of source and options."""
+    """The kernel's instructions as iga64 prints them, without the four to null that hold a hash of the input."""
     path, code = tmp_path / "whole.elf", tmp_path / "code"
     path.write_bytes(binary)
     subprocess.run(["objcopy", "-I", "elf64-little", "-O", "binary", "-j", f".text.{name}", path, code], check=True)

@@ -11,13 +11,12 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from kernlens.errors import NotFoundError, ToolError, UnsupportedError
+from kernlens.errors import NotFoundError, ToolError
 from kernlens.toolchain.process import run
 
 #: The name of the toolchain that the machine's own packages make up.
@@ -88,20 +87,6 @@ class Toolchain:
         if not found:
             raise NotFoundError(f"the toolchain {self.name} ({root}) has no program {name}")
         return found[0]
-
-    def chrooted(self, *arguments: str) -> list[str]:
-        """The command that runs ``arguments`` with the root as the whole file system.
-
-        As root through chroot, else through a user namespace. Raises UnsupportedError for the system toolchain and
-        where there is no chroot.
-        """
-        if self.root is None:
-            raise UnsupportedError("the system toolchain has no root folder of its own; run the command directly")
-        if sys.platform != "linux":
-            raise UnsupportedError("a toolchain's root can be entered on Linux only")
-        if os.geteuid() == 0:
-            return ["chroot", str(self.root), *arguments]
-        return ["unshare", "--map-root-user", "chroot", str(self.root), *arguments]
 
     def environment(self) -> dict[str, str]:
         """Variables that lead a process started by ``command`` to this toolchain's drivers; empty for the system's."""

@@ -1,0 +1,119 @@
+"""Simulated devices: Intel's real driver and compiler for a device that is not there.
+
+The driver (NEO) has a simulation mode that environment variables switch on. It reads them once, when its library is
+loaded, so the device is chosen before the process starts and stays for its life. Programs are built for real; what is
+enqueued completes without being computed.
+
+Variable names and meanings: ``shared/source/debug_settings/debug_variables_base.inl`` of intel/compute-runtime. The
+values below were each tried on NEO 22.43 and 26.27; other releases are taken to behave like the nearer of the two.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kernlens.errors import NotFoundError, UnsupportedError
+from kernlens.toolchain.toolchains import Toolchain, find_toolchains
+
+#: What a user of a simulated device has to know.
+EXPLANATION = (
+    "The device is simulated: programs are built by the real driver, but nothing is computed. Kernels that the"
+    " application enqueues complete without effect, buffers hold no results, and an application that checks its own"
+    " results will complain."
+)
+#: The largest file in bytes that an application on a simulated device may write: a driver that dumps its command
+#: stream after all must not fill the disk.
+FILE_SIZE_LIMIT = 1 << 30
+#: The first driver year with the null device (receiver 5).
+NULL_DEVICE_YEAR = 24
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedDevice:
+    """A product in the driver's own spelling, and the size that makes it work (slices x subslices x EUs).
+
+    Without a size, kernels cannot be created on products whose size the driver reads from the hardware.
+    """
+
+    product: str
+    size: str
+
+
+_OLDER = (
+    SimulatedDevice("skl", "1x3x8"),
+    SimulatedDevice("icllp", "1x8x8"),
+    SimulatedDevice("tgllp", "1x6x16"),
+    SimulatedDevice("dg2", "8x4x16"),
+    SimulatedDevice("pvc", "2x4x8"),
+)
+_NEWER = (
+    SimulatedDevice("tgllp", "1x6x16"),
+    SimulatedDevice("dg2", "8x4x16"),
+    SimulatedDevice("mtl", "2x4x16"),
+    SimulatedDevice("pvc", "2x4x8"),
+    SimulatedDevice("bmg", "5x4x8"),
+    SimulatedDevice("lnl", "2x4x8"),
+    SimulatedDevice("ptl", "3x4x8"),
+)
+
+_COMMON = {"NEOReadDebugKeys": "1"}
+# Receiver 1 writes the command stream to a file (.aub). Sub-capture mode 2 starts that file only when it is told to,
+# which nobody does; the file's name is there for the case that somebody does.
+_OLDER_RECEIVER = {
+    "SetCommandStreamReceiver": "1",
+    "AUBDumpSubCaptureMode": "2",
+    "AUBDumpCaptureFileName": "/dev/null",
+}
+# Receiver 5 is a null device: it writes nothing. Debian's build has no aub_stream library: without UseAubStream=0 it
+# dereferences null; the other two keep the driver from heaps that only that library provides.
+_NEWER_RECEIVER = {
+    "SetCommandStreamReceiver": "5",
+    "UseAubStream": "0",
+    "UseExternalAllocatorForSshAndDsh": "0",
+    "UseBindlessMode": "0",
+}
+
+
+def simulated_devices(chosen: Toolchain) -> tuple[str, ...]:
+    """The devices that the toolchain's driver is known to simulate; none if the toolchain has no known driver."""
+    return tuple(device.product for device in _devices(chosen))
+
+
+def simulated_environment(device: str, chosen: Toolchain) -> dict[str, str]:
+    """The variables that make the toolchain's driver simulate ``device``; they are added to the usual environment.
+
+    No file is written (.aub). The driver must be the chosen toolchain's: see ``Toolchain.command`` and
+    ``Toolchain.environment``.
+
+    Raises NotFoundError, with the devices there are, if the driver does not simulate ``device``: left to itself the
+    driver would take another device without a word. Raises UnsupportedError if the toolchain has no known driver.
+    """
+    known = {simulated.product: simulated for simulated in _devices(chosen)}
+    if not known:
+        raise UnsupportedError(
+            f"the toolchain {chosen.name} has no driver whose version is known, so it simulates no device; install one"
+            " (on Debian: apt install intel-opencl-icd)"
+        )
+    if device not in known:
+        raise NotFoundError(_not_simulated(device, chosen, tuple(known)))
+    receiver = _NEWER_RECEIVER if _is_newer(chosen) else _OLDER_RECEIVER
+    size = known[device].size
+    return {**_COMMON, **receiver, "ProductFamilyOverride": device, "HardwareInfoOverride": size}
+
+
+def _not_simulated(device: str, chosen: Toolchain, known: tuple[str, ...]) -> str:
+    message = f"the driver of toolchain {chosen.name} ({chosen.title}) does not simulate {device!r}"
+    others = [other.name for other in find_toolchains() if device in simulated_devices(other)]
+    if others:
+        return f"{message}, but that of {others[0]} does: add --toolchain {others[0]}"
+    return f"{message}; it simulates: {', '.join(known)}"
+
+
+def _is_newer(chosen: Toolchain) -> bool:
+    return chosen.release is not None and chosen.release[0] >= NULL_DEVICE_YEAR
+
+
+def _devices(chosen: Toolchain) -> tuple[SimulatedDevice, ...]:
+    if chosen.release is None:
+        return ()
+    return _NEWER if _is_newer(chosen) else _OLDER

@@ -1,0 +1,61 @@
+"""Which variables a simulated device needs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kernlens.errors import NotFoundError, UnsupportedError
+from kernlens.toolchain.simulation import simulated_devices, simulated_environment
+from kernlens.toolchain.toolchains import Toolchain
+
+OLDER = Toolchain("system", None, None, "22.43.24595", None)
+NEWER = Toolchain("newest", Path("/nowhere"), None, "26.27.39122", None)
+UNKNOWN = Toolchain("odd", Path("/nowhere"), None, None, None)
+
+
+@pytest.fixture(autouse=True)
+def _no_registered_roots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KERNLENS_TOOLCHAINS", str(tmp_path))
+    monkeypatch.delenv("KERNLENS_NEWEST_ROOT", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+
+def test_older_driver_writes_to_nowhere() -> None:
+    assert simulated_environment("dg2", OLDER) == {
+        "NEOReadDebugKeys": "1",
+        "SetCommandStreamReceiver": "1",
+        "AUBDumpSubCaptureMode": "2",
+        "AUBDumpCaptureFileName": "/dev/null",
+        "ProductFamilyOverride": "dg2",
+        "HardwareInfoOverride": "8x4x16",
+    }
+
+
+def test_newer_driver_has_a_null_device() -> None:
+    assert simulated_environment("bmg", NEWER) == {
+        "NEOReadDebugKeys": "1",
+        "SetCommandStreamReceiver": "5",
+        "UseAubStream": "0",
+        "UseExternalAllocatorForSshAndDsh": "0",
+        "UseBindlessMode": "0",
+        "ProductFamilyOverride": "bmg",
+        "HardwareInfoOverride": "5x4x8",
+    }
+
+
+def test_devices() -> None:
+    assert simulated_devices(OLDER) == ("skl", "icllp", "tgllp", "dg2", "pvc")
+    assert simulated_devices(NEWER) == ("tgllp", "dg2", "mtl", "pvc", "bmg", "lnl", "ptl")
+    assert simulated_devices(UNKNOWN) == ()
+
+
+def test_a_device_that_is_not_simulated() -> None:
+    with pytest.raises(NotFoundError, match="does not simulate 'bmg'; it simulates: skl, icllp"):
+        simulated_environment("bmg", OLDER)
+
+
+def test_a_toolchain_without_a_known_driver() -> None:
+    with pytest.raises(UnsupportedError, match="apt install intel-opencl-icd"):
+        simulated_environment("dg2", UNKNOWN)
