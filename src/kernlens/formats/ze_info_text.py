@@ -158,8 +158,6 @@ def _flow_items(text: str) -> list[Any]:
 
 
 def _scalar(text: str) -> Any:
-    if _INTEGER.fullmatch(text):
-        return int(text)
     first = text[:1]
     if first == "'" or first == '"':
         return _quoted(_without_comment(text))
@@ -167,6 +165,8 @@ def _scalar(text: str) -> Any:
         raise ValueError(f"{_shortened(text)} uses YAML that ze_info does not have")
     if "#" in text:
         text = _without_comment(text)
+    if _INTEGER.fullmatch(text):
+        return int(text)
     if text in _CONSTANTS:
         return _CONSTANTS[text]
     return float(text) if _FLOAT.fullmatch(text) else text
