@@ -86,19 +86,15 @@ def build(
     folder = out or cache_folder() / "binaries"
     folder.mkdir(parents=True, exist_ok=True)
     steps = []
-    names = dict.fromkeys(name for program in selected for name in program.packages)
-    fetch(names)
+    place = str(fetch(dict.fromkeys(name for program in selected for name in program.packages)))
     for program in selected:
         source = _main_source(program)
         for device in devices:
             options = f"{DEBUG_OPTIONS} -I. -I{JOINED} {program.options}".rstrip()
-            key = [digest(program), program.package.prelude, source, options, str(compiler.sources), version]
+            key = [digest(program), program.package.prelude, source, options, place, version]
             stamp = hashlib.sha256(json.dumps(key).encode()).hexdigest()[:16]
             home = folder / f"{program.name.replace('/', '-')}-{device}-{stamp}"
             steps.append((Built(program, device, home), compiler, source, options))
-    if any(not built.folder.is_dir() for built, *_ in steps):
-        for name in (*names, JOINED):
-            compiler.provide(name)
     with ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
         results = list(pool.map(lambda step: _build(*step), steps))
     failures = [item for item in results if isinstance(item, Failure)]

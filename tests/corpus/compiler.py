@@ -6,8 +6,6 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -23,7 +21,7 @@ RESULTS = {"program": "program", "program.bin": "program", "program.dbg": "progr
 
 @dataclass(frozen=True)
 class Compiler:
-    """An ocloc. ``root`` None: this machine's own; otherwise it runs in that root folder, through chroot."""
+    """An ocloc. ``root`` None: this machine's own; otherwise that root folder's."""
 
     command: str
     packages: tuple[str, ...]
@@ -37,20 +35,16 @@ class Compiler:
         """Its packages and their versions, as dpkg knows them. Raises CorpusError if they are not installed."""
         return _version(self)
 
-    @property
-    def sources(self) -> Path:
-        """Where the packages' sources lie for this compiler, as it names that folder itself."""
-        return packages_folder() if self.root is None else Path("/tmp/kernlens-corpus/packages")
-
     def compile(self, source: str, device: str, options: str, folder: Path) -> str | None:
-        """Compiles ``source`` (below ``sources``) into ``folder``, IGC's ``.asm`` dumps included.
+        """Compiles ``source`` (below the packages' folder) into ``folder``, IGC's ``.asm`` dumps included.
 
         None if that succeeded, else the compiler's output.
         """
-        with self._scratch() as (scratch, inside):
+        with tempfile.TemporaryDirectory(dir=folder.parent) as name:
+            scratch = Path(name)
             command = [self.command, "compile", "-file", source, "-device", device, "-options", options]
-            command += ["-output", "program", "-output_no_suffix", "-out_dir", f"{inside}/out"]
-            dumps = {"IGC_ShaderDumpEnable": "1", "IGC_DumpToCustomDir": f"{inside}/dump"}
+            command += ["-output", "program", "-output_no_suffix", "-out_dir", f"{scratch}/out"]
+            dumps = {"IGC_ShaderDumpEnable": "1", "IGC_DumpToCustomDir": f"{scratch}/dump"}
             (scratch / "out").mkdir()
             (scratch / "dump").mkdir()
             try:
@@ -62,14 +56,9 @@ class Compiler:
         return None
 
     def _run(self, command: list[str], environment: dict[str, str]) -> subprocess.CompletedProcess[bytes]:
-        cwd: Path | None = self.sources
-        if self.root is not None:
-            script = f'cd {self.sources} && exec "$@"'
-            command = ["chroot", str(self.root), "/bin/sh", "-c", script, "sh", *command]
-            cwd = None
         return subprocess.run(
-            command,
-            cwd=cwd,
+            [*self._loader, *command],
+            cwd=packages_folder(),
             env=os.environ | environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -77,32 +66,24 @@ class Compiler:
             timeout=TIME_LIMIT_SECONDS,
         )
 
-    @contextmanager
-    def _scratch(self) -> Iterator[tuple[Path, Path]]:
-        """A folder for one run, and what the compiler calls it."""
-        parent = packages_folder().parent if self.root is None else self.root / "tmp"
-        with tempfile.TemporaryDirectory(dir=parent, prefix="kernlens-") as name:
-            scratch = Path(name)
-            yield scratch, scratch if self.root is None else Path("/tmp") / scratch.name
-
-    def provide(self, name: str) -> None:
-        """Makes one unpacked package, or the joined sources, visible to the compiler."""
-        origin = packages_folder() / name
-        if self.root is None or not origin.is_dir():
-            return
-        inside = self.root / self.sources.relative_to("/") / name
-        shutil.copytree(origin, inside, dirs_exist_ok=True)
+    @property
+    def _loader(self) -> list[str]:
+        """Starts a program of the root with the root's own C library, so that it sees this machine's files."""
+        if self.root is None:
+            return []
+        libraries = self.root / "usr/lib/x86_64-linux-gnu"
+        return [str(libraries / "ld-linux-x86-64.so.2"), "--library-path", str(libraries)]
 
 
 DEBIAN = Compiler("ocloc", ("intel-opencl-icd", "libigc1"))
 
 
 def newest(root: Path) -> Compiler:
-    """The compiler of a root folder made as scripts/newest_root.sh does. Raises CorpusError if it has none."""
+    """The compiler of a root folder made as scripts/setup.sh does. Raises CorpusError if it has none."""
     found = sorted((root / "usr/bin").glob("ocloc-*"))
     if not found:
         raise CorpusError(f"{root} holds no /usr/bin/ocloc-*")
-    return Compiler(found[-1].name, ("intel-ocloc", "libigc2"), root)
+    return Compiler(str(found[-1]), ("intel-ocloc", "libigc2"), root)
 
 
 def _collect(scratch: Path, folder: Path) -> bool:
