@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# From a real kernel to its annotated machine code, on a machine without a GPU.
+#
+# Sets this machine up (Debian packages, .venv), fetches Debian's darktable package for its OpenCL kernels, compiles one
+# program for Intel's dg2 and prints each source line of one kernel with the instructions that it became.
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
+
+PROGRAM=soften
+KERNEL=soften_mix
+DEVICE=dg2
+
+# Unpacks darktable's kernels (no root needed) and prints their folder.
+fetch_darktable() {
+  local folder=$CACHE/demo kernels=$CACHE/demo/usr/share/darktable/kernels
+  if [ ! -d "$kernels" ]; then
+    refresh_package_lists_for darktable >&2
+    say "fetching Debian's darktable package for its OpenCL kernels" >&2
+    mkdir -p "$folder"
+    # Without a sandbox user: apt's own cannot write into this folder, and warns of it.
+    (cd "$folder" && quietly apt-get -q -o APT::Sandbox::User= download darktable)
+    dpkg-deb --fsys-tarfile "$folder"/darktable_*.deb | tar -x -C "$folder" ./usr/share/darktable/kernels
+    rm "$folder"/darktable_*.deb
+  fi
+  printf '%s\n' "$kernels"
+}
+
+set_up run
+kernels=$(fetch_darktable)
+recording=$CACHE/demo/$PROGRAM.klens
+kernlens=$VENV/bin/kernlens
+
+say "$("$kernlens" --version); $(dpkg-query -W -f '${Package} ${Version}  ' intel-opencl-icd libigc1)"
+say "kernlens compile $PROGRAM.cl --device $DEVICE"
+"$kernlens" compile "$kernels/$PROGRAM.cl" --device "$DEVICE" --options "-gline-tables-only -I $kernels" -o "$recording"
+say "kernlens annotate $PROGRAM.klens --kernel $KERNEL"
+"$kernlens" annotate "$recording" --kernel "$KERNEL"

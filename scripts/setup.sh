@@ -1,0 +1,161 @@
+#!/usr/bin/env bash
+# What the other scripts need: Debian packages, a virtual environment with kernlens in it, the newest driver.
+# Source it and call set_up. What is there already is left alone, so running it again costs a moment only.
+set -euo pipefail
+
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+VENV=$ROOT/.venv
+CACHE=${KERNLENS_TEST_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/kernlens-tests}
+
+# To compile and read kernels: the OpenCL compiler, the disassembler's library, and what builds the package.
+PACKAGES_TO_RUN=(intel-opencl-icd libigc1 gcc libc6-dev python3 python3-dev python3-venv)
+# The tools that the tests compare with, and the drivers and compilers that they run.
+PACKAGES_TO_TEST=(libigc-tools binutils elfutils spirv-tools clang-15 llvm-15 llvm-spirv-15 clinfo ocl-icd-libopencl1
+  ocl-icd-opencl-dev opencl-headers libze1 libze-dev pocl-opencl-icd debootstrap)
+
+say() { printf '== %s\n' "$*"; }
+
+# Runs a command whose output matters only if it fails.
+quietly() {
+  local log status=0
+  log=$(mktemp)
+  "$@" >"$log" 2>&1 </dev/null || status=$?
+  [ "$status" -eq 0 ] || { printf 'failed: %s\n' "$*"; tail -n 40 "$log"; } >&2
+  rm -f "$log"
+  return "$status"
+}
+
+as_root() {
+  if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo -n "$@"; fi
+}
+
+can_be_root() {
+  [ "$(id -u)" -eq 0 ] || sudo -n true 2>/dev/null
+}
+
+is_installed() {
+  [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+}
+
+# Package lists are fetched only when apt does not know a package by name.
+refresh_package_lists_for() {
+  local package
+  for package in "$@"; do
+    if ! apt-cache show --quiet=2 "$package" >/dev/null 2>&1; then
+      say "fetching Debian's package lists"
+      quietly as_root apt-get -q update
+      return
+    fi
+  done
+}
+
+install_packages() {
+  local package missing=()
+  for package in "$@"; do
+    is_installed "$package" || missing+=("$package")
+  done
+  [ ${#missing[@]} -gt 0 ] || return 0
+  if ! can_be_root; then
+    printf 'These Debian packages are missing, and this user is neither root nor may use sudo without a password:\n' >&2
+    printf '  apt-get install %s\n' "${missing[*]}" >&2
+    return 1
+  fi
+  refresh_package_lists_for "${missing[@]}"
+  say "installing Debian packages: ${missing[*]}"
+  local install=(env DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends install)
+  # A list can be older than the mirror's packages: fetch it anew before giving up.
+  quietly as_root "${install[@]}" "${missing[@]}" 2>/dev/null || {
+    quietly as_root apt-get -q update
+    quietly as_root "${install[@]}" "${missing[@]}"
+  }
+}
+
+# The first Python that is new enough and has headers (the decoder is C) and venv; Debian 12's own is one.
+find_python() {
+  local python
+  for python in python3 python3.13 python3.12 python3.11 /usr/bin/python3; do
+    command -v "$python" >/dev/null || continue
+    "$python" - 2>/dev/null <<'PYTHON' && { command -v "$python"; return; }
+import os, sys, sysconfig
+import ensurepip, venv
+headers = os.path.join(sysconfig.get_paths()["include"], "Python.h")
+sys.exit(sys.version_info < (3, 11) or not os.path.exists(headers))
+PYTHON
+  done
+  printf 'No Python 3.11 or newer with headers and venv was found.\n' >&2
+  return 1
+}
+
+# Changes exactly when the environment must be made anew: the build's files, the native sources, the extras, the checkout.
+environment_stamp() {
+  (
+    cd "$ROOT"
+    printf '%s\n' "$ROOT" "$1"
+    find pyproject.toml setup.py scripts/setup.sh native -type f | LC_ALL=C sort | xargs sha256sum
+  ) | sha256sum | cut -d ' ' -f 1
+}
+
+# make_environment EXTRAS: a virtual environment that holds kernlens, editable: changes of the Python sources count at once.
+make_environment() {
+  local stamp python
+  stamp=$(environment_stamp "$1")
+  if [ -x "$VENV/bin/kernlens" ] && [ "$(cat "$VENV/kernlens-$1.stamp" 2>/dev/null)" = "$stamp" ]; then
+    return 0
+  fi
+  if [ ! -x "$VENV/bin/python" ] || ! "$VENV/bin/python" -c '' 2>/dev/null; then
+    python=$(find_python)
+    say "making the virtual environment .venv with $python"
+    rm -rf "$VENV"
+    quietly "$python" -m venv "$VENV"
+  fi
+  say "building kernlens and installing it into .venv (editable, with what '$1' needs)"
+  if [ "$1" = test ]; then
+    quietly "$VENV/bin/python" -m pip install --quiet --editable "$ROOT[test]"
+  else
+    quietly "$VENV/bin/python" -m pip install --quiet --editable "$ROOT"
+  fi
+  printf '%s\n' "$stamp" >"$VENV/kernlens-$1.stamp"
+}
+
+# set_up run|test: everything that running, or testing, needs.
+set_up() {
+  case $1 in
+    run) install_packages "${PACKAGES_TO_RUN[@]}" ;;
+    test) install_packages "${PACKAGES_TO_RUN[@]}" "${PACKAGES_TO_TEST[@]}" ;;
+  esac
+  make_environment "$1"
+}
+
+# The machine's own Debian mirror, from apt's configuration.
+debian_mirror() {
+  apt-get indextargets --format '$(REPO_URI)' 2>/dev/null | grep -m 1 -E '/debian/?$'
+}
+
+# Sets KERNLENS_NEWEST_ROOT: a folder that holds Debian's next release with the newest Intel driver (750 MB, made once).
+# If it cannot be had, KERNLENS_NEWEST_ROOT_MISSING says why, and the tests that need it say so at the end of the run.
+find_newest_root() {
+  if [ -n "${KERNLENS_NEWEST_ROOT:-}" ]; then
+    return 0
+  fi
+  local root=$CACHE/newest-root
+  if [ ! -d "$root" ] && ! make_newest_root "$root"; then
+    export KERNLENS_NEWEST_ROOT_MISSING=${missing_reason:-"debootstrap failed, its log is above"}
+    say "without the newest driver: $KERNLENS_NEWEST_ROOT_MISSING"
+    return 0
+  fi
+  export KERNLENS_NEWEST_ROOT=$root
+}
+
+make_newest_root() {
+  local mirror partial=$1.partial
+  can_be_root || { missing_reason="debootstrap needs root or sudo"; return 1; }
+  mirror=$(debian_mirror) || { missing_reason="apt's configuration names no Debian mirror"; return 1; }
+  say "making a root folder with the newest driver in $1 (750 MB, once)"
+  mkdir -p "$CACHE"
+  as_root rm -rf "$partial"
+  quietly as_root debootstrap --variant=minbase \
+    --include=intel-opencl-icd,intel-ocloc,libze-intel-gpu1,libze1,libigc2-tools,libigdfcl2,ocl-icd-libopencl1,clinfo,python3 \
+    forky "$partial" "$mirror" /usr/share/debootstrap/scripts/sid || return 1
+  as_root rm -rf "$partial"/var/cache/apt/archives/*.deb
+  as_root mv "$partial" "$1"
+}
