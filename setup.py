@@ -26,7 +26,7 @@ class SharedLibrary(Extension):
 
 
 class BuildNative(build_ext):
-    """``build_ext`` that names plain shared libraries as the platform does and exports no module initialiser for them."""
+    """``build_ext`` that names plain shared libraries as the platform does; they have no module initialiser."""
 
     def get_ext_filename(self, fullname: str) -> str:
         # setuptools asks with the full dotted name or, for an in-place build, with its last part only.

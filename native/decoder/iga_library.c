@@ -1,3 +1,4 @@
+#define _GNU_SOURCE /* dladdr */
 #include "iga_library.h"
 
 #include <stdio.h>
@@ -19,6 +20,12 @@ static void *find_function(void *handle, const char *name)
 {
     return (void *)GetProcAddress((HMODULE)handle, name);
 }
+
+static void find_file(iga_library *library)
+{
+    if (GetModuleFileNameA((HMODULE)library->handle, library->file, sizeof library->file) == 0)
+        library->file[0] = '\0';
+}
 #else
 #include <dlfcn.h>
 
@@ -35,6 +42,15 @@ static void *open_library(const char *path, char *error, size_t capacity)
 static void *find_function(void *handle, const char *name)
 {
     return dlsym(handle, name);
+}
+
+static void find_file(iga_library *library)
+{
+    Dl_info found;
+    void *function;
+    memcpy(&function, &library->kv_create, sizeof function);
+    if (dladdr(function, &found) != 0 && found.dli_fname != NULL)
+        snprintf(library->file, sizeof library->file, "%s", found.dli_fname);
 }
 #endif
 
@@ -71,6 +87,7 @@ bool iga_library_open(iga_library *library, const char *path, char *error, size_
     IGA_FUNCTIONS(IGA_RESOLVE)
 #undef IGA_RESOLVE
     library->has_scalar_file = has_scalar_file(library);
+    find_file(library);
     return true;
 }
 

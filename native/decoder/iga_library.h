@@ -79,6 +79,7 @@ typedef struct {
     IGA_FUNCTIONS(IGA_MEMBER)
     /* Register files from this number on moved up by one when the scalar register file was added (IGC 2). */
     bool has_scalar_file;
+    char file[4096]; /* where the library was found; empty if the system does not tell */
 } iga_library;
 
 #define IGA_MAX_OPS 256      /* iga::Op has about a hundred values */

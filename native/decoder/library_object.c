@@ -30,8 +30,6 @@ static PyObject *library_new(PyTypeObject *type, PyObject *arguments, PyObject *
     if (self == NULL)
         return NULL;
     self->library = opened;
-    Py_INCREF(path);
-    self->path = path;
     self->batch_type = *(PyTypeObject **)PyModule_GetState(module);
     Py_INCREF((PyObject *)self->batch_type);
     return (PyObject *)self;
@@ -40,7 +38,6 @@ static PyObject *library_new(PyTypeObject *type, PyObject *arguments, PyObject *
 static void library_dealloc(LibraryObject *self)
 {
     PyTypeObject *type = Py_TYPE((PyObject *)self);
-    Py_XDECREF(self->path);
     Py_XDECREF((PyObject *)self->batch_type);
     PyObject_Free(self);
     Py_DECREF((PyObject *)type);
@@ -49,8 +46,7 @@ static void library_dealloc(LibraryObject *self)
 static PyObject *library_path(LibraryObject *self, void *closure)
 {
     (void)closure;
-    Py_INCREF(self->path);
-    return self->path;
+    return PyUnicode_DecodeFSDefault(self->library.file);
 }
 
 static PyObject *library_version(LibraryObject *self, void *closure)
@@ -116,7 +112,7 @@ static PyMethodDef library_methods[] = {
 };
 
 static PyGetSetDef library_properties[] = {
-    {"path", (getter)library_path, NULL, "What it was opened as.", NULL},
+    {"path", (getter)library_path, NULL, "The file that was opened; empty if the system does not tell.", NULL},
     {"version", (getter)library_version, NULL, "IGA's version text.", NULL},
     {"platforms", (getter)library_platforms, NULL, "The iga_gen_t numbers that it decodes.", NULL},
     {NULL, NULL, NULL, NULL, NULL},

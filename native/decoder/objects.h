@@ -10,7 +10,6 @@
 typedef struct {
     PyObject ob_base;
     iga_library library;
-    PyObject *path;
     PyTypeObject *batch_type;
 } LibraryObject;
 

@@ -1,0 +1,91 @@
+"""Machine code to instructions."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import TYPE_CHECKING
+
+from kernlens.errors import UnsupportedError
+from kernlens.isa.library import IgaLibrary, library_for
+from kernlens.model.instruction import RECORD, Instructions
+
+if TYPE_CHECKING:
+    from kernlens import _decoder
+    from kernlens.model.device import Device
+
+# Below this much code per thread, starting one costs more than it saves.
+_BYTES_PER_THREAD = 1 << 14
+
+
+def decode(device: Device, code: bytes | memoryview) -> Instructions:
+    """The instructions of one kernel. ``code`` begins with its first instruction and ends with its last: padding would
+    be decoded too.
+
+    Bytes that are no instruction of the device become instructions marked ``illegal``. Raises UnsupportedError if no
+    installed libiga64 knows the device.
+    """
+    return decode_many([(device, code)])[0]
+
+
+def decode_many(
+    kernels: Sequence[tuple[Device, bytes | memoryview]], threads: int | None = None, *, texts: bool = False
+) -> list[Instructions]:
+    """``decode`` for many kernels, in one native call per platform: instructions that repeat in them are decoded once.
+
+    ``threads`` is as many as the process may use if None. With ``texts`` all texts are made now, in those threads, not
+    on first use.
+    """
+    by_platform: dict[int, list[int]] = {}
+    for index, (device, _) in enumerate(kernels):
+        by_platform.setdefault(device.iga_platform, []).append(index)
+    decoded: dict[int, Instructions] = {}
+    for platform, indexes in by_platform.items():
+        codes = [kernels[index][1] for index in indexes]
+        library = library_for(platform, kernels[indexes[0]][0].name)
+        found = _decode_platform(library, platform, codes, threads or _threads(codes), texts)
+        decoded.update(zip(indexes, found, strict=True))
+    return [decoded[index] for index in range(len(kernels))]
+
+
+def _decode_platform(
+    library: IgaLibrary, platform: int, codes: Sequence[bytes | memoryview], threads: int, texts: bool
+) -> list[Instructions]:
+    try:
+        batch = library.native.decode(platform, codes, threads)
+    except ValueError as error:
+        raise UnsupportedError(f"{library}: {error}") from error
+    made = batch.texts(0, len(batch), threads) if texts else None
+    mnemonics = _mnemonics(library, platform)
+    found = []
+    for index, code in enumerate(codes):
+        records = batch.records(index)
+        render = _renderer(batch, index, threads) if made is None else _taker(made, index)
+        found.append(Instructions(records, mnemonics, render, trailing=len(code) - _end(records)))
+    return found
+
+
+def _renderer(batch: _decoder.Batch, index: int, threads: int) -> Callable[[], list[str]]:
+    return lambda: batch.texts(index, index + 1, threads)[0]
+
+
+def _taker(texts: list[list[str]], index: int) -> Callable[[], list[str]]:
+    return lambda: texts[index]
+
+
+def _end(records: bytes) -> int:
+    if not records:
+        return 0
+    offset, size = RECORD.unpack_from(records, len(records) - RECORD.size)[:2]
+    return int(offset + size)
+
+
+@cache
+def _mnemonics(library: IgaLibrary, platform: int) -> tuple[str, ...]:
+    return library.native.mnemonics(platform)
+
+
+def _threads(codes: Sequence[bytes | memoryview]) -> int:
+    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(available, sum(map(len, codes)) // _BYTES_PER_THREAD))

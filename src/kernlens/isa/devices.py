@@ -1,0 +1,103 @@
+"""Devices by any name, and by what a binary says of its target."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import replace
+
+from kernlens.errors import NotFoundError
+from kernlens.isa import device_table
+from kernlens.model.device import Device, DeviceId, IpVersion
+
+
+def _ip(text: str) -> IpVersion:
+    architecture, release, revision = text.split(".")
+    return IpVersion(int(architecture), int(release), int(revision))
+
+
+#: Every known device, oldest first.
+DEVICES: tuple[Device, ...] = tuple(
+    Device(name, title, _ip(ip), platform, family, core, aliases)
+    for name, title, ip, platform, family, core, aliases in device_table.DEVICES
+)
+
+
+def _by_name() -> dict[str, Device]:
+    devices = {device.name: device for device in DEVICES}
+    names = {alias: device for device in DEVICES for alias in device.aliases} | devices
+    for stepping, base, ip in device_table.STEPPINGS:
+        names[stepping] = replace(devices[base], name=stepping, ip=_ip(ip), aliases=())
+    return names
+
+
+_NAMES = _by_name()
+
+
+def device(name: str) -> Device:
+    """The device called ``name``: a name or alias of ocloc's (``dg2``, ``acm-g10``, ``bmg-g21``), an early stepping
+    (``pvc-xt-b0``), an IP version (``12.55.8``, or packed as one decimal number) or a PCI device id (``0x56a0``).
+
+    Raises NotFoundError, with the nearest names, if there is none.
+    """
+    wanted = name.strip().lower().replace("_", "-")
+    found = _NAMES.get(wanted)
+    if found is None:
+        if wanted.startswith("0x"):
+            found = _by_pci_id(wanted)
+        elif wanted.replace(".", "").isdecimal():
+            found = _by_ip_text(wanted)
+    if found is None:
+        raise NotFoundError(f"there is no device {name!r}; {_nearest(wanted)}")
+    return found
+
+
+def identify(device_id: DeviceId) -> Device | None:
+    """The device that a header or a note means: by product family, the IP version choosing within it; else by IP
+    version; else by render core, of which the first device stands for all. None if nothing is said or known.
+
+    The IP version, where the file says it, is kept even if it is an unlisted stepping's.
+    """
+    candidates = [one for one in DEVICES if one.product_family == device_id.product_family]
+    if device_id.ip is not None:
+        found = _by_ip(device_id.ip, candidates or DEVICES)
+        if found is not None:
+            return found
+    if not candidates:
+        candidates = [one for one in DEVICES if one.render_core == device_id.render_core]
+    return candidates[0] if candidates else None
+
+
+def _by_ip(ip: IpVersion, devices: tuple[Device, ...] | list[Device] = DEVICES) -> Device | None:
+    for one in devices:
+        if one.ip == ip:
+            return one
+    for one in devices:
+        if one.ip is not None and (one.ip.architecture, one.ip.release) == (ip.architecture, ip.release):
+            return replace(one, ip=ip)
+    return None
+
+
+def _by_ip_text(text: str) -> Device | None:
+    numbers = [int(part) for part in text.split(".") if part]
+    if len(numbers) == 1 and numbers[0] < 1 << 32:
+        return _by_ip(IpVersion.unpack(numbers[0]))
+    if len(numbers) == 3:
+        return _by_ip(IpVersion(*numbers))
+    return None
+
+
+def _by_pci_id(text: str) -> Device | None:
+    try:
+        number = int(text, 16)
+    except ValueError:
+        return None
+    from kernlens.isa.pci_ids import PCI_IDS
+
+    return next((_NAMES[name] for name, numbers in PCI_IDS.items() if number in numbers), None)
+
+
+def _nearest(name: str) -> str:
+    near = difflib.get_close_matches(name, _NAMES, n=4, cutoff=0.5)
+    if near:
+        return f"did you mean {', '.join(near)}?"
+    return f"known are {', '.join(one.name for one in DEVICES)}"

@@ -1,0 +1,148 @@
+"""libiga64: where it is, and which copy decodes for which device.
+
+Several versions can be installed side by side. A device is decoded by the first in this order that knows its platform:
+those that KERNLENS_IGA_PATH names, the system's, newest first, then those of added search paths (toolchains in folders
+of their own). So a device that the system's library knows reads exactly as the system's ``iga64`` prints it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import TYPE_CHECKING
+
+from kernlens.errors import UnsupportedError
+from kernlens.isa.device_table import PLATFORM_TITLES
+
+if TYPE_CHECKING:
+    from kernlens import _decoder
+
+#: Files or folders, separated as in PATH, to look in before the system's.
+PATH_VARIABLE = "KERNLENS_IGA_PATH"
+
+# Windows and macOS names are from IGC's build files; nobody has run this there yet.
+_FILE_NAMES = {"win32": ("iga64.dll",), "darwin": ("libiga64.dylib",)}.get(
+    sys.platform, ("libiga64.so.2", "libiga64.so.1")
+)
+_FOLDERS_OF_A_ROOT = ("", "lib", "lib64", "usr/lib/x86_64-linux-gnu", "usr/lib64", "usr/lib", "usr/local/lib", "bin")
+_INSTALL = "Debian and Ubuntu have it in libigc1 (up to Xe-HPC) and libigc2 (Xe2 and later)"
+
+_added: list[str] = []
+
+
+@dataclass(frozen=True, eq=False)
+class IgaLibrary:
+    """One opened libiga64. ``path`` is its file, ``native`` the decoder's handle."""
+
+    path: str
+    native: _decoder.Library
+
+    @cached_property
+    def version(self) -> str:
+        """From the file's own name (``2.40.14+0``), as the library reports one number in all versions; else that."""
+        found = re.search(r"\.so\.([0-9].*)$", os.path.realpath(self.path))
+        return found[1] if found else self.native.version
+
+    @cached_property
+    def platforms(self) -> frozenset[int]:
+        """The iga_gen_t numbers that it decodes."""
+        return frozenset(self.native.platforms)
+
+    @cached_property
+    def platform_titles(self) -> tuple[str, ...]:
+        """The platforms' names, oldest first; those that no known device has are left out."""
+        return tuple(title for number, title in PLATFORM_TITLES.items() if number in self.platforms)
+
+    def __str__(self) -> str:
+        return f"libiga64 {self.version} ({self.path})"
+
+
+def add_search_path(path: str) -> None:
+    """Looks for libiga64 in ``path`` too: a library, its folder, or the root folder of a toolchain."""
+    if path not in _added:
+        _added.append(path)
+
+
+def installed() -> tuple[IgaLibrary, ...]:
+    """Every libiga64 that opens, in the order of preference; each file once."""
+    return tuple(_opened(()))
+
+
+def library_for(platform: int, device_name: str) -> IgaLibrary:
+    """The library that decodes ``platform`` (an iga_gen_t). ``device_name`` is for the message.
+
+    Raises UnsupportedError, which says what to install, if none does.
+    """
+    failures: list[str] = []
+    found: list[IgaLibrary] = []
+    for library in _opened(failures):
+        if platform in library.platforms:
+            return library
+        found.append(library)
+    title = PLATFORM_TITLES.get(platform, f"platform {platform:#x}")
+    if found:
+        known = ", ".join(f"{library} knows {_span(library.platform_titles)}" for library in found)
+        raise UnsupportedError(
+            f"{device_name} is of {title} and {known}: install a newer libiga64 ({_INSTALL}) "
+            f"or name one in {PATH_VARIABLE}"
+        )
+    reasons = f" ({'; '.join(failures)})" if failures else ""
+    raise UnsupportedError(
+        f"no libiga64 to decode {device_name} instructions{reasons}: install it ({_INSTALL}) "
+        f"or name it in {PATH_VARIABLE}"
+    )
+
+
+def _span(titles: Sequence[str]) -> str:
+    return f"{titles[0]} to {titles[-1]}" if len(titles) > 1 else "".join(titles) or "no known platform"
+
+
+def _opened(failures: list[str] | tuple[()]) -> Iterator[IgaLibrary]:
+    """Opens the candidates one by one, as they are asked for; appends why a file that exists did not open."""
+    seen: set[str] = set()
+    for candidate in _candidates():
+        library = _open(candidate)
+        if isinstance(library, str):
+            if os.path.isabs(candidate) and isinstance(failures, list):
+                failures.append(library)
+            continue
+        if os.path.realpath(library.path) not in seen:
+            seen.add(os.path.realpath(library.path))
+            yield library
+
+
+@cache
+def _open(candidate: str) -> IgaLibrary | str:
+    """The library, or why it does not open. Kept for good: a library that code ran in is never unloaded."""
+    from kernlens import _decoder
+
+    try:
+        native = _decoder.Library(candidate)
+    except OSError as error:
+        return str(error)
+    return IgaLibrary(native.path or candidate, native)
+
+
+def _candidates() -> Iterator[str]:
+    for path in os.environ.get(PATH_VARIABLE, "").split(os.pathsep):
+        if path:
+            yield from _below(path)
+    yield from _FILE_NAMES  # the system's loader knows its own folders
+    for path in _added:
+        yield from _below(path)
+
+
+def _below(path: str) -> Iterator[str]:
+    path = os.path.abspath(path)
+    if os.path.isfile(path):
+        yield path
+        return
+    for name in _FILE_NAMES:
+        for folder in _FOLDERS_OF_A_ROOT:
+            file = os.path.join(path, folder, name)
+            if os.path.isfile(file):
+                yield file

@@ -1,0 +1,233 @@
+"""Instructions: a kernel's decoded machine code.
+
+The decoder (``native/decoder/record.h``) hands over one packed record per instruction. ``Instructions`` keeps them
+packed and answers questions about whole columns; an ``Instruction`` is made only for an index that is asked for.
+"""
+
+from __future__ import annotations
+
+import struct
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import overload
+
+from kernlens.model.operand import Condition, Operand, Predicate, Swsb, read_operand
+
+#: ``instruction_record`` of native/decoder/record.h.
+RECORD = struct.Struct("<IBBH8BIIIHH" + "HBBBB" * 4 + "Qii")
+_WORDS, _HALVES = RECORD.size // 4, RECORD.size // 2
+
+ILLEGAL, COMPACTED, SEND, LABEL, END_OF_THREAD, PREDICATE_INVERTED, NO_MASK, ABSOLUTE_TARGET = (
+    1 << bit for bit in range(8)
+)
+_DESCRIPTOR_IMMEDIATE, _DESCRIPTOR_REGISTER, _EXTENDED_IMMEDIATE, _EXTENDED_REGISTER = (1 << bit for bit in range(4))
+_NO_FLAG_REGISTER = _NO_SFID = 0xFF
+_NO_FUNCTION = 0xFFFF
+_NO_TARGET = -(1 << 31)
+
+#: iga::SFID: the shared functions that messages go to, as the assembly calls them.
+SHARED_FUNCTIONS = (
+    "null", "ugml", "smpl", "gtwy", "dc2", "rc", "urb", "ts", "vme", "dcro",
+    "dc0", "pixi", "dc1", "cre", "slm", "ugm", "btd", "rta", "tgm",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What a send instruction carries. ``target`` is the shared function (``ugm``, ``slm``, ``dc1``, ...), None where a
+    register chooses it; a descriptor is None where it comes from the address register that ``descriptor_register`` or
+    ``extended_register`` names."""
+
+    target: str | None
+    descriptor: int | None
+    extended_descriptor: int | None
+    descriptor_register: str | None = None
+    extended_register: str | None = None
+    end_of_thread: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One instruction, the ``index``-th of its ``Instructions``. ``offset`` is in bytes from the kernel's start, ``size``
+    8 (compacted) or 16.
+
+    ``opcode`` is the mnemonic without its function (``math``, not ``math.inv``; ``function`` is its number), ``illegal``
+    where the bytes are no instruction of the device. ``execution_size`` counts channels, from ``channel_offset`` on;
+    ``no_mask``: whatever the execution mask says. ``targets`` are the offsets that a branch can go to. ``swsb`` is the
+    software scoreboard, None before Xe and where it says nothing.
+    """
+
+    index: int
+    offset: int
+    size: int
+    opcode: str
+    execution_size: int
+    channel_offset: int
+    no_mask: bool
+    predicate: Predicate | None
+    condition: Condition | None
+    function: int | None
+    destination: Operand | None
+    sources: tuple[Operand, ...]
+    targets: tuple[int, ...]
+    message: Message | None
+    swsb: Swsb | None
+    illegal: bool
+    _of: Instructions = field(repr=False, compare=False)
+
+    @property
+    def text(self) -> str:
+        """The assembly text, as in ``Instructions.texts``."""
+        return self._of.texts[self.index]
+
+
+class Instructions(Sequence[Instruction]):
+    """A kernel's instructions in the order of their offsets.
+
+    ``trailing`` is the number of bytes after the last instruction that are too few for another. Texts are rendered on
+    first use, all at once.
+    """
+
+    def __init__(
+        self,
+        records: bytes | memoryview,
+        mnemonics: Sequence[str],
+        render: Callable[[], list[str]],
+        *,
+        trailing: int = 0,
+    ) -> None:
+        """``records`` are packed as ``RECORD``; ``mnemonics`` are indexed by their opcode numbers; ``render`` makes all
+        texts and is called once at most."""
+        self._records = memoryview(records)
+        if len(self._records) % RECORD.size:
+            raise ValueError(f"{len(self._records)} bytes are not a whole number of {RECORD.size}-byte records")
+        self._mnemonics = mnemonics
+        self._render = render
+        self.trailing = trailing
+
+    def __len__(self) -> int:
+        return len(self._records) // RECORD.size
+
+    @overload
+    def __getitem__(self, index: int) -> Instruction: ...
+    @overload
+    def __getitem__(self, index: slice) -> Instructions: ...
+    def __getitem__(self, index: int | slice) -> Instruction | Instructions:
+        if isinstance(index, slice):
+            return self._slice(index)
+        place = index + len(self) if index < 0 else index
+        if not 0 <= place < len(self):
+            raise IndexError(f"instruction {index} of {len(self)}")
+        return self._make(place)
+
+    def __iter__(self) -> Iterator[Instruction]:
+        return map(self._make, range(len(self)))
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} instructions>"
+
+    @property
+    def records(self) -> memoryview:
+        """The packed records."""
+        return self._records
+
+    @cached_property
+    def offsets(self) -> array[int]:
+        """Each instruction's offset in bytes, ascending."""
+        return array("I", self._records.cast("I")[::_WORDS].tolist())
+
+    @cached_property
+    def sizes(self) -> bytes:
+        """Each instruction's size in bytes."""
+        return bytes(self._records[4 :: RECORD.size])
+
+    @cached_property
+    def flags(self) -> bytes:
+        """Each instruction's flags: ILLEGAL, COMPACTED, SEND, ..."""
+        return bytes(self._records[5 :: RECORD.size])
+
+    @cached_property
+    def opcodes(self) -> list[str]:
+        """Each instruction's mnemonic."""
+        mnemonics = self._mnemonics
+        return [mnemonics[number] for number in self._records.cast("H")[3::_HALVES].tolist()]
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """Each instruction's assembly text, exactly as ``iga64 -d`` prints it, spacing included."""
+        return self._render()
+
+    @cached_property
+    def targets(self) -> tuple[int, ...]:
+        """The offsets that branches go to, ascending, each once: where a listing has labels (``L96`` is offset 96)."""
+        found: set[int] = set()
+        for index, flags in enumerate(self.flags):
+            if flags & LABEL:
+                found.update(_targets(RECORD.unpack_from(self._records, index * RECORD.size)))
+        return tuple(sorted(found))
+
+    @property
+    def size(self) -> int:
+        """Bytes from the first instruction's start to the last one's end."""
+        return self.offsets[-1] + self.sizes[-1] - self.offsets[0] if len(self) else 0
+
+    def at(self, offset: int) -> Instruction | None:
+        """The instruction that covers byte ``offset``; None if there is none."""
+        from bisect import bisect_right
+
+        index = bisect_right(self.offsets, offset) - 1
+        if index < 0 or offset >= self.offsets[index] + self.sizes[index]:
+            return None
+        return self._make(index)
+
+    def _slice(self, index: slice) -> Instructions:
+        chosen = range(len(self))[index]
+        if chosen.step == 1:
+            records = self._records[chosen.start * RECORD.size : chosen.stop * RECORD.size]
+        else:
+            size = RECORD.size
+            records = memoryview(b"".join(self._records[place * size : (place + 1) * size] for place in chosen))
+        return Instructions(records, self._mnemonics, lambda: [self.texts[place] for place in chosen])
+
+    def _make(self, place: int) -> Instruction:
+        record = RECORD.unpack_from(self._records, place * RECORD.size)
+        offset, size, flags, opcode, execution_size, predicate, flag_register, condition, channel_offset = record[:9]
+        source_count, swsb, function, immediate = record[9], record[12], record[15], record[37]
+        sources = (read_operand(record, first, immediate) for first in (22, 27, 32)[:source_count])
+        return Instruction(
+            index=place,
+            offset=offset,
+            size=size,
+            opcode=self._mnemonics[opcode],
+            execution_size=execution_size,
+            channel_offset=channel_offset * 4,
+            no_mask=bool(flags & NO_MASK),
+            predicate=Predicate.read(predicate, flag_register, bool(flags & PREDICATE_INVERTED)),
+            condition=Condition.read(condition, flag_register),
+            function=None if function == _NO_FUNCTION else function,
+            destination=read_operand(record, 17, immediate),
+            sources=tuple(source for source in sources if source is not None),
+            targets=_targets(record),
+            message=_message(record) if flags & SEND else None,
+            swsb=Swsb.unpack(swsb),
+            illegal=bool(flags & ILLEGAL),
+            _of=self,
+        )
+
+
+def _targets(record: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(target for target in dict.fromkeys(record[38:40]) if target != _NO_TARGET)
+
+
+def _message(record: tuple[int, ...]) -> Message:
+    flags, sfid, how, descriptor, extended = record[2], record[10], record[11], record[13], record[14]
+    return Message(
+        target=SHARED_FUNCTIONS[sfid] if sfid < len(SHARED_FUNCTIONS) else None,
+        descriptor=descriptor if how & _DESCRIPTOR_IMMEDIATE else None,
+        extended_descriptor=extended if how & _EXTENDED_IMMEDIATE else None,
+        descriptor_register=f"a{descriptor >> 8}.{descriptor & 0xFF}" if how & _DESCRIPTOR_REGISTER else None,
+        extended_register=f"a{extended >> 8}.{extended & 0xFF}" if how & _EXTENDED_REGISTER else None,
+        end_of_thread=bool(flags & END_OF_THREAD),
+    )
