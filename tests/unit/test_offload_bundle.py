@@ -39,7 +39,7 @@ def test_images_by_their_table() -> None:
 @pytest.mark.parametrize(("machine", "relative"), [(62, 8), (183, 1027)])
 def test_addresses_in_dynamic_relocations(machine: int, relative: int) -> None:
     writer = host(table((0, 5), (0, 6)), machine)
-    entries = rela((0x3000, 0, relative, 0x2000), (0x3010, 0, relative, 0x2010), (0x9000, 0, relative, 0x1000))
+    entries = rela((0x3000, 0, relative, 0x2000), (0x3010, 0, relative, 0x2010), (0x3010, 0, 1, 0x1000))
     writer.add(".rela.dyn", entries, type=SHT_RELA, entry_size=24)
     assert [bytes(image.data) for image in read_offload_images(writer.build())] == [b"first", b"second"]
 

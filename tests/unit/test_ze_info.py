@@ -46,13 +46,13 @@ kernels:
         access_type:     readonly
       - arg_type:        arg_byvalue
         offset:          32
-        size:            4
-        arg_index:       1
-      - arg_type:        arg_byvalue
-        offset:          36
         size:            8
         arg_index:       1
         source_offset:   8
+      - arg_type:        arg_byvalue
+        offset:          40
+        size:            4
+        arg_index:       1
     per_thread_memory_buffers:
       - type:            scratch
         usage:           spill_fill_space

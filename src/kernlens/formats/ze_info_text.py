@@ -100,7 +100,7 @@ class _Parser:
         columns, containers = self.columns, self.containers
         if not columns:
             return self._first(column, [])
-        if column > columns[-1] or (column == columns[-1] and type(containers[-1]) is dict):
+        if column > columns[-1]:
             return self._of_pending(column, [])
         while columns and columns[-1] > column:
             columns.pop()
