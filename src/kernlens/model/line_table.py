@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+
+#: Bits of ``LineTable.flags``.
+IS_STMT = 1
+END_SEQUENCE = 2
+PROLOGUE_END = 4
 
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """A file as the line table names it. ``path`` is joined with its directory, not yet with ``LineTable.directory``."""
+    """A file as the line table names it. ``path`` is joined with its directory, not yet with ``LineTable.directory``.
+
+    ``md5`` is the text's checksum in hexadecimal and ``text`` the text itself, where DWARF 5 tables carry them.
+    """
 
     path: str
+    md5: str | None = None
+    text: str | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +41,11 @@ class LineRow:
 
 @dataclass(frozen=True, slots=True)
 class InlinedCall:
-    """One frame of an inlined call: the function that was inlined, and the call's place (file as in LineRow)."""
+    """One frame of an inlined call: the function that was inlined, and the call's place (file as in LineRow).
+
+    The frame covers [``low``, ``high``) of the kernel. ``depth`` counts the inlined calls around it: 0 is called by the
+    kernel's own code.
+    """
 
     name: str
     low: int
@@ -39,16 +53,17 @@ class InlinedCall:
     call_file: int
     call_line: int
     call_column: int
+    depth: int = 0
 
 
 @dataclass(frozen=True)
 class LineTable:
-    """A kernel's rows in ascending ``offset``, exactly as the table's program emits them.
+    """A kernel's rows, exactly as the table's program emits them; offsets ascend within each sequence.
 
-    Columnar: ``offsets``, ``files_of``, ``lines``, ``columns`` have one entry per row, ``flags`` holds bit 0 is_stmt and
-    bit 1 end_sequence. ``files`` are indexed by the table's own file numbers (DWARF 4 counts from 1, so entry 0 is then
-    an empty name). ``directory`` is DW_AT_comp_dir, empty if absent. ``inlined`` lists inlined calls, outermost first
-    for equal ranges; one call may appear once per address range.
+    Columnar: ``offsets``, ``files_of``, ``lines``, ``columns`` have one entry per row, ``flags`` holds the bits
+    IS_STMT, END_SEQUENCE and PROLOGUE_END. ``files`` are indexed by the table's own file numbers (DWARF 4 counts from
+    1, so entry 0 is then an empty name). ``directory`` is DW_AT_comp_dir, empty if absent. ``find_inlined`` reads the
+    inlined calls on first use.
     """
 
     files: tuple[SourceFile, ...]
@@ -59,16 +74,22 @@ class LineTable:
     flags: Sequence[int]
     directory: str = ""
     version: int = 4
-    inlined: tuple[InlinedCall, ...] = field(default=(), repr=False)
+    find_inlined: Callable[[], tuple[InlinedCall, ...]] = field(default=tuple, repr=False, compare=False)
 
     def __len__(self) -> int:
         return len(self.offsets)
 
     @cached_property
     def rows(self) -> tuple[LineRow, ...]:
+        """The rows as objects, for few of them at a time; the columns are the fast way."""
         return tuple(
-            LineRow(offset, file, line, column, bool(flag & 1), bool(flag & 2))
+            LineRow(offset, file, line, column, bool(flag & IS_STMT), bool(flag & END_SEQUENCE))
             for offset, file, line, column, flag in zip(
                 self.offsets, self.files_of, self.lines, self.columns, self.flags, strict=True
             )
         )
+
+    @cached_property
+    def inlined(self) -> tuple[InlinedCall, ...]:
+        """The inlined calls, outer ones before those within them; one call appears once per address range."""
+        return self.find_inlined()

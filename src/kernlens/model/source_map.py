@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 
-from kernlens.model.line_table import LineTable
+from kernlens.model.line_table import InlinedCall, LineTable
 
 #: ``SourceMap.row_of`` of an instruction that no row covers.
 NO_ROW = -1
@@ -21,28 +23,12 @@ class SourcePlace:
     column: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class LineChoice:
-    """One source line that a user asks for; ``path`` is the whole path or its end, None for any file."""
-
-    path: str | None
-    line: int
-
-    def holds(self, place: SourcePlace | None) -> bool:
-        if place is None or place.line != self.line:
-            return False
-        return self.path is None or place.path == self.path or place.path.endswith("/" + self.path)
-
-    def __str__(self) -> str:
-        return f"{self.path}:{self.line}" if self.path else f"line {self.line}"
-
-
 @dataclass(frozen=True)
 class SourceMap:
     """For each instruction the line-table row that covers it, and for each line its instructions.
 
-    ``row_of[i]`` is the row of instruction ``i`` or NO_ROW; ``offsets[i]`` its offset in the kernel. ``prologue`` is the
-    number of leading instructions that load the kernel's payload rather than do a line's work.
+    ``row_of[i]`` is the row of instruction ``i`` or NO_ROW; ``offsets[i]`` its offset in the kernel. ``prologue`` is
+    the number of leading instructions that load the kernel's payload rather than do a line's work.
     """
 
     table: LineTable = field(repr=False)
@@ -53,32 +39,85 @@ class SourceMap:
     def place(self, index: int) -> SourcePlace | None:
         """Where instruction ``index`` came from; None if no row covers it or its row says line 0."""
         row = self.row_of[index]
-        if row == NO_ROW or self.table.lines[row] == 0:
-            return None
-        file = self.table.files[self.table.files_of[row]]
-        return SourcePlace(file.path, self.table.lines[row], self.table.columns[row])
+        return None if row == NO_ROW else self._row_places[row]
 
     def inlined_at(self, index: int) -> tuple[SourcePlace, ...]:
         """The calls through which instruction ``index`` was inlined, innermost first; empty if it was not."""
-        offset = self.offsets[index]
-        files = self.table.files
-        frames = [call for call in self.table.inlined if call.low <= offset < call.high]
-        frames.sort(key=lambda call: call.high - call.low)
-        return tuple(SourcePlace(files[call.call_file].path, call.call_line, call.call_column) for call in frames)
+        frames = self._frames_of
+        return frames[index] if frames else ()
 
     @cached_property
     def lines(self) -> dict[tuple[str, int], tuple[range, ...]]:
         """(path, line) -> ranges of instruction indexes, ascending: a scheduled line has many."""
         found: dict[tuple[str, int], list[range]] = {}
-        table, row_of = self.table, self.row_of
-        start, key = 0, None
-        for index in range(len(row_of) + 1):
-            row = row_of[index] if index < len(row_of) else NO_ROW
-            here = None
-            if index < len(row_of) and row != NO_ROW and table.lines[row]:
-                here = (table.files[table.files_of[row]].path, table.lines[row])
-            if here != key or index == len(row_of):
-                if key is not None:
-                    found.setdefault(key, []).append(range(start, index))
-                start, key = index, here
+        for key, run in self._runs():
+            found.setdefault(key, []).append(run)
         return {key: tuple(ranges) for key, ranges in found.items()}
+
+    def _runs(self) -> list[tuple[tuple[str, int], range]]:
+        """Maximal runs of neighbouring instructions of one line, in order."""
+        places, row_of = self._row_places, self.row_of
+        runs: list[tuple[tuple[str, int], range]] = []
+        start, last_row, key = 0, NO_ROW, None
+        for index, row in enumerate(row_of):
+            if row == last_row:
+                continue
+            last_row = row
+            place = None if row == NO_ROW else places[row]
+            here = None if place is None else (place.path, place.line)
+            if here == key:
+                continue
+            if key is not None:
+                runs.append((key, range(start, index)))
+            start, key = index, here
+        if key is not None:
+            runs.append((key, range(start, len(row_of))))
+        return runs
+
+    @cached_property
+    def _row_places(self) -> list[SourcePlace | None]:
+        """The place of each row; rows of one place share it."""
+        table = self.table
+        known: dict[tuple[int, int, int], SourcePlace | None] = {}
+        places = []
+        for row in zip(table.files_of, table.lines, table.columns, strict=True):
+            if row not in known:
+                file, line, column = row
+                known[row] = SourcePlace(table.files[file].path, line, column) if line else None
+            places.append(known[row])
+        return places
+
+    @cached_property
+    def _frames_of(self) -> list[tuple[SourcePlace, ...]]:
+        """For each instruction the places of the calls around it; empty if the kernel has no inlined calls at all."""
+        calls = self.table.inlined
+        if not calls:
+            return []
+        frames: list[tuple[SourcePlace, ...]] = [()] * len(self.offsets)
+        ends: list[tuple[int, InlinedCall]] = sorted(
+            ((call.high, call) for call in calls if call.low < call.high), key=lambda end: end[0]
+        )
+        starts = sorted((call for call in calls if call.low < call.high), key=lambda call: call.low)
+        boundaries = sorted({call.low for call in starts} | {call.high for call in starts})
+        offsets = self.offsets
+        active: dict[int, InlinedCall] = {}
+        next_start = next_end = 0
+        for boundary, following in pairwise(boundaries):
+            while next_end < len(ends) and ends[next_end][0] <= boundary:
+                call = ends[next_end][1]
+                next_end += 1
+                if active.get(call.depth) is call:
+                    del active[call.depth]
+            while next_start < len(starts) and starts[next_start].low <= boundary:
+                active[starts[next_start].depth] = starts[next_start]
+                next_start += 1
+            if active:
+                first, last = bisect_left(offsets, boundary), bisect_left(offsets, following)
+                stack = tuple(self._call_place(active[depth]) for depth in sorted(active, reverse=True))
+                frames[first:last] = [stack] * (last - first)
+        return frames
+
+    def _call_place(self, call: InlinedCall) -> SourcePlace:
+        files = self.table.files
+        path = files[call.call_file].path if 0 <= call.call_file < len(files) else ""
+        return SourcePlace(path, call.call_line, call.call_column)

@@ -1,0 +1,177 @@
+"""Runs a line-number program: opcodes in, the columns of its rows out.
+
+Source: DWARF version 5, section 6.2.5 "The Line Number Program"; its opcodes are those of versions 3 and 4. This is
+one of the tool's hot loops: it is one function with local names on purpose, ordered by how often an opcode occurs,
+with opcodes as plain numbers.
+"""
+
+from __future__ import annotations
+
+import struct
+from array import array
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from kernlens.formats.dwarf_forms import malformed, read_signed, read_unsigned
+from kernlens.formats.dwarf_line_header import LineHeader, read_file_4
+from kernlens.model.line_table import END_SEQUENCE, IS_STMT, PROLOGUE_END, SourceFile
+
+_LINE = ".debug_line"
+_MASK = 0xFFFFFFFFFFFFFFFF
+#: Opcodes are run in pieces of so many bytes, so that rows are packed before they take much memory.
+_PIECE = 1 << 16
+
+DW_LNE_END_SEQUENCE = 1
+DW_LNE_SET_ADDRESS = 2
+DW_LNE_DEFINE_FILE = 3
+
+#: The number of operands that the specification gives each standard opcode.
+_KNOWN_LENGTHS = (0, 0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class LineColumns:
+    """The rows of one program, one array per column, and the files that the program itself defined (DWARF 4)."""
+
+    offsets: array[int]
+    files_of: array[int]
+    lines: array[int]
+    columns: array[int]
+    flags: array[int]
+    defined_files: tuple[SourceFile, ...]
+
+
+@lru_cache(maxsize=64)
+def _advances(opcode_base: int, line_base: int, line_range: int, minimum_length: int) -> tuple[list[int], list[int]]:
+    """What each opcode byte adds to the address and to the line, if it is a special one."""
+    addresses, lines = [0] * 256, [0] * 256
+    for opcode in range(opcode_base, 256):
+        steps, line = divmod(opcode - opcode_base, line_range)
+        addresses[opcode], lines[opcode] = steps * minimum_length, line_base + line
+    return addresses, lines
+
+
+def run_line_program(buffer: bytes, header: LineHeader, code_offset: Callable[[int], int]) -> LineColumns:
+    """Run the program that ``header`` describes; ``code_offset`` turns an address into an offset in the kernel.
+
+    Raises FormatError for a program that ends within an opcode and for rows outside what 32 bits can hold.
+    """
+    try:
+        return _run(buffer[header.program : header.end], header, code_offset)
+    except (IndexError, struct.error):
+        raise malformed("the line program ends within an opcode", _LINE, header.program) from None
+    except OverflowError:
+        raise malformed("a row's address or line has more than 32 bits", _LINE, header.program) from None
+
+
+def _run(program: bytes, header: LineHeader, code_offset: Callable[[int], int]) -> LineColumns:
+    opcode_base, minimum_length = header.opcode_base, header.minimum_instruction_length
+    address_advance, line_advance = _advances(opcode_base, header.line_base, header.line_range, minimum_length)
+    constant_advance = (255 - opcode_base) // header.line_range * minimum_length
+    if header.opcode_lengths[: len(_KNOWN_LENGTHS)] != _KNOWN_LENGTHS[:opcode_base]:
+        raise malformed("standard opcodes with other operands than the specification gives", _LINE, header.program)
+    initial_flags = IS_STMT if header.default_is_stmt else 0
+    table = _Rows()
+    row_values: list[int] = []
+    emit = row_values.extend
+    address, file, line, column, flags = 0, 1, 1, 0, initial_flags
+    position, end = 0, len(program)
+    while position < end:
+        piece_end = min(end, position + _PIECE)
+        while position < piece_end:
+            opcode = program[position]
+            position += 1
+            if opcode >= opcode_base:
+                address += address_advance[opcode]
+                line += line_advance[opcode]
+                emit((address, file, line, column, flags))
+            elif opcode == 5:  # DW_LNS_set_column
+                column = program[position]
+                position += 1
+                if column >= 0x80:  # columns up to 16383 take two bytes
+                    second = program[position]
+                    if second < 0x80:
+                        column += (second << 7) - 0x80
+                        position += 1
+                    else:
+                        column, position = read_unsigned(program, position - 1)
+            elif opcode == 8:  # DW_LNS_const_add_pc
+                address += constant_advance
+            elif opcode == 6:  # DW_LNS_negate_stmt
+                flags ^= IS_STMT
+            elif opcode == 2:  # DW_LNS_advance_pc
+                advance = program[position]
+                position += 1
+                if advance >= 0x80:
+                    second = program[position]
+                    if second < 0x80:
+                        advance += (second << 7) - 0x80
+                        position += 1
+                    else:
+                        advance, position = read_unsigned(program, position - 1)
+                address = address + advance * minimum_length & _MASK
+            elif opcode == 3:  # DW_LNS_advance_line
+                advance = program[position]
+                position += 1
+                if advance >= 0x80:
+                    advance, position = read_signed(program, position - 1)
+                elif advance >= 0x40:
+                    advance -= 0x80
+                line = line + advance & 0xFFFFFFFF
+            elif opcode == 1:  # DW_LNS_copy
+                emit((address, file, line, column, flags))
+            elif opcode == 4:  # DW_LNS_set_file
+                file, position = read_unsigned(program, position)
+            elif opcode == 10:  # DW_LNS_set_prologue_end
+                table.mark_prologue_end(len(row_values))
+            elif opcode == 0:
+                length, position = read_unsigned(program, position)
+                after = position + length
+                extended = program[position] if length else 0
+                if after > end:
+                    place = header.program + position
+                    raise malformed("an extended opcode reaches beyond the line program", _LINE, place)
+                if extended == DW_LNE_END_SEQUENCE:
+                    emit((address, file, line, column, flags | END_SEQUENCE))
+                    address, file, line, column, flags = 0, 1, 1, 0, initial_flags
+                elif extended == DW_LNE_SET_ADDRESS:
+                    address = code_offset(int.from_bytes(program[position + 1 : min(after, position + 9)], "little"))
+                elif extended == DW_LNE_DEFINE_FILE:
+                    table.defined_files.append(read_file_4(program, position + 1, [""])[0])
+                position = after
+            elif opcode == 9:  # DW_LNS_fixed_advance_pc
+                address += program[position] | program[position + 1] << 8
+                position += 2
+            else:  # basic block, epilogue, isa, and opcodes of later versions: nothing that a row keeps
+                for _ in range(header.opcode_lengths[opcode]):
+                    _ignored, position = read_unsigned(program, position)
+        table.pack(row_values)
+    return table.columns()
+
+
+class _Rows:
+    """Collects rows, five numbers each, into columns."""
+
+    def __init__(self) -> None:
+        self._columns = (array("I"), array("I"), array("I"), array("I"), array("B"))
+        self._prologue_ends: list[int] = []
+        self.defined_files: list[SourceFile] = []
+
+    def mark_prologue_end(self, pending: int) -> None:
+        """The next row ends the prologue; ``pending`` numbers are not packed yet."""
+        self._prologue_ends.append(len(self._columns[0]) + pending // 5)
+
+    def pack(self, values: list[int]) -> None:
+        packed = array("I", values)
+        for index in range(4):
+            self._columns[index].extend(packed[index::5])
+        self._columns[4].frombytes(bytes(values[4::5]))
+        values.clear()
+
+    def columns(self) -> LineColumns:
+        offsets, files_of, lines, columns, flags = self._columns
+        for row in self._prologue_ends:
+            if row < len(flags):
+                flags[row] |= PROLOGUE_END
+        return LineColumns(offsets, files_of, lines, columns, flags, tuple(self.defined_files))

@@ -1,0 +1,90 @@
+"""A SPIR-V module, as far as it is asked about: what it offers, what it needs, where its code came from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+
+@dataclass(frozen=True, slots=True)
+class SpirvEntryPoint:
+    """``model`` is the execution model (``Kernel``); ``id`` the function's; ``arguments`` its parameters' names and
+    types, a name empty where the module does not keep it."""
+
+    model: str
+    name: str
+    id: int
+    arguments: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SpirvLinkage:
+    """A name that the module exports or imports.
+
+    ``kind`` is ``Export``, ``Import`` or ``LinkOnceODR``; ``type_name`` reads like ``float(float, int)``, or is a
+    variable's own type; ``storage_class`` and ``size`` (bytes, None if unknown) are a variable's.
+    """
+
+    name: str
+    kind: str
+    id: int
+    is_function: bool
+    type_name: str | None = None
+    storage_class: str | None = None
+    size: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SpirvSource:
+    """What OpSource, or the debug instruction DebugSource, says of a source file; ``text`` if it is embedded, ``md5``
+    in hexadecimal if its checksum is. ``version`` is the language's, e.g. 102000 for OpenCL C 1.2."""
+
+    language: str | None
+    version: int | None
+    file: str | None
+    text: str | None = field(default=None, repr=False)
+    md5: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SpirvLine:
+    """From the word at ``offset`` (words from the module's start) on, instructions belong to this place."""
+
+    offset: int
+    file: str
+    line: int
+    column: int
+
+
+@dataclass(frozen=True)
+class SpirvModule:
+    """A module. ``version`` is (major, minor); ``generator`` the tool that wrote it; ``instruction_sets`` what
+    OpExtInstImport names, debug information among them. ``names`` is OpName: id -> name. ``find_lines`` reads the
+    OpLine map on first use."""
+
+    version: tuple[int, int]
+    generator: str
+    big_endian: bool
+    bound: int
+    capabilities: tuple[str, ...]
+    extensions: tuple[str, ...]
+    instruction_sets: tuple[str, ...]
+    addressing_model: str | None
+    memory_model: str | None
+    entry_points: tuple[SpirvEntryPoint, ...]
+    linkages: tuple[SpirvLinkage, ...]
+    sources: tuple[SpirvSource, ...]
+    strings: Mapping[int, str] = field(repr=False)
+    names: Mapping[int, str] = field(repr=False)
+    find_lines: Callable[[], dict[str, tuple[SpirvLine, ...]]] = field(repr=False, compare=False)
+
+    @property
+    def debug_sets(self) -> tuple[str, ...]:
+        """The imported instruction sets that carry debug information."""
+        return tuple(name for name in self.instruction_sets if "DebugInfo" in name)
+
+    @cached_property
+    def lines(self) -> dict[str, tuple[SpirvLine, ...]]:
+        """Function name (or ``%id``) -> its OpLine places in order. Empty if the module was built without lines."""
+        return self.find_lines()
