@@ -1,0 +1,77 @@
+"""Content of a recording, packed: zstd, named by its SHA-256, safe to unpack from a file that nobody vouches for."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import NamedTuple
+
+from kernlens.errors import FormatError
+
+ZSTD, RAW = "zstd", "raw"
+#: zstd's level: the fastest that still halves machine code.
+LEVEL = 3
+#: The largest content in bytes.
+SIZE_LIMIT = 1 << 30
+#: Content may be this many times larger than its packed form, beyond the first bytes: a small file must not unpack to
+#: gigabytes. Writers store raw what would not keep to it.
+RATIO_LIMIT = 1000
+FREE_SIZE = 1 << 20
+
+
+class PackedBlob(NamedTuple):
+    """``content`` is ``size`` bytes packed as ``coding`` says; ``sha256`` is of the unpacked bytes."""
+
+    sha256: bytes
+    size: int
+    coding: str
+    content: bytes
+
+
+def pack(content: bytes) -> PackedBlob:
+    """Pack ``content``; raw where packing gains nothing or would go beyond the ratio that readers accept."""
+    import zstandard
+
+    digest = hashlib.sha256(content).digest()
+    packed = zstandard.ZstdCompressor(level=LEVEL).compress(content)
+    if len(packed) >= len(content) or not _believable(len(content), len(packed)):
+        return PackedBlob(digest, len(content), RAW, content)
+    return PackedBlob(digest, len(content), ZSTD, packed)
+
+
+def unpack(blob: PackedBlob) -> bytes:
+    """The content. Raises FormatError if the sizes, the packing or the hash do not fit."""
+    if not 0 <= blob.size <= SIZE_LIMIT:
+        raise _error(f"content of {blob.size} bytes, where at most {SIZE_LIMIT} are allowed")
+    if blob.coding == RAW:
+        content = blob.content
+    elif blob.coding == ZSTD:
+        content = _unpack_zstd(blob)
+    else:
+        raise _error(f"unknown coding {blob.coding!r}")
+    if len(content) != blob.size:
+        raise _error(f"{len(content)} bytes of content where {blob.size} were recorded")
+    if hashlib.sha256(content).digest() != blob.sha256:
+        raise _error("content does not have the hash that it is recorded under: the file is damaged")
+    return content
+
+
+def _unpack_zstd(blob: PackedBlob) -> bytes:
+    import zstandard
+
+    if not _believable(blob.size, len(blob.content)):
+        raise _error(f"{len(blob.content)} packed bytes that claim to be {blob.size}")
+    try:
+        # The frame's own claim decides how much memory the library takes, so it is compared first.
+        if zstandard.frame_content_size(blob.content) != blob.size:
+            raise _error("the packed size differs from the recorded one")
+        return zstandard.ZstdDecompressor(max_window_size=1 << 27).decompress(blob.content)
+    except zstandard.ZstdError as error:
+        raise _error(f"content cannot be unpacked ({error})") from error
+
+
+def _believable(size: int, packed: int) -> bool:
+    return size <= FREE_SIZE + RATIO_LIMIT * packed
+
+
+def _error(message: str) -> FormatError:
+    return FormatError(message, format="recording")

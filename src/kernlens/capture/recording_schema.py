@@ -1,0 +1,45 @@
+"""The layout of a recording (``.klens``): one SQLite file. ``docs/recording.md`` describes it for other readers."""
+
+from __future__ import annotations
+
+import re
+
+#: SQLite's application id, at offset 68 of the file, big-endian: "klns".
+APPLICATION_ID = 0x6B6C6E73
+#: SQLite's user version, at offset 60 of the file, big-endian. A reader refuses any other.
+SCHEMA_VERSION = 1
+SQLITE_MAGIC = b"SQLite format 3\0"
+#: Bytes of SQLite's file header.
+HEADER_SIZE = 100
+
+#: Table name -> its definition. A reader compares these word for word, so a file cannot bring views or triggers along.
+TABLES = {
+    "recording": "CREATE TABLE recording (key TEXT PRIMARY KEY, value TEXT NOT NULL)",
+    "toolchain": """CREATE TABLE toolchain (
+        id INTEGER PRIMARY KEY, name TEXT NOT NULL, neo_version TEXT NOT NULL, igc_version TEXT NOT NULL,
+        UNIQUE (name, neo_version, igc_version))""",
+    "blob": """CREATE TABLE blob (
+        id INTEGER PRIMARY KEY, sha256 BLOB NOT NULL UNIQUE, size INTEGER NOT NULL, coding TEXT NOT NULL,
+        content BLOB NOT NULL)""",
+    "program": """CREATE TABLE program (
+        id INTEGER PRIMARY KEY, name TEXT NOT NULL, device TEXT NOT NULL, toolchain INTEGER REFERENCES toolchain (id),
+        options TEXT NOT NULL, status TEXT NOT NULL, reason TEXT NOT NULL, seconds REAL NOT NULL,
+        command TEXT NOT NULL, created TEXT NOT NULL)""",
+    "part": """CREATE TABLE part (
+        program INTEGER NOT NULL REFERENCES program (id), position INTEGER NOT NULL, role TEXT NOT NULL,
+        path TEXT NOT NULL, blob INTEGER REFERENCES blob (id), PRIMARY KEY (program, position)) WITHOUT ROWID""",
+    "snapshot": """CREATE TABLE snapshot (
+        program INTEGER NOT NULL REFERENCES program (id), position INTEGER NOT NULL, stage TEXT NOT NULL,
+        kernel TEXT NOT NULL, form TEXT NOT NULL, ending TEXT NOT NULL, blob INTEGER NOT NULL REFERENCES blob (id),
+        PRIMARY KEY (program, position)) WITHOUT ROWID""",
+}
+
+#: What a part is to its program.
+ROLES = ("source", "binary", "debug", "spirv", "log")
+FORMS = ("text", "binary")
+OK, FAILED = "ok", "failed"
+
+
+def same_definition(one: str, other: str) -> bool:
+    """Whether two table definitions are the same but for white space."""
+    return re.sub(r"\s+", " ", one) == re.sub(r"\s+", " ", other)
