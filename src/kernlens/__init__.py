@@ -8,16 +8,16 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from kernlens.building import compile as compile
     from kernlens.errors import KernlensError as KernlensError
     from kernlens.load import load as load
-    from kernlens.toolchain.compile import compile as compile
 
 __version__ = "0.1.0"
 
 # Public name -> the module that defines it.
 _HOMES = {
     "KernlensError": "kernlens.errors",
-    "compile": "kernlens.toolchain.compile",
+    "compile": "kernlens.building",
     "load": "kernlens.load",
 }
 

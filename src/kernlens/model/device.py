@@ -57,3 +57,10 @@ class DeviceId:
     render_core: int | None = None
     ip: IpVersion | None = None
     stepping: int | None = None
+
+    def __str__(self) -> str:
+        if self.product_family is not None:
+            return f"product family {self.product_family:#x}" + (f", IP version {self.ip}" if self.ip else "")
+        if self.ip is not None:
+            return f"IP version {self.ip}"
+        return "nothing said" if self.render_core is None else f"render core {self.render_core:#x}"

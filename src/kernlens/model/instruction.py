@@ -50,8 +50,8 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """One instruction, the ``index``-th of its ``Instructions``. ``offset`` is in bytes from the kernel's start, ``size``
-    8 (compacted) or 16.
+    """One instruction, the ``index``-th of its ``Instructions``. ``offset`` is in bytes from the kernel's start; ``size``
+    is 8 (compacted) or 16.
 
     ``opcode`` is the mnemonic without its function (``math``, not ``math.inv``; ``function`` is its number), ``illegal``
     where the bytes are no instruction of the device. ``execution_size`` counts channels, from ``channel_offset`` on;

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from kernlens.model.instruction import Instructions
@@ -48,28 +47,45 @@ class KernelResources:
     prologue_bytes: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class KernelParts:
-    """How a kernel's costly parts are had; each function is called once at most, on first use.
+class KernelParts(Protocol):
+    """Where a kernel's parts come from; the kernel asks for each of them once at most, on first use."""
 
-    ``line_table`` gives ``(table, reason)``: exactly one of the two is None.
-    """
+    def code(self) -> memoryview: ...
 
-    resources: Callable[[], KernelResources]
-    arguments: Callable[[], tuple[KernelArgument, ...]]
-    instructions: Callable[[], Instructions]
-    line_table: Callable[[], tuple[LineTable | None, str | None]]
-    source_map: Callable[[Kernel], SourceMap | None]
+    def heap(self) -> memoryview: ...
+
+    def resources(self) -> KernelResources: ...
+
+    def arguments(self) -> tuple[KernelArgument, ...]: ...
+
+    def instructions(self) -> Instructions: ...
+
+    def line_table(self) -> tuple[LineTable | None, str | None]:
+        """The table, or None and why there is none."""
+        ...
+
+    def source_map(self, kernel: Kernel) -> SourceMap | None: ...
 
 
-@dataclass(frozen=True, eq=False)
 class Kernel:
-    """An entry point. ``code`` is the machine code without padding; ``heap`` is as the driver loads it, padding included."""
+    """An entry point. (A plain class: a frozen dataclass takes longer to make, and fat binaries hold thousands.)"""
 
-    name: str
-    code: memoryview = field(repr=False)
-    heap: memoryview = field(repr=False)
-    parts: KernelParts = field(repr=False)
+    def __init__(self, name: str, parts: KernelParts) -> None:
+        self.name = name
+        self._parts = parts
+
+    def __repr__(self) -> str:
+        return f"Kernel({self.name!r})"
+
+    @cached_property
+    def code(self) -> memoryview:
+        """The machine code, without padding."""
+        return self._parts.code()
+
+    @cached_property
+    def heap(self) -> memoryview:
+        """The machine code as the driver loads it: with padding."""
+        return self._parts.heap()
 
     @property
     def code_size(self) -> int:
@@ -78,20 +94,20 @@ class Kernel:
 
     @cached_property
     def resources(self) -> KernelResources:
-        return self.parts.resources()
+        return self._parts.resources()
 
     @cached_property
     def arguments(self) -> tuple[KernelArgument, ...]:
-        return self.parts.arguments()
+        return self._parts.arguments()
 
     @cached_property
     def instructions(self) -> Instructions:
         """The decoded machine code. Raises UnsupportedError if no installed libiga64 knows the device."""
-        return self.parts.instructions()
+        return self._parts.instructions()
 
     @cached_property
     def _line_table(self) -> tuple[LineTable | None, str | None]:
-        return self.parts.line_table()
+        return self._parts.line_table()
 
     @property
     def line_table(self) -> LineTable | None:
@@ -106,4 +122,4 @@ class Kernel:
     @cached_property
     def source_map(self) -> SourceMap | None:
         """Instruction to source place and back; None without a line table."""
-        return self.parts.source_map(self)
+        return self._parts.source_map(self)

@@ -126,8 +126,8 @@ class Swsb:
     """Software scoreboard (Xe and later).
 
     ``distance`` (0: none) counts back to the instruction of ``pipe`` that must be done: ``F`` float, ``I`` integer,
-    ``L`` long, ``M`` math, ``S`` scalar, ``A`` all, empty: the instruction's own. ``token`` is a scoreboard entry, None:
-    none; ``token_use`` says whether the instruction takes it (``set``) or waits until its reads (``src``) or writes
+    ``L`` long, ``M`` math, ``S`` scalar, ``A`` all, empty: the instruction's own. ``token`` is a scoreboard entry, or
+    None; ``token_use`` says whether the instruction takes it (``set``) or waits until its reads (``src``) or writes
     (``dst``) are done.
     """
 

@@ -112,23 +112,23 @@ def toolchains_folder() -> Path:
 
 def find_toolchains() -> tuple[Toolchain, ...]:
     """The system's toolchain first (its ``ocloc`` is None where no compiler is installed), then the roots by name."""
-    roots = _roots()
-    return (_system(), *(_of_root(name, roots[name]) for name in sorted(roots)))
+    found = roots()
+    return (_system(), *(_of_root(name, found[name]) for name in sorted(found)))
 
 
 def toolchain(name: str = SYSTEM) -> Toolchain:
     """The toolchain of that name. Raises NotFoundError, with the names that exist, if there is none."""
     if name == SYSTEM:
         return _system()
-    roots = _roots()
-    if name in roots:
-        return _of_root(name, roots[name])
-    known = ", ".join([SYSTEM, *sorted(roots)])
+    found = roots()
+    if name in found:
+        return _of_root(name, found[name])
+    known = ", ".join([SYSTEM, *sorted(found)])
     advice = f"; 'kernlens toolchain add {NEWEST}' builds one" if name == NEWEST else ""
     raise NotFoundError(f"there is no toolchain {name!r}; there are: {known}{advice}")
 
 
-def _roots() -> dict[str, Path]:
+def roots() -> dict[str, Path]:
     """Registered roots by name; a broken link or a half-built folder is none."""
     found: dict[str, Path] = {}
     folder = toolchains_folder()

@@ -1,0 +1,128 @@
+"""``kernlens annotate``: source lines with the instructions they became, and back."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from kernlens.cli.options import (
+    Selection,
+    device_option,
+    json_option,
+    kernel_option,
+    path_argument,
+    select,
+    source_root_option,
+    verb,
+)
+from kernlens.errors import NotFoundError
+from kernlens.model.line_choice import LineChoice
+
+FORMATS = ("text", "html", "json", "csv")
+
+
+@verb("kernlens annotate blur.bin --kernel blur --line 42")
+@path_argument()
+@kernel_option()
+@click.option("--line", metavar="[FILE:]N", help="Only the instructions of this source line.")
+@click.option("--offset", metavar="N", help="Which source line is the instruction at this offset of the kernel?")
+@click.option(
+    "--format", "format_name", type=click.Choice(FORMATS), default="text", help="What to print; text if not given."
+)
+@click.option("-o", "--output", metavar="FILE", type=click.Path(), help="Write to this file instead.")
+@source_root_option()
+@device_option()
+@json_option()
+def command(
+    path: str,
+    kernel_names: tuple[str, ...],
+    line: str | None,
+    offset: str | None,
+    format_name: str,
+    output: str | None,
+    source_roots: tuple[str, ...],
+    device: str | None,
+    as_json: bool,
+) -> None:
+    """Print each source line with its instruction count, its share, and the instructions it became."""
+    from kernlens.load import open_file
+
+    contents = open_file(path, device=device, source_roots=source_roots)
+    selection = select(contents.machine_code(), kernel_names)
+    if offset is not None:
+        _print_place(selection, _number(offset, "--offset"))
+        return
+    only = _line_wanted(line) if line is not None else None
+    lines = _render(selection, "json" if as_json else format_name, only)
+    if output is None:
+        from kernlens.cli.output import print_lines
+
+        print_lines(lines)
+    else:
+        from kernlens.cli.output import write_text
+
+        write_text(output, click.unstyle("\n".join(lines)) + "\n")
+
+
+def _render(selection: Selection, format_name: str, only: LineChoice | None) -> list[str]:
+    if format_name == "text":
+        from kernlens.report.listing import annotated
+
+        text = [row for program, kernels in selection for kernel in kernels for row in annotated(program, kernel, only)]
+        if only is not None and not text:
+            raise NotFoundError(
+                f"no instruction came from {only}; kernlens annotate without --line shows those that have"
+            )
+        return text
+    if format_name == "csv":
+        from kernlens.report.rows import csv_lines
+
+        return list(csv_lines(selection, only))
+    from kernlens.report.document import annotate_document
+
+    document = annotate_document(selection, only)
+    if format_name == "html":
+        from kernlens.report.page import html_page
+
+        return [html_page(document)]
+    import json
+
+    return [json.dumps(document)]
+
+
+def _print_place(selection: Selection, offset: int) -> None:
+    """The line of each chosen kernel's instruction at ``offset``, with the calls that it was inlined through."""
+    found = False
+    for program, kernels in selection:
+        for kernel in kernels:
+            instruction = kernel.instructions.at(offset)
+            if instruction is None:
+                continue
+            found, index = True, instruction.index
+            source_map = kernel.source_map
+            place = source_map.place(index) if source_map else None
+            words = (
+                f"{place.path}:{place.line}:{place.column}" if place else kernel.line_table_reason or "no source line"
+            )
+            calls = source_map.inlined_at(index) if source_map and place else ()
+            inlined = "".join(f", inlined at {call.path}:{call.line}" for call in calls)
+            sys.stdout.write(
+                f"{program.name}: {kernel.name}+{instruction.offset:#x}: {instruction.text}\n    {words}{inlined}\n"
+            )
+    if not found:
+        raise NotFoundError(
+            f"no chosen kernel has an instruction at offset {offset:#x}; kernlens disasm lists the offsets"
+        )
+
+
+def _line_wanted(text: str) -> LineChoice:
+    path, _, number = text.rpartition(":")
+    return LineChoice(path or None, _number(number, "--line"))
+
+
+def _number(text: str, option: str) -> int:
+    try:
+        return int(text, 0)
+    except ValueError:
+        raise click.UsageError(f"{option} takes a number, not '{text}'") from None

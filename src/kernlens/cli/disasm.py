@@ -1,0 +1,28 @@
+"""``kernlens disasm``: a file's machine instructions."""
+
+from __future__ import annotations
+
+from kernlens.cli.options import device_option, json_option, kernel_option, path_argument, select, verb
+
+
+@verb("kernlens disasm blur.bin --kernel blur")
+@path_argument()
+@kernel_option()
+@device_option()
+@json_option()
+def command(path: str, kernel_names: tuple[str, ...], device: str | None, as_json: bool) -> None:
+    """Print the machine instructions of a file's kernels."""
+    from kernlens.cli.output import print_json, print_lines
+    from kernlens.load import open_file
+
+    selection = select(open_file(path, device=device).machine_code(), kernel_names)
+    if as_json:
+        from kernlens.report.document import disasm_document
+
+        print_json(disasm_document(selection))
+        return
+    from kernlens.report.listing import disassembly
+
+    for program, kernels in selection:
+        for kernel in kernels:
+            print_lines(disassembly(program, kernel))

@@ -1,0 +1,26 @@
+"""``kernlens inspect``: what a file is."""
+
+from __future__ import annotations
+
+from kernlens.cli.options import device_option, json_option, path_argument, verb
+
+
+@verb("kernlens inspect blur.bin")
+@path_argument()
+@device_option()
+@json_option()
+def command(path: str, device: str | None, as_json: bool) -> None:
+    """Show what a file is: nested containers, kernels, resources, symbols."""
+    from kernlens.load import open_file
+
+    contents = open_file(path, device=device)
+    if as_json:
+        from kernlens.cli.output import print_json
+        from kernlens.report.document import inspect_document
+
+        print_json(inspect_document(contents.containers, contents.programs))
+        return
+    from kernlens.cli.output import print_lines
+    from kernlens.report.overview import overview
+
+    print_lines(overview(path, contents.containers, contents.programs))

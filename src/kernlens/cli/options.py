@@ -1,0 +1,83 @@
+"""Options that several verbs share, and the choice of programs and kernels that they make."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import click
+
+from kernlens.errors import NotFoundError
+from kernlens.model.kernel import Kernel
+from kernlens.model.program import Program
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+Selection = list[tuple[Program, list[Kernel]]]
+
+
+def path_argument() -> Decorator:
+    return click.argument("path", type=click.Path())
+
+
+def verb(example: str) -> Callable[[Callable[..., Any]], click.Command]:
+    """A command named ``command`` whose help ends with an example, and which takes ``--debug``."""
+
+    def decorate(function: Callable[..., Any]) -> click.Command:
+        function = click.option("--debug", is_flag=True, expose_value=False, help="Print a traceback on errors.")(
+            function
+        )
+        name = function.__module__.rpartition(".")[2]
+        return click.command(name, epilog=f"\b\nExample:\n  {example}")(function)
+
+    return decorate
+
+
+def json_option() -> Decorator:
+    return click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON (schema 1).")
+
+
+def device_option() -> Decorator:
+    return click.option(
+        "--device", metavar="D", help="The device, for a file that does not say (raw instructions, SPIR-V)."
+    )
+
+
+def kernel_option() -> Decorator:
+    return click.option(
+        "--kernel", "kernel_names", metavar="K", multiple=True, help="Only this kernel; may be repeated."
+    )
+
+
+def source_root_option() -> Decorator:
+    return click.option(
+        "--source-root", "source_roots", metavar="DIR", multiple=True, type=click.Path(file_okay=False),
+        help="Look for source files here too; may be repeated.",
+    )  # fmt: skip
+
+
+def select(programs: Sequence[Program], kernel_names: Sequence[str]) -> Selection:
+    """The programs with those of their kernels that are asked for; no names: all.
+
+    Raises NotFoundError, with the nearest names, if a name exists in no program.
+    """
+    known = {name for program in programs for name in program.kernels}
+    for name in kernel_names:
+        if name not in known:
+            raise NotFoundError(f"there is no kernel '{name}'; {_offer(name, sorted(known))}")
+    selection: Selection = []
+    for program in programs:
+        kernels = [kernel for name, kernel in program.kernels.items() if not kernel_names or name in kernel_names]
+        if kernels or not kernel_names:
+            selection.append((program, kernels))
+    return selection
+
+
+def _offer(name: str, known: list[str]) -> str:
+    from difflib import get_close_matches
+
+    if not known:
+        return "the file holds no kernels at all"
+    near = get_close_matches(name, known, 3, 0.4) or known[:8]
+    more = "" if len(known) <= len(near) else f" (of {len(known)}; kernlens inspect lists all)"
+    return f"the file holds {', '.join(near)}{more}"

@@ -1,0 +1,126 @@
+"""Device binaries to Programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from kernlens.isa.devices import identify
+from kernlens.load.context import Surroundings
+from kernlens.load.kernels import Code, DebugCode, PatchTokenCode, ProgramDebug, ZebinCode, ZebinDebug
+from kernlens.load.sources import find_sources
+from kernlens.model.binary import EMPTY, Relocation, Symbol
+from kernlens.model.device import Device, DeviceId
+from kernlens.model.kernel import Kernel
+from kernlens.model.program import Program
+
+
+def patch_token_program(name: str, content: memoryview, around: Surroundings) -> Program:
+    """A Program of a patch-token binary; debug data, options and SPIR-V are those of the container around it."""
+    from kernlens.formats.patch_tokens import read_patch_tokens
+
+    read = read_patch_tokens(content)
+    device = _device(read.device, around)
+    debug = ProgramDebug(around.debug, around.build_options)
+    kernels = {one.name: Kernel(one.name, PatchTokenCode(one, debug, device, read.device)) for one in read.kernels}
+    return _program(
+        name,
+        "patch-tokens",
+        kernels,
+        around,
+        device=device,
+        device_id=read.device,
+        binary=content,
+        find_symbols=lambda: read.symbols,
+        find_relocations=lambda: read.relocations,
+    )
+
+
+def zebin_program(name: str, content: memoryview, around: Surroundings) -> Program:
+    """A Program of a zebin, or of the debug ELF of a loaded module, whose sections hold the loaded code."""
+    from kernlens.formats.zebin import read_zebin
+
+    read = read_zebin(content)
+    device_id = read.notes.device_id
+    device = _device(device_id, around)
+    options = read.build_options or around.build_options
+    debug = ZebinDebug(read_zebin(around.debug) if around.debug else read, options)
+    found = [*read.kernels, *([read.functions] if read.functions else [])]
+    kernels = {one.name: Kernel(one.name, ZebinCode(read, one, debug, device, device_id)) for one in found}
+    return _program(
+        name,
+        "zebin",
+        kernels,
+        around,
+        device=device,
+        device_id=device_id,
+        binary=content,
+        build_options=options,
+        spirv=read.spirv,
+        find_symbols=lambda: read.symbols,
+        find_relocations=lambda: read.relocations,
+    )
+
+
+def debug_program(name: str, content: memoryview, around: Surroundings) -> Program:
+    """A Program of debug data alone: each kernel's debug ELF holds its code as well."""
+    from kernlens.formats.debug_data import read_debug_data
+    from kernlens.formats.elf import read_elf
+
+    read = read_debug_data(content)
+    device = _device(read.device, around)
+    debug = ProgramDebug(content, around.build_options)
+    kernels = {}
+    for one in read.kernels:
+        text = read_elf(one.elf, format="kernel-debug-elf").section(".text") if one.elf else None
+        if text is not None:
+            kernels[one.name] = Kernel(one.name, DebugCode(text.data, debug, one.name, device, read.device))
+    return _program(name, "debug-data", kernels, around, device=device, device_id=read.device, debug=content)
+
+
+def raw_program(name: str, content: memoryview, device: Device, around: Surroundings) -> Program:
+    """A Program of one kernel's bare instructions."""
+    return _program(name, "raw", {name: Kernel(name, Code(content, device))}, around, device=device, binary=content)
+
+
+def spirv_program(name: str, content: memoryview, around: Surroundings) -> Program:
+    """A Program that is not compiled for a device yet."""
+    return _program(name, "spirv", {}, around, device=around.device, spirv=content)
+
+
+def _device(said: DeviceId, around: Surroundings) -> Device | None:
+    """What the binary says, else what the user says."""
+    return identify(said) or around.device
+
+
+def _program(
+    name: str,
+    format_name: str,
+    kernels: Mapping[str, Kernel],
+    around: Surroundings,
+    *,
+    device: Device | None,
+    device_id: DeviceId | None = None,
+    binary: memoryview = EMPTY,
+    debug: memoryview = EMPTY,
+    spirv: memoryview = EMPTY,
+    build_options: str | None = None,
+    find_symbols: Callable[[], tuple[Symbol, ...]] = tuple,
+    find_relocations: Callable[[], tuple[Relocation, ...]] = tuple,
+) -> Program:
+    module = spirv or around.spirv
+    return Program(
+        name=name,
+        format=format_name,
+        kernels=kernels,
+        device=device,
+        device_id=device_id,
+        toolchain=around.toolchain,
+        build_options=build_options or around.build_options,
+        build_log=around.build_log,
+        binary=binary,
+        debug=debug or around.debug,
+        spirv=module,
+        find_symbols=find_symbols,
+        find_relocations=find_relocations,
+        find_sources=lambda: find_sources(kernels.values(), module, around),
+    )

@@ -1,0 +1,89 @@
+"""What a file is, from its first bytes; and a sentence for what it is not."""
+
+from __future__ import annotations
+
+import struct
+
+from kernlens.errors import FormatError, KernlensError
+
+_NEO_MACHINE, _KERNEL_DEBUG_MACHINE, _ZEBIN_MACHINE = 0, 182, 205
+_DEBUG_ELF_TYPE = 2
+
+#: First bytes of files that people give by mistake, and what to call them.
+_STRANGERS = {
+    b"\x89PNG": "a PNG image",
+    b"\xff\xd8\xff": "a JPEG image",
+    b"GIF8": "a GIF image",
+    b"%PDF": "a PDF document",
+    b"PK\x03\x04": "a zip archive (unpack it first)",
+    b"\x1f\x8b": "gzip data (unpack it first)",
+    b"\x28\xb5\x2f\xfd": "zstd data (unpack it first)",
+    b"\xfd7zXZ": "xz data (unpack it first)",
+    b"MZ": "a Windows executable",
+    b"!<thin>\n": "a thin ar archive, which holds no members itself",
+}
+
+
+def identify(content: memoryview) -> str | None:
+    """The Container kind of ``content`` by its first bytes, ``recording`` for a .klens file; None if it has no known magic."""
+    start = bytes(content[:20])
+    if start.startswith(b"!<arch>\n"):
+        return "ar"
+    if start.startswith(b"\x7fELF"):
+        return _elf_kind(start)
+    if start.startswith(b"CTNI"):
+        return _ctni_kind(start)
+    if start[:4] in (b"\x03\x02\x23\x07", b"\x07\x23\x02\x03"):
+        return "spirv"
+    if start[:4] in (b"BC\xc0\xde", b"\xde\xc0\x17\x0b"):
+        return "llvm-bitcode"
+    if start.startswith(b"SQLite format 3"):
+        return "recording"
+    return None
+
+
+def _elf_kind(start: bytes) -> str:
+    if len(start) < 20:
+        raise FormatError(f"the file ends after {len(start)} bytes, inside the ELF header", format="elf", offset=0)
+    file_type, machine = struct.unpack_from("<HH", start, 16)
+    if machine == _ZEBIN_MACHINE:
+        return "zebin-debug" if file_type == _DEBUG_ELF_TYPE else "zebin"
+    if machine == _KERNEL_DEBUG_MACHINE:
+        return "kernel-debug-elf"
+    return "neo-elf" if machine == _NEO_MACHINE else "host-elf"
+
+
+def _ctni_kind(start: bytes) -> str:
+    """Programs and debug data share a magic: word 2 is a program's render core, but debug data's size, always 0 in fact."""
+    if len(start) < 20:
+        raise FormatError(f"the file ends after {len(start)} bytes, inside the header", format="patch-tokens", offset=0)
+    _, _, second, third, _ = struct.unpack_from("<5I", start)
+    return "patch-tokens" if second and third in (4, 8) else "debug-data"
+
+
+def unknown_input(path: str, content: memoryview) -> KernlensError:
+    """The error for content that ``identify`` does not know: says what it looks like and what would help."""
+    if not len(content):
+        return KernlensError(f"{path} is empty")
+    start = bytes(content[:4096])
+    for magic, name in _STRANGERS.items():
+        if start.startswith(magic):
+            return KernlensError(f"{path} is {name}, not a GPU binary")
+    if _is_text(start):
+        return KernlensError(
+            f"{path} is a text file, not a GPU binary; to compile a source: kernlens compile {path} --device D"
+        )
+    return KernlensError(
+        f"{path} has no known magic number; if it is raw kernel instructions, say for which device: --device D "
+        "(kernlens devices lists them)"
+    )
+
+
+def _is_text(start: bytes) -> bool:
+    try:
+        text = start.decode("utf-8")
+    except UnicodeDecodeError as error:
+        if error.start < len(start) - 4:
+            return False
+        text = start[: error.start].decode("utf-8")
+    return all(character.isprintable() or character in "\t\r\n\f" for character in text)

@@ -1,0 +1,195 @@
+"""Where a kernel's parts come from, for each kind of binary."""
+
+from __future__ import annotations
+
+from functools import cache, cached_property
+from typing import TYPE_CHECKING
+
+from kernlens.errors import UnsupportedError
+from kernlens.model.binary import EMPTY
+from kernlens.model.device import Device, DeviceId
+from kernlens.model.kernel import Kernel, KernelArgument, KernelResources
+
+if TYPE_CHECKING:
+    from kernlens.formats.debug_data import DebugData
+    from kernlens.formats.dwarf_line import LineTables
+    from kernlens.formats.patch_tokens import PatchTokenKernel
+    from kernlens.formats.zebin import Zebin, ZebinKernel
+    from kernlens.model.instruction import Instructions
+    from kernlens.model.line_table import LineTable
+    from kernlens.model.source_map import SourceMap
+
+ADVICE = "build with -gline-tables-only (or -g) to get one"
+
+
+class Code:
+    """A kernel of which only the machine code is known; the other kinds add what they know."""
+
+    def __init__(self, content: memoryview, device: Device | None, device_id: DeviceId | None = None) -> None:
+        self._content = content
+        self._device = device
+        self._device_id = device_id
+
+    def code(self) -> memoryview:
+        return self._content
+
+    def heap(self) -> memoryview:
+        return self._content
+
+    def resources(self) -> KernelResources:
+        return KernelResources()
+
+    def arguments(self) -> tuple[KernelArgument, ...]:
+        return ()
+
+    def line_table(self) -> tuple[LineTable | None, str | None]:
+        return None, f"raw instructions hold no line table; {ADVICE} and open the whole binary"
+
+    def instructions(self) -> Instructions:
+        from kernlens.isa.decode import decode
+
+        if self._device is None:
+            raise UnsupportedError(
+                f"the binary is for a device that is not known ({self._device_id}); "
+                "say what to decode it as with --device D (kernlens devices lists them)"
+            )
+        register_roots()
+        return decode(self._device, self.code())
+
+    def source_map(self, kernel: Kernel) -> SourceMap | None:
+        from kernlens.analysis.correlate import correlate
+
+        table = kernel.line_table
+        if table is None:
+            return None
+        return correlate(kernel.instructions.offsets, table, kernel.resources.prologue_bytes)
+
+
+class ProgramDebug:
+    """The debug data of one patch-token program, read on first use and once for all its kernels."""
+
+    def __init__(self, content: memoryview, build_options: str | None) -> None:
+        self._content = content
+        self._build_options = build_options
+
+    @cached_property
+    def _read(self) -> DebugData | None:
+        from kernlens.formats.debug_data import read_debug_data
+
+        return read_debug_data(self._content) if self._content else None
+
+    def line_table(self, name: str) -> tuple[LineTable | None, str | None]:
+        from kernlens.formats.dwarf_line import read_kernel_debug_elf
+
+        if self._read is None:
+            return None, without_debug(self._build_options)
+        kernel = self._read.kernel(name)
+        table = read_kernel_debug_elf(kernel.elf) if kernel is not None and kernel.elf else None
+        return (table, None) if table is not None else (None, "the debug data holds no line table for this kernel")
+
+
+class PatchTokenCode(Code):
+    """A kernel of a patch-token program."""
+
+    def __init__(
+        self, kernel: PatchTokenKernel, debug: ProgramDebug, device: Device | None, device_id: DeviceId
+    ) -> None:
+        super().__init__(EMPTY, device, device_id)
+        self._kernel = kernel
+        self._debug = debug
+
+    def code(self) -> memoryview:
+        return self._kernel.code
+
+    def heap(self) -> memoryview:
+        return self._kernel.heap
+
+    def resources(self) -> KernelResources:
+        return self._kernel.resources()
+
+    def arguments(self) -> tuple[KernelArgument, ...]:
+        return self._kernel.arguments()
+
+    def line_table(self) -> tuple[LineTable | None, str | None]:
+        return self._debug.line_table(self._kernel.name)
+
+
+class DebugCode(Code):
+    """A kernel of which only the debug data is there: its debug ELF holds its code."""
+
+    def __init__(
+        self, content: memoryview, debug: ProgramDebug, name: str, device: Device | None, device_id: DeviceId
+    ) -> None:
+        super().__init__(content, device, device_id)
+        self._debug = debug
+        self._name = name
+
+    def line_table(self) -> tuple[LineTable | None, str | None]:
+        return self._debug.line_table(self._name)
+
+
+class ZebinDebug:
+    """The line tables of one zebin, or of the debug ELF beside it, found on first use."""
+
+    def __init__(self, zebin: Zebin, build_options: str | None) -> None:
+        self._zebin = zebin
+        self._build_options = build_options
+
+    @cached_property
+    def _tables(self) -> LineTables:
+        from kernlens.formats.dwarf_line import read_zebin_line_tables
+
+        return read_zebin_line_tables(self._zebin.elf)
+
+    def line_table(self, name: str) -> tuple[LineTable | None, str | None]:
+        if name in self._tables:
+            return self._tables[name], None
+        if self._tables:
+            return None, "the debug data holds no line table for this kernel"
+        return None, without_debug(self._build_options)
+
+
+class ZebinCode(Code):
+    """A kernel of a zebin."""
+
+    def __init__(
+        self, zebin: Zebin, kernel: ZebinKernel, debug: ZebinDebug, device: Device | None, device_id: DeviceId
+    ) -> None:
+        super().__init__(kernel.code, device, device_id)
+        self._zebin = zebin
+        self._kernel = kernel
+        self._debug = debug
+
+    def heap(self) -> memoryview:
+        return self._kernel.heap
+
+    def resources(self) -> KernelResources:
+        return self._zebin.resources(self._kernel)
+
+    def arguments(self) -> tuple[KernelArgument, ...]:
+        entry = self._zebin.ze_info.kernels.get(self._kernel.name) if self._zebin.ze_info else None
+        return entry.arguments if entry else ()
+
+    def line_table(self) -> tuple[LineTable | None, str | None]:
+        return self._debug.line_table(self._kernel.name)
+
+
+@cache
+def register_roots() -> None:
+    """Let instructions be decoded by the libiga64 of every toolchain root too: the system's may be too old."""
+    from kernlens.isa.library import add_search_path
+    from kernlens.toolchain.toolchains import roots
+
+    for root in roots().values():
+        add_search_path(str(root))
+
+
+def without_debug(build_options: str | None) -> str:
+    """Why a program without debug data has no line table, as far as its options tell."""
+    words = (build_options or "").split()
+    if "-g" in words or "-gline-tables-only" in words:
+        return (
+            "the program was built with a debug flag, but this compiler wrote no debug data into it "
+            "(NEO 22.43 does so for zebin: let it write its default format)"
+        )
+    return f"the program was built without debug data; {ADVICE}"

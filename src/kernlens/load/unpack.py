@@ -1,0 +1,128 @@
+"""Containers within containers: unpack them all, and assemble a Program from each device binary."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kernlens.errors import FormatError
+from kernlens.load.assemble import debug_program, patch_token_program, spirv_program, zebin_program
+from kernlens.load.context import Surroundings
+from kernlens.load.identify import identify
+from kernlens.model.binary import Container, Section
+from kernlens.model.program import Program, Source
+
+#: Containers nest four deep in real files (host library, ar, NEO ELF, debug data).
+_DEPTH_LIMIT = 8
+
+
+class Unpacker:
+    """Unpacks one file. ``programs`` grows as device binaries are found; their names are made unique."""
+
+    def __init__(self) -> None:
+        self.programs: list[Program] = []
+        self._counts: dict[str, int] = {}
+
+    def unpack(self, content: memoryview, name: str, offset: int, around: Surroundings, depth: int = 0) -> Container:
+        """The container that ``content`` is, with all that is in it; kind ``unknown`` if its first bytes are of no known kind.
+
+        ``offset`` is where ``content`` begins in the whole file. Raises FormatError for damaged content.
+        """
+        kind = identify(content)
+        if depth > _DEPTH_LIMIT:
+            raise FormatError(f"containers are nested more than {_DEPTH_LIMIT} deep", format=kind or "file")
+        sections: tuple[Section, ...] = ()
+        children: tuple[Container, ...] = ()
+        match kind:
+            case "ar":
+                children = self._members(content, name, offset, around, depth)
+            case "host-elf":
+                children = self._images(content, name, offset, around, depth)
+            case "neo-elf":
+                sections, children = self._neo_parts(content, name, offset, around, depth)
+            case "patch-tokens":
+                self.programs.append(patch_token_program(self._unique(name), content, around))
+            case "zebin" | "zebin-debug":
+                self.programs.append(zebin_program(self._unique(name), content, around))
+                sections = _elf_sections(content, kind)
+            case "debug-data":
+                self.programs.append(debug_program(self._unique(name), content, around))
+                children = _kernel_elfs(content, offset)
+            case "spirv":
+                self.programs.append(spirv_program(self._unique(name), content, around))
+            case "kernel-debug-elf":
+                sections = _elf_sections(content, kind)
+        return Container(kind or "unknown", name, offset, len(content), content, sections, children)
+
+    def _unique(self, name: str) -> str:
+        count = self._counts[name] = self._counts.get(name, 0) + 1
+        return name if count == 1 else f"{name}#{count}"
+
+    def _members(
+        self, content: memoryview, name: str, offset: int, around: Surroundings, depth: int
+    ) -> tuple[Container, ...]:
+        from kernlens.formats.ar import read_ar
+
+        return tuple(
+            self.unpack(member.data, member.name, offset + member.offset, around, depth + 1)
+            for member in read_ar(content)
+            if len(member.data) and not member.is_padding
+        )
+
+    def _images(
+        self, content: memoryview, name: str, offset: int, around: Surroundings, depth: int
+    ) -> tuple[Container, ...]:
+        from kernlens.formats.offload_bundle import read_offload_images
+
+        return tuple(
+            self.unpack(image.data, image.name, offset + image.offset, around, depth + 1)
+            for image in read_offload_images(content)
+        )
+
+    def _neo_parts(
+        self, content: memoryview, name: str, offset: int, around: Surroundings, depth: int
+    ) -> tuple[tuple[Section, ...], tuple[Container, ...]]:
+        from kernlens.formats.neo_elf import read_neo_elf
+
+        read = read_neo_elf(content)
+        spirv, debug, source = read.spirv, read.device_debug, read.source
+        inside = replace(
+            around,
+            build_options=read.build_options or around.build_options,
+            spirv=spirv.data if spirv else around.spirv,
+            debug=debug.data if debug else around.debug,
+            sources=(*around.sources, Source("", _text(source.data), "binary")) if source else around.sources,
+        )
+        children = []
+        if read.device_binary is not None:
+            part = read.device_binary
+            children.append(self.unpack(part.data, name, offset + part.offset, inside, depth + 1))
+        elif spirv is not None:
+            self.programs.append(spirv_program(self._unique(name), spirv.data, inside))
+        if debug is not None:
+            at = offset + debug.offset
+            debug_kind = identify(debug.data) or "unknown"
+            kernels = _kernel_elfs(debug.data, at) if debug_kind == "debug-data" else ()
+            children.append(Container(debug_kind, "", at, len(debug.data), debug.data, children=kernels))
+        if spirv is not None:
+            children.append(Container("spirv", "", offset + spirv.offset, len(spirv.data), spirv.data))
+        return _elf_sections(content, "neo-elf"), tuple(children)
+
+
+def _elf_sections(content: memoryview, kind: str) -> tuple[Section, ...]:
+    from kernlens.formats.elf import read_elf
+
+    return read_elf(content, format=kind).sections
+
+
+def _kernel_elfs(content: memoryview, offset: int) -> tuple[Container, ...]:
+    from kernlens.formats.debug_data import read_debug_data
+
+    return tuple(
+        Container("kernel-debug-elf", one.name, offset + one.elf_offset, len(one.elf), one.elf)
+        for one in read_debug_data(content).kernels
+        if one.elf
+    )
+
+
+def _text(content: memoryview) -> str:
+    return bytes(content).rstrip(b"\0").decode("utf-8", "replace")

@@ -1,0 +1,42 @@
+"""Devices, kernels and sizes in words: the phrases that every text report shares."""
+
+from __future__ import annotations
+
+from kernlens.model.kernel import Kernel
+from kernlens.model.program import Program
+
+
+def plural(count: int, noun: str) -> str:
+    """``1 kernel``, ``1,581 kernels``."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def device_words(program: Program) -> str:
+    """``dg2 (12.55.8)``; what the header says if no such device is known."""
+    if program.device:
+        ip = program.device_id.ip if program.device_id and program.device_id.ip else program.device.ip
+        return f"{program.device.name} ({ip})" if ip else program.device.name
+    return f"unknown device ({program.device_id})" if program.device_id else "no device yet"
+
+
+def resource_words(kernel: Kernel) -> str:
+    """One line of what a kernel takes; what the binary does not say is left out."""
+    resources = kernel.resources
+    words = []
+    if resources.simd is not None:
+        words.append(f"SIMD{resources.simd}")
+    if resources.registers is not None:
+        words.append(f"{resources.registers} registers")
+    if resources.spill_bytes is not None:
+        words.append(f"spills {resources.spill_bytes:,} bytes" if resources.spill_bytes else "no spill")
+    if resources.scratch_bytes:
+        words.append(f"{resources.scratch_bytes:,} bytes scratch")
+    if resources.slm_bytes:
+        words.append(f"{resources.slm_bytes:,} bytes SLM")
+    if resources.barriers:
+        words.append(plural(resources.barriers, "barrier"))
+    return ", ".join(words)
+
+
+def kernel_heading(program: Program, kernel: Kernel) -> str:
+    return f"{kernel.name}  {program.name} on {device_words(program)}"

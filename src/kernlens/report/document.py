@@ -1,0 +1,138 @@
+"""The JSON document (schema 1): what ``inspect``, ``disasm`` and ``annotate`` print with ``--json``.
+
+Unknown values are null, never guessed. The key order is stable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from kernlens.model.binary import Container, Symbol
+from kernlens.model.kernel import Kernel
+from kernlens.model.line_choice import LineChoice
+from kernlens.model.program import Program
+from kernlens.model.source_map import SourceMap, SourcePlace
+
+SCHEMA = 1
+
+Document = dict[str, Any]
+
+
+def inspect_document(containers: Iterable[Container], programs: Iterable[Program]) -> Document:
+    """Programs without instructions, with containers and symbols."""
+    documents = []
+    for program in programs:
+        entry = _program(program)
+        entry["kernels"] = [_kernel(kernel) | _line_table(kernel) for kernel in program.kernels.values()]
+        entry["symbols"] = [_symbol(symbol) for symbol in program.symbols]
+        documents.append(entry)
+    return {"schema": SCHEMA, "containers": [_container(one) for one in containers], "programs": documents}
+
+
+def disasm_document(selection: Iterable[tuple[Program, Sequence[Kernel]]]) -> Document:
+    """Programs with instructions, without lines."""
+    documents = []
+    for program, kernels in selection:
+        entry = _program(program)
+        entry["kernels"] = [_kernel(kernel) | {"instructions": _instructions(kernel)} for kernel in kernels]
+        documents.append(entry)
+    return {"schema": SCHEMA, "programs": documents}
+
+
+def annotate_document(
+    selection: Iterable[tuple[Program, Sequence[Kernel]]], only: LineChoice | None = None
+) -> Document:
+    """Programs with sources, instructions and the place that each instruction came from; ``only``: of that line alone."""
+    documents = []
+    for program, kernels in selection:
+        entry = _program(program)
+        entry["sources"] = [{"path": source.path, "text": source.text} for source in program.sources]
+        entry["kernels"] = [_annotated_kernel(kernel, only) for kernel in kernels]
+        documents.append(entry)
+    return {"schema": SCHEMA, "programs": documents}
+
+
+def _program(program: Program) -> Document:
+    return {
+        "name": program.name,
+        "device": program.device.name if program.device else None,
+        "format": program.format,
+        "toolchain": program.toolchain,
+        "build_options": program.build_options,
+    }
+
+
+def _kernel(kernel: Kernel) -> Document:
+    resources = kernel.resources
+    return {
+        "name": kernel.name,
+        "simd": resources.simd,
+        "registers": resources.registers,
+        "spill_bytes": resources.spill_bytes,
+        "scratch_bytes": resources.scratch_bytes,
+        "slm_bytes": resources.slm_bytes,
+        "barriers": resources.barriers,
+        "code_size": kernel.code_size,
+    }
+
+
+def _line_table(kernel: Kernel) -> Document:
+    return {"line_table": kernel.line_table is not None, "line_table_reason": kernel.line_table_reason}
+
+
+def _instructions(kernel: Kernel) -> list[Document]:
+    found = kernel.instructions
+    return [
+        {"offset": offset, "size": size, "opcode": opcode, "text": text}
+        for offset, size, opcode, text in zip(found.offsets, found.sizes, found.opcodes, found.texts, strict=True)
+    ]
+
+
+def _annotated_kernel(kernel: Kernel, only: LineChoice | None) -> Document:
+    instructions = _instructions(kernel)
+    source_map = kernel.source_map
+    for index, instruction in enumerate(instructions):
+        instruction |= _place(source_map, index)
+    if only is not None:
+        chosen = range(len(instructions)) if source_map else ()
+        instructions = [instructions[i] for i in chosen if source_map and only.holds(source_map.place(i))]
+    return _kernel(kernel) | _line_table(kernel) | {"instructions": instructions}
+
+
+def _place(source_map: SourceMap | None, index: int) -> Document:
+    place = source_map.place(index) if source_map else None
+    if source_map is None or place is None:
+        return {"path": None, "line": None, "column": None, "inlined_at": []}
+    calls = [_source_place(call) for call in source_map.inlined_at(index)]
+    return _source_place(place) | {"inlined_at": calls}
+
+
+def _source_place(place: SourcePlace) -> Document:
+    return {"path": place.path, "line": place.line, "column": place.column or None}
+
+
+def _container(container: Container) -> Document:
+    return {
+        "kind": container.kind,
+        "name": container.name,
+        "offset": container.offset,
+        "size": container.size,
+        "sections": [
+            {"name": section.name, "type": section.type, "offset": section.offset, "size": section.size}
+            for section in container.sections
+        ],
+        "containers": [_container(child) for child in container.children],
+    }
+
+
+def _symbol(symbol: Symbol) -> Document:
+    return {
+        "name": symbol.name,
+        "kind": symbol.kind,
+        "type": symbol.type,
+        "binding": symbol.binding,
+        "value": symbol.value,
+        "size": symbol.size,
+        "section": symbol.section,
+    }

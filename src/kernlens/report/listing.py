@@ -1,0 +1,129 @@
+"""Text listings: a kernel's instructions, and its source lines with the instructions they became."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import click
+
+from kernlens.model.kernel import Kernel
+from kernlens.model.line_choice import LineChoice
+from kernlens.model.program import Program, Source
+from kernlens.model.source_map import SourceMap, SourcePlace
+from kernlens.report.describe import kernel_heading, plural, resource_words
+
+#: Source lines without code between two with code that are still printed; a longer gap is folded into one line.
+GAP = 8
+
+#: Source lines printed above the first line that has code.
+LEAD = 2
+
+
+def disassembly(program: Program, kernel: Kernel) -> Iterator[str]:
+    """The kernel's instructions, one a line, under a heading."""
+    yield from _heading(program, kernel)
+    found = kernel.instructions
+    for offset, text in zip(found.offsets, found.texts, strict=True):
+        yield f"  {click.style(f'{offset:#06x}', fg='cyan')}  {text.rstrip()}"
+    yield ""
+
+
+def annotated(program: Program, kernel: Kernel, only: LineChoice | None = None) -> Iterator[str]:
+    """The kernel's source with instruction counts, shares and instructions under each line.
+
+    ``only``: just that line. Without a line table, the reason and the bare instructions.
+    """
+    source_map = kernel.source_map
+    if source_map is None:
+        yield click.style(f"No source lines for {kernel.name}: {kernel.line_table_reason}", fg="yellow")
+        yield from disassembly(program, kernel)
+        return
+    if only is None:
+        yield from _heading(program, kernel)
+    sources = {source.path: source for source in program.sources}
+    for path, lines in _by_file(source_map).items():
+        if only is not None:
+            lines = {line: ranges for line, ranges in lines.items() if only.holds(SourcePlace(path, line))}
+            if not lines:
+                continue
+            yield from _heading(program, kernel)
+        yield from _file(kernel, source_map, path, lines, sources.get(path))
+    unplaced = [index for index in range(len(source_map.row_of)) if source_map.place(index) is None]
+    if unplaced and only is None:
+        yield f"  {plural(len(unplaced), 'instruction')} without a source line:"
+        yield from (_instruction(kernel, source_map, path="", index=index) for index in unplaced)
+        yield ""
+
+
+def _heading(program: Program, kernel: Kernel) -> Iterator[str]:
+    yield click.style(kernel_heading(program, kernel), bold=True)
+    size = f"{plural(len(kernel.instructions), 'instruction')} in {kernel.code_size:,} bytes"
+    words = resource_words(kernel)
+    yield f"  {words}, {size}" if words else f"  {size}"
+    yield ""
+
+
+def _by_file(source_map: SourceMap) -> dict[str, dict[int, tuple[range, ...]]]:
+    """path -> line -> ranges; the file with the most instructions first, its lines ascending."""
+    files: dict[str, dict[int, tuple[range, ...]]] = {}
+    for (path, line), ranges in source_map.lines.items():
+        files.setdefault(path, {})[line] = ranges
+    by_weight = sorted(files, key=lambda path: (-sum(_count(ranges) for ranges in files[path].values()), path))
+    return {path: dict(sorted(files[path].items())) for path in by_weight}
+
+
+def _count(ranges: Sequence[range]) -> int:
+    return sum(len(one) for one in ranges)
+
+
+def _file(
+    kernel: Kernel,
+    source_map: SourceMap,
+    path: str,
+    lines: dict[int, tuple[range, ...]],
+    source: Source | None,
+) -> Iterator[str]:
+    total = len(kernel.instructions)
+    text = source.text.split("\n") if source else []
+    note = "" if source else "  (source text not found; --source-root DIR says where to look)"
+    yield f"  {click.style(path, fg='green')}{note}"
+    previous = next(iter(lines)) - LEAD - 1
+    for line, ranges in lines.items():
+        yield from _between(text, max(previous, 0), line)
+        count = _count(ranges)
+        yield _source_line(text, line, f"{count:5} {100 * count / total:5.1f}%")
+        for position, one in enumerate(ranges):
+            if position:
+                yield click.style("                     ...", dim=True)
+            for index in one:
+                yield _instruction(kernel, source_map, path, index)
+        previous = line
+    yield ""
+
+
+def _between(text: list[str], previous: int, line: int) -> Iterator[str]:
+    """The source lines after ``previous`` and before ``line``, which have no code."""
+    gap = range(previous + 1, line)
+    if len(gap) > GAP:
+        yield click.style(f"  {'...':>6} {'':12} {plural(len(gap), 'line')} without code", dim=True)
+        return
+    for number in gap:
+        if number <= len(text):
+            yield _source_line(text, number, " " * 12)
+
+
+def _source_line(text: list[str], line: int, counts: str) -> str:
+    code = text[line - 1].rstrip().expandtabs(4) if line <= len(text) else ""
+    return f"  {line:6} {click.style(counts, fg='yellow')} | {click.style(code, bold=counts.strip() != '')}"
+
+
+def _instruction(kernel: Kernel, source_map: SourceMap, path: str, index: int) -> str:
+    offset, text = kernel.instructions.offsets[index], kernel.instructions.texts[index]
+    remark = ""
+    if index < source_map.prologue:
+        remark = "  ; prologue"
+    elif calls := source_map.inlined_at(index):
+        remark = "  ; inlined at " + ", ".join(
+            f"{call.line}" if call.path == path else f"{call.path}:{call.line}" for call in calls
+        )
+    return f"             {click.style(f'{offset:#06x}', fg='cyan')}  {text.rstrip()}{click.style(remark, dim=True)}"

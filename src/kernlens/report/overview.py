@@ -1,0 +1,90 @@
+"""What a file is: its containers, programs, kernels and symbols, as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import click
+
+from kernlens.model.binary import Container
+from kernlens.model.program import Program
+from kernlens.report.describe import device_words, plural
+from kernlens.report.table import table
+
+_KINDS = {
+    "host-elf": "host executable or library",
+    "ar": "ar archive",
+    "neo-elf": "NEO ELF",
+    "patch-tokens": "patch-token program",
+    "debug-data": "debug data",
+    "zebin": "zebin",
+    "zebin-debug": "zebin debug data",
+    "kernel-debug-elf": "kernel debug ELF",
+    "spirv": "SPIR-V",
+    "llvm-bitcode": "LLVM bitcode",
+    "raw": "raw instructions",
+}
+
+#: Kernel debug ELFs and archive members beyond this many are counted, not listed.
+LISTED = 40
+
+KERNEL_HEADINGS = ("kernel", "SIMD", "registers", "spill", "scratch", "SLM", "barriers", "code bytes", "lines")
+
+
+def overview(path: str, containers: Iterable[Container], programs: Iterable[Program]) -> Iterator[str]:
+    """The lines that ``kernlens inspect`` prints."""
+    yield click.style(path, bold=True)
+    for container in containers:
+        yield from _container(container, 1)
+    for program in programs:
+        yield ""
+        yield from program_overview(program)
+
+
+def program_overview(program: Program) -> Iterator[str]:
+    """One program: device, options, its kernels with resources, its symbols that are not kernels."""
+    words = [f"{click.style(program.name, bold=True)} on {device_words(program)}", program.format]
+    if program.toolchain:
+        words.append(program.toolchain)
+    yield ", ".join(words)
+    if program.build_options:
+        yield f"  options: {program.build_options}"
+    if program.kernels:
+        yield from table(KERNEL_HEADINGS, [_kernel_row(program, name) for name in program.kernels])
+        reasons = {kernel.line_table_reason for kernel in program.kernels.values()} - {None}
+        yield from (click.style(f"  no lines: {reason}", fg="yellow") for reason in sorted(map(str, reasons)))
+    shown = [symbol for symbol in program.symbols if symbol.kind in ("export", "import", "driver")]
+    if shown:
+        yield from table(
+            ("symbol", "kind", "type", "size", "section"),
+            [(one.name, one.kind, one.type, one.size, one.section or "") for one in shown],
+        )
+
+
+def _kernel_row(program: Program, name: str) -> tuple[str | int | None, ...]:
+    kernel = program.kernels[name]
+    resources = kernel.resources
+    return (
+        name,
+        resources.simd,
+        resources.registers,
+        resources.spill_bytes,
+        resources.scratch_bytes,
+        resources.slm_bytes,
+        resources.barriers,
+        kernel.code_size,
+        "yes" if kernel.line_table is not None else "no",
+    )
+
+
+def _container(container: Container, depth: int) -> Iterator[str]:
+    title = f"{_KINDS[container.kind]} {container.name}".rstrip()
+    yield f"{'  ' * depth}{title:{max(1, 60 - 2 * depth)}} {container.offset:#10x} {container.size:12,} bytes"
+    for section in container.sections:
+        if section.size:
+            inner = "  " * (depth + 1) + f"section {section.name or section.index}"
+            yield click.style(f"{inner:60} {container.offset + section.offset:#10x} {section.size:12,} bytes", dim=True)
+    for child in container.children[:LISTED]:
+        yield from _container(child, depth + 1)
+    if len(container.children) > LISTED:
+        yield f"{'  ' * (depth + 1)}and {plural(len(container.children) - LISTED, 'more container')}"

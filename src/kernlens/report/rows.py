@@ -1,0 +1,35 @@
+"""CSV: one row per instruction, with the place that it came from."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Sequence
+
+from kernlens.model.kernel import Kernel
+from kernlens.model.line_choice import LineChoice
+from kernlens.model.program import Program
+
+COLUMNS = ("program", "device", "kernel", "offset", "size", "opcode", "text", "path", "line", "column")
+
+
+def csv_lines(selection: Iterable[tuple[Program, Sequence[Kernel]]], only: LineChoice | None = None) -> Iterator[str]:
+    """The header line, then a line per instruction; path, line and column are empty where they are not known."""
+    yield _line(COLUMNS)
+    for program, kernels in selection:
+        device = program.device.name if program.device else ""
+        for kernel in kernels:
+            source_map, found = kernel.source_map, kernel.instructions
+            parts = zip(found.offsets, found.sizes, found.opcodes, found.texts, strict=True)
+            for index, instruction in enumerate(parts):
+                place = source_map.place(index) if source_map else None
+                if only is not None and not only.holds(place):
+                    continue
+                where = (place.path, place.line, place.column or "") if place else ("", "", "")
+                yield _line((program.name, device, kernel.name, *instruction, *where))
+
+
+def _line(cells: Iterable[object]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(cells)
+    return text.getvalue()

@@ -1,0 +1,57 @@
+"""What a file is, by its first bytes."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+
+from kernlens.errors import FormatError
+from kernlens.load.identify import identify, unknown_input
+
+
+def elf(file_type: int, machine: int) -> bytes:
+    return b"\x7fELF\x02\x01\x01" + bytes(9) + struct.pack("<HH", file_type, machine)
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        (b"!<arch>\n", "ar"),
+        (elf(0xFF04, 0), "neo-elf"),
+        (elf(1, 205), "zebin"),
+        (elf(2, 205), "zebin-debug"),
+        (elf(1, 182), "kernel-debug-elf"),
+        (elf(3, 62), "host-elf"),
+        (b"\x03\x02\x23\x07" + bytes(16), "spirv"),
+        (b"\x07\x23\x02\x03" + bytes(16), "spirv"),
+        (b"BC\xc0\xde", "llvm-bitcode"),
+        (b"SQLite format 3\x00", "recording"),
+        (b"CTNI" + struct.pack("<6I", 1081, 0xC07, 8, 3, 0, 0), "patch-tokens"),
+        (b"CTNI" + struct.pack("<6I", 1081, 0, 0xC07, 0, 0, 3), "debug-data"),
+        (b"hello", None),
+        (b"", None),
+    ],
+)
+def test_kind_follows_from_the_first_bytes(content: bytes, kind: str | None) -> None:
+    assert identify(memoryview(content)) == kind
+
+
+@pytest.mark.parametrize("content", [b"\x7fELF\x02\x01", b"CTNI\x00\x00"])
+def test_a_header_cut_short_is_an_error(content: bytes) -> None:
+    with pytest.raises(FormatError, match=f"ends after {len(content)} bytes"):
+        identify(memoryview(content))
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "is empty"),
+        (b"\x89PNG\r\n\x1a\n", "a PNG image"),
+        (b"__kernel void f() {}\n", "a text file"),
+        ("größe\n".encode() * 900, "a text file"),
+        (bytes(range(256)), "--device"),
+    ],
+)
+def test_unknown_content_gets_a_sentence_that_helps(content: bytes, words: str) -> None:
+    assert words in str(unknown_input("x.bin", memoryview(content)))
