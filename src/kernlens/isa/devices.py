@@ -97,7 +97,7 @@ def _by_pci_id(text: str) -> Device | None:
 
 
 def _nearest(name: str) -> str:
-    near = difflib.get_close_matches(name, _NAMES, n=4, cutoff=0.5)
+    near = difflib.get_close_matches(name, _NAMES, n=4, cutoff=0.6)
     if near:
         return f"did you mean {', '.join(near)}?"
     return f"known are {', '.join(one.name for one in DEVICES)}"

@@ -28,6 +28,7 @@ PATH_VARIABLE = "KERNLENS_IGA_PATH"
 _FILE_NAMES = {"win32": ("iga64.dll",), "darwin": ("libiga64.dylib",)}.get(
     sys.platform, ("libiga64.so.2", "libiga64.so.1")
 )
+_SYSTEM_NAMES = _FILE_NAMES
 _FOLDERS_OF_A_ROOT = ("", "lib", "lib64", "usr/lib/x86_64-linux-gnu", "usr/lib64", "usr/lib", "usr/local/lib", "bin")
 _INSTALL = "Debian and Ubuntu have it in libigc1 (up to Xe-HPC) and libigc2 (Xe2 and later)"
 
@@ -131,7 +132,7 @@ def _candidates() -> Iterator[str]:
     for path in os.environ.get(PATH_VARIABLE, "").split(os.pathsep):
         if path:
             yield from _below(path)
-    yield from _FILE_NAMES  # the system's loader knows its own folders
+    yield from _SYSTEM_NAMES  # the system's loader knows its own folders
     for path in _added:
         yield from _below(path)
 

@@ -1,0 +1,102 @@
+"""Devices by name, IP version, PCI id, and by what binaries say."""
+
+from __future__ import annotations
+
+import pytest
+
+from kernlens.errors import NotFoundError
+from kernlens.isa import device_table
+from kernlens.isa.devices import DEVICES, device, identify
+from kernlens.isa.pci_ids import PCI_IDS
+from kernlens.model.device import DeviceId, IpVersion
+
+
+def test_names_and_aliases_mean_one_device_each() -> None:
+    names = [name for one in DEVICES for name in (one.name, *one.aliases)]
+    assert len(names) == len(set(names))
+    for one in DEVICES:
+        for name in (one.name, *one.aliases, one.name.upper(), one.name.replace("-", "_")):
+            assert device(name) is one
+
+
+def test_every_device_has_a_platform_with_a_title_and_a_unique_ip() -> None:
+    assert {one.iga_platform for one in DEVICES} <= set(device_table.PLATFORM_TITLES)
+    assert len({one.ip for one in DEVICES}) == len(DEVICES)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "ip"),
+    [
+        ("12.55.8", "dg2", "12.55.8"),
+        ("12.56.4", "dg2-g11", "12.56.4"),  # another stepping than the table's
+        ("50495488", "dg1", "12.10.0"),  # packed, as Level Zero reports it
+        ("20.1.0", "bmg", "20.1.0"),
+        ("dg2-g10-a0", "dg2-g10-a0", "12.55.0"),
+        ("PVC-XT-B0", "pvc-xt-b0", "12.60.5"),
+        ("0x56A0", "dg2", "12.55.8"),
+        ("0x9a49", "tgllp", "12.0.0"),
+        ("0xE20B", "bmg", "20.1.0"),
+        ("0x1912", "skl", "9.0.9"),
+    ],
+)
+def test_numbers_and_steppings(text: str, name: str, ip: str) -> None:
+    found = device(text)
+    assert (found.name, str(found.ip)) == (name, ip)
+
+
+def test_an_early_stepping_runs_on_its_devices_platform() -> None:
+    for stepping, base, _ in device_table.STEPPINGS:
+        assert device(stepping).iga_platform == device(base).iga_platform
+        assert device(stepping).product_family == device(base).product_family
+
+
+def test_pci_ids_belong_to_known_devices_once() -> None:
+    numbers = [number for ids in PCI_IDS.values() for number in ids]
+    assert len(numbers) == len(set(numbers))
+    for name, ids in PCI_IDS.items():
+        assert {device(hex(number)).name for number in ids} == {name}
+
+
+@pytest.mark.parametrize("name", ["dg3", "", "12.99.1", "0xffff", "0xzz", "1.2", "99999999999999999999", "²"])
+def test_unknown(name: str) -> None:
+    with pytest.raises(NotFoundError, match="there is no device"):
+        device(name)
+
+
+def test_unknown_names_offer_the_nearest() -> None:
+    with pytest.raises(NotFoundError, match=r"did you mean .*\bdg2\b"):
+        device("dg22")
+    with pytest.raises(NotFoundError, match=r"known are bdw, skl"):
+        device("zzz")
+
+
+@pytest.mark.parametrize(
+    ("device_id", "name"),
+    [
+        (DeviceId(product_family=0x12), "skl"),
+        (DeviceId(product_family=0x4F6), "dg2"),
+        (DeviceId(product_family=0x4F6, render_core=0), "dg2"),  # as Debian 12's compiler writes its notes
+        (DeviceId(product_family=0x4F6, ip=IpVersion(12, 57, 0)), "dg2-g12"),
+        (DeviceId(product_family=0x4F8, render_core=0xC07), "mtl"),  # the core alone would be dg2
+        (DeviceId(ip=IpVersion(30, 1, 0)), "ptl-u"),
+        (DeviceId(render_core=0xC08), "pvc"),
+        (DeviceId(render_core=0x0F), "icllp"),
+        (DeviceId(product_family=0xFFFF, render_core=0x12), "tgllp"),  # a family newer than the table
+        (DeviceId(product_family=0x4FA, ip=IpVersion(99, 0, 0)), "bmg"),
+    ],
+)
+def test_identify(device_id: DeviceId, name: str) -> None:
+    found = identify(device_id)
+    assert found is not None
+    assert found.name == name
+
+
+def test_identify_keeps_an_unlisted_stepping() -> None:
+    found = identify(DeviceId(product_family=0x4F6, ip=IpVersion(12, 55, 4)))
+    assert found is not None
+    assert (found.name, found.ip) == ("dg2", IpVersion(12, 55, 4))
+
+
+@pytest.mark.parametrize("device_id", [DeviceId(), DeviceId(render_core=0x7777), DeviceId(ip=IpVersion(99, 1, 2))])
+def test_not_identified(device_id: DeviceId) -> None:
+    assert identify(device_id) is None
