@@ -8,7 +8,8 @@ end: a field that an older writer did not have is None, what a newer one appende
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import FrozenInstanceError, dataclass
+from typing import ClassVar, dataclass_transform
 
 #: Numbers of tokens that other modules look for (``PATCH_TOKEN``).
 LOCAL_SURFACE = 15
@@ -29,24 +30,47 @@ PARAMETER_KERNEL_ARGUMENT = 1
 PARAMETER_LOCAL_MEMORY_SIZES = 8
 
 
-@dataclass(frozen=True, slots=True)
-class PatchToken:
+@dataclass_transform(frozen_default=True)
+class _Fields:
+    """Makes a class's annotations its fields, as a frozen dataclass does. (Thirty of those take 15 ms to define, which
+    is more than all else that listing a file's kernels imports.)"""
+
+    _fields: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls) -> None:
+        cls._fields = (*cls._fields, *cls.__annotations__)
+
+    def __init__(self, *values: object) -> None:
+        self.__dict__.update(zip(self._fields, values, strict=False))
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise FrozenInstanceError(f"cannot assign to field {name!r}")
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and vars(other) == vars(self)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        shown = (f"{name}={getattr(self, name)!r}" for name in self._fields if name not in ("payload", "contents"))
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+class PatchToken(_Fields):
     """One item of a patch list. ``offset`` is where it starts in the list, ``payload`` what follows its 8-byte head
     (for tokens 41 and 42 the inline bytes too). A token of unknown number is of this very class."""
 
     number: int
     offset: int
-    payload: memoryview = field(repr=False, compare=False)
+    payload: memoryview
 
 
-@dataclass(frozen=True, slots=True)
 class StateSip(PatchToken):
     """2, SPatchStateSIP."""
 
     system_kernel_offset: int
 
 
-@dataclass(frozen=True, slots=True)
 class SamplerStateArray(PatchToken):
     """5, SPatchSamplerStateArray: offsets within the dynamic state heap."""
 
@@ -55,7 +79,6 @@ class SamplerStateArray(PatchToken):
     border_color_offset: int
 
 
-@dataclass(frozen=True, slots=True)
 class BindingTable(PatchToken):
     """8, SPatchBindingTableState: offsets within the surface state heap."""
 
@@ -64,7 +87,6 @@ class BindingTable(PatchToken):
     surface_state_offset: int
 
 
-@dataclass(frozen=True, slots=True)
 class BufferArgument(PatchToken):
     """11, SPatchGlobalMemoryObjectKernelArgument: a buffer reached through a surface state."""
 
@@ -75,7 +97,6 @@ class BufferArgument(PatchToken):
     is_emulation: int
 
 
-@dataclass(frozen=True, slots=True)
 class ImageArgument(PatchToken):
     """12, SPatchImageMemoryObjectKernelArgument."""
 
@@ -91,7 +112,6 @@ class ImageArgument(PatchToken):
     binding_table_offset: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
 class LocalSurface(PatchToken):
     """15, SPatchAllocateLocalSurface: ``size`` bytes of shared local memory declared in the kernel."""
 
@@ -99,7 +119,6 @@ class LocalSurface(PatchToken):
     size: int
 
 
-@dataclass(frozen=True, slots=True)
 class SamplerArgument(PatchToken):
     """16, SPatchSamplerKernelArgument."""
 
@@ -114,7 +133,6 @@ class SamplerArgument(PatchToken):
     binding_table_offset: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
 class PayloadParameter(PatchToken):
     """17, SPatchDataParameterBuffer: ``size`` bytes that the driver writes at ``offset_in_payload`` of each thread's
     cross-thread payload. ``kind`` is a DATA_PARAMETER_TOKEN, ``source_offset`` the place within the value."""
@@ -130,7 +148,6 @@ class PayloadParameter(PatchToken):
     is_scalar_cast_to_pointer: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
 class ScratchSlot(PatchToken):
     """18 (slot 0) and 55 (slot 1), SPatchMediaVFEState: scratch bytes per thread, rounded up to a power of 2."""
 
@@ -138,14 +155,12 @@ class ScratchSlot(PatchToken):
     bytes_per_thread: int
 
 
-@dataclass(frozen=True, slots=True)
 class InterfaceDescriptorLoad(PatchToken):
     """19, SPatchMediaInterfaceDescriptorLoad."""
 
     descriptor_offset: int
 
 
-@dataclass(frozen=True, slots=True)
 class InterfaceDescriptor(PatchToken):
     """21, SPatchInterfaceDescriptorData: offsets within the dynamic, kernel and surface state heaps."""
 
@@ -155,7 +170,6 @@ class InterfaceDescriptor(PatchToken):
     binding_table_offset: int
 
 
-@dataclass(frozen=True, slots=True)
 class ThreadPayload(PatchToken):
     """22, SPatchThreadPayload: what a thread finds in its registers when it starts.
 
@@ -185,7 +199,6 @@ class ThreadPayload(PatchToken):
     tile_y: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
 class ExecutionEnvironment(PatchToken):
     """23, SPatchExecutionEnvironment. ``barriers`` is encoded: 0 to 7 mean 0, 1, 2, 4, 8, 16, 24, 32 barriers.
 
@@ -225,14 +238,12 @@ class ExecutionEnvironment(PatchToken):
     has_stack_calls: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
 class PayloadSize(PatchToken):
     """25, SPatchDataParameterStream: bytes of cross-thread payload."""
 
     size: int
 
 
-@dataclass(frozen=True, slots=True)
 class ArgumentDescription(PatchToken):
     """26, SPatchKernelArgumentInfo: an argument as the source declares it, in the compiler's spelling (``__global``,
     ``__read_only``, ``NONE``); ``type_name`` reads like ``float*;8``, the size in bytes after the semicolon."""
@@ -245,14 +256,12 @@ class ArgumentDescription(PatchToken):
     type_qualifier: str
 
 
-@dataclass(frozen=True, slots=True)
 class KernelAttributes(PatchToken):
     """27, SPatchKernelAttributesInfo, like ``intel_reqd_sub_group_size(16) reqd_work_group_size(16,4,1)``."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
 class PrintfString(PatchToken):
     """28, SPatchString: a format string of ``printf``."""
 
@@ -260,7 +269,6 @@ class PrintfString(PatchToken):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
 class StatelessArgument(PatchToken):
     """30 global, 31 constant, 46 device queue (SPatchStateless*KernelArgument): a pointer in the payload."""
 
@@ -273,7 +281,6 @@ class StatelessArgument(PatchToken):
     is_emulation: int
 
 
-@dataclass(frozen=True, slots=True)
 class IndexedSurface(PatchToken):
     """33 printf, 36 event pool, 43 global, 44 constant memory (SPatchAllocateStateless*Surface*): a pointer to it."""
 
@@ -283,7 +290,6 @@ class IndexedSurface(PatchToken):
     size: int
 
 
-@dataclass(frozen=True, slots=True)
 class PrivateMemory(PatchToken):
     """38, SPatchAllocateStatelessPrivateSurface. ``bytes_per_thread`` counts for a work-item if ``is_simt_thread``,
     else for a hardware thread (None: an older writer, which did not say). With 0 the base address is still passed."""
@@ -295,16 +301,14 @@ class PrivateMemory(PatchToken):
     is_simt_thread: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
 class ProgramMemory(PatchToken):
     """41 global, 42 constant (SPatchAllocate*MemorySurfaceProgramBinaryInfo): ``contents`` is the initial image."""
 
     kind: int | None
     index: int
-    contents: memoryview = field(repr=False)
+    contents: memoryview
 
 
-@dataclass(frozen=True, slots=True)
 class PointerInitializer(PatchToken):
     """47 in global, 48 in constant memory (SPatch*PointerProgramBinaryInfo): the pointer at ``place`` holds an offset
     in buffer ``target_index`` of ``target_kind`` (0 global, 1 constant); the driver adds that buffer's address."""
@@ -325,7 +329,6 @@ class SymbolEntry:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
 class SymbolTable(PatchToken):
     """53, SPatchFunctionTableInfo."""
 
@@ -341,14 +344,12 @@ class RelocationEntry:
     symbol: str
 
 
-@dataclass(frozen=True, slots=True)
 class RelocationTable(PatchToken):
     """54, SPatchFunctionTableInfo."""
 
     entries: tuple[RelocationEntry, ...]
 
 
-@dataclass(frozen=True, slots=True)
 class PayloadSurface(PatchToken):
     """45 default device queue, 56 synchronisation buffer, 58 ray tracing buffer: a pointer that the driver supplies."""
 
@@ -357,7 +358,6 @@ class PayloadSurface(PatchToken):
     size: int
 
 
-@dataclass(frozen=True, slots=True)
 class HostAccessTable(PatchToken):
     """57, SPatchGlobalHostAccessTableInfo: (name on the device, name on the host) of global variables."""
 
