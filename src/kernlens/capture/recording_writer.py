@@ -44,6 +44,11 @@ class RecordedToolchain:
     neo_version: str = ""
     igc_version: str = ""
 
+    @property
+    def title(self) -> str:
+        """Its versions for a person: ``NEO 22.43.24595 / IGC 1.0.12504``."""
+        return f"NEO {self.neo_version or 'unknown'} / IGC {self.igc_version or 'unknown'}"
+
 
 @dataclass(frozen=True, slots=True)
 class SnapshotEntry:

@@ -31,6 +31,7 @@ FORMATS = ("text", "html", "json", "csv")
     "--format", "format_name", type=click.Choice(FORMATS), default="text", help="What to print; text if not given."
 )
 @click.option("-o", "--output", metavar="FILE", type=click.Path(), help="Write to this file instead.")
+@click.option("--source", metavar="FILE", type=click.Path(), help="The source, where the line table does not name it.")
 @source_root_option()
 @device_option()
 @json_option()
@@ -41,6 +42,7 @@ def command(
     offset: str | None,
     format_name: str,
     output: str | None,
+    source: str | None,
     source_roots: tuple[str, ...],
     device: str | None,
     as_json: bool,
@@ -48,8 +50,8 @@ def command(
     """Print each source line with its instruction count, its share, and the instructions it became."""
     from kernlens.load import open_file
 
-    contents = open_file(path, device=device, source_roots=source_roots)
-    selection = select(contents.machine_code(), kernel_names)
+    contents = open_file(path, device=device, source_roots=source_roots, source=source)
+    selection = select(contents.machine_code(), kernel_names, device)
     if offset is not None:
         _print_place(selection, _number(offset, "--offset"))
         return

@@ -15,7 +15,7 @@ def command(path: str, kernel_names: tuple[str, ...], device: str | None, as_jso
     from kernlens.cli.output import print_json, print_lines
     from kernlens.load import open_file
 
-    selection = select(open_file(path, device=device).machine_code(), kernel_names)
+    selection = select(open_file(path, device=device).machine_code(), kernel_names, device)
     if as_json:
         from kernlens.report.document import disasm_document
 

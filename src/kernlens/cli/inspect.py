@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernlens.cli.options import device_option, json_option, path_argument, verb
+from kernlens.cli.options import device_option, for_device, json_option, path_argument, verb
 
 
 @verb("kernlens inspect blur.bin")
@@ -14,13 +14,14 @@ def command(path: str, device: str | None, as_json: bool) -> None:
     from kernlens.load import open_file
 
     contents = open_file(path, device=device)
+    programs = for_device(contents.programs, device)
     if as_json:
         from kernlens.cli.output import print_json
         from kernlens.report.document import inspect_document
 
-        print_json(inspect_document(contents.containers, contents.programs))
+        print_json(inspect_document(contents.containers, programs))
         return
     from kernlens.cli.output import print_lines
     from kernlens.report.overview import overview
 
-    print_lines(overview(path, contents.containers, contents.programs))
+    print_lines(overview(path, contents.containers, programs))

@@ -39,7 +39,7 @@ def json_option() -> Decorator:
 
 def device_option() -> Decorator:
     return click.option(
-        "--device", metavar="D", help="The device, for a file that does not say (raw instructions, SPIR-V)."
+        "--device", metavar="D", help="Only programs for this device; also what to decode raw instructions as."
     )
 
 
@@ -56,11 +56,12 @@ def source_root_option() -> Decorator:
     )  # fmt: skip
 
 
-def select(programs: Sequence[Program], kernel_names: Sequence[str]) -> Selection:
+def select(programs: Sequence[Program], kernel_names: Sequence[str], device: str | None = None) -> Selection:
     """The programs with those of their kernels that are asked for; no names: all.
 
-    Raises NotFoundError, with the nearest names, if a name exists in no program.
+    Raises NotFoundError, with the nearest names, if a name exists in no program or no program is for ``device``.
     """
+    programs = for_device(programs, device)
     known = {name for program in programs for name in program.kernels}
     for name in kernel_names:
         if name not in known:
@@ -71,6 +72,20 @@ def select(programs: Sequence[Program], kernel_names: Sequence[str]) -> Selectio
         if kernels or not kernel_names:
             selection.append((program, kernels))
     return selection
+
+
+def for_device(programs: Sequence[Program], name: str | None) -> Sequence[Program]:
+    """The programs for one device. Raises NotFoundError if there is none."""
+    if name is None:
+        return programs
+    from kernlens.isa.devices import device
+
+    wanted = device(name)
+    found = [program for program in programs if program.device in (None, wanted)]
+    if not found:
+        there = ", ".join(dict.fromkeys(str(program.device) for program in programs))
+        raise NotFoundError(f"the file holds nothing for {wanted}, but for {there}")
+    return found
 
 
 def _offer(name: str, known: list[str]) -> str:

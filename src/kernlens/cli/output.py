@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import click
@@ -35,6 +34,7 @@ def print_lines(lines: Iterable[str]) -> None:
 def write_text(path: str, text: str) -> None:
     """Write a file that the user named. Raises OutputError with the system's reason."""
     try:
-        Path(path).write_text(text, "utf-8")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
     except OSError as error:
         raise OutputError(f"cannot write {path}: {error.strerror}; name another place with -o") from error

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from kernlens.isa.devices import identify
 from kernlens.load.context import Surroundings
 from kernlens.load.kernels import Code, DebugCode, PatchTokenCode, ProgramDebug, ZebinCode, ZebinDebug
-from kernlens.load.sources import find_sources
 from kernlens.model.binary import EMPTY, Relocation, Symbol
 from kernlens.model.device import Device, DeviceId
 from kernlens.model.kernel import Kernel
-from kernlens.model.program import Program
+from kernlens.model.program import Program, Source
 
 
 def patch_token_program(name: str, content: memoryview, around: Surroundings) -> Program:
@@ -122,5 +121,11 @@ def _program(
         spirv=module,
         find_symbols=find_symbols,
         find_relocations=find_relocations,
-        find_sources=lambda: find_sources(kernels.values(), module, around),
+        find_sources=lambda: _sources(kernels.values(), module, around),
     )
+
+
+def _sources(kernels: Iterable[Kernel], module: memoryview, around: Surroundings) -> tuple[Source, ...]:
+    from kernlens.load.sources import find_sources
+
+    return find_sources(kernels, module, around)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 import os
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -46,10 +47,24 @@ def load(path: str | os.PathLike[str], *, device: str | None = None, source_root
     return list(open_file(path, device=device, source_roots=source_roots).programs)
 
 
-def open_file(path: str | os.PathLike[str], *, device: str | None = None, source_roots: Sequence[str] = ()) -> Contents:
-    """Like ``load``, with the containers. The file is mapped, not read: it must not shrink while it is in use."""
+def open_file(
+    path: str | os.PathLike[str],
+    *,
+    device: str | None = None,
+    source_roots: Sequence[str] = (),
+    source: str | None = None,
+) -> Contents:
+    """Like ``load``, with the containers. The file is mapped, not read: it must not shrink while it is in use.
+
+    ``source`` is the file that the program was compiled from, for line tables that do not name it.
+    """
     name = os.fspath(path)
-    around = Surroundings(device=_device(device), source_roots=tuple(source_roots), folder=os.path.dirname(name) or ".")
+    around = Surroundings(
+        device=_device(device),
+        source_roots=tuple(source_roots),
+        folder=os.path.dirname(name) or ".",
+        sources=(_nameless(source),) if source else (),
+    )
     if os.path.isdir(name):
         return _open_folder(name, around)
     content = _map(name)
@@ -69,6 +84,10 @@ def open_bytes(content: memoryview, name: str, around: Surroundings) -> Contents
     unpacker = Unpacker()
     container = unpacker.unpack(content, stem, 0, around)
     return Contents(name, (container,), tuple(unpacker.programs))
+
+
+def _nameless(path: str) -> Source:
+    return Source("", bytes(_map(path)).decode("utf-8", "replace"), "disk")
 
 
 def _device(name: str | None) -> Device | None:
@@ -131,17 +150,18 @@ def _open_recording(path: str, around: Surroundings) -> Contents:
     unpacker = Unpacker()
     containers = []
     with Recording(path) as recording:
-        for recorded in recording.programs():
-            if not recorded.ok:
-                continue
+        recorded_programs = [program for program in recording.programs() if program.ok]
+        builds = Counter(program.name for program in recorded_programs)
+        for recorded in recorded_programs:
+            name = recorded.name if builds[recorded.name] == 1 else f"{recorded.name}:{recorded.device}"
             inside = replace(
                 around,
-                toolchain=str(recorded.toolchain) if recorded.toolchain else None,
+                toolchain=recorded.toolchain.title if recorded.toolchain else None,
                 build_options=recorded.options,
                 build_log=recorded.log,
                 debug=memoryview(recorded.debug or b""),
                 spirv=memoryview(recorded.spirv or b""),
-                sources=tuple(Source(source, text, "recording") for source, text in recorded.sources),
+                sources=(*around.sources, *(Source(source, text, "recording") for source, text in recorded.sources)),
             )
-            containers.append(unpacker.unpack(memoryview(recorded.binary), recorded.name, 0, inside))
+            containers.append(unpacker.unpack(memoryview(recorded.binary), name, 0, inside))
     return Contents(path, tuple(containers), tuple(unpacker.programs))
