@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kernlens.runtime.level_zero.result_codes import RefusedCallError
-from kernlens.runtime.level_zero.work_items import exports_using_work_items
+from kernlens.runtime.level_zero.spirv_hazards import exports_using_work_items, overrunning_instruction
 
 if TYPE_CHECKING:
     from kernlens.runtime.level_zero.drivers import LiveDevice
@@ -26,6 +26,7 @@ def refuse_spirv(call: str, spirv: bytes, flags: str, device: LiveDevice, name: 
     """Raises RefusedCallError if ``spirv`` would crash the driver of ``device``.
 
     * Input that is no SPIR-V at all: Intel's drivers end the process (exit status 1 in 22.43, 10 in 26.27).
+    * Instructions that run beyond the module's end: 22.43 ends the process, 26.27 never comes back.
     * 22.43 on skl, icllp and tgllp (not on dg2 and pvc): a library module that exports a function using most of the
       work-item built-ins is a segmentation fault.
     """
@@ -34,6 +35,11 @@ def refuse_spirv(call: str, spirv: bytes, flags: str, device: LiveDevice, name: 
         reason = (
             f"the input's {len(spirv)} bytes are no SPIR-V module (its first word must be 0x07230203), "
             "and the driver ends the process on such input"
+        )
+    elif (overrun := overrunning_instruction(spirv)) is not None:
+        reason = (
+            f"the SPIR-V instruction at offset {overrun:#x} has no length or runs beyond the module's "
+            f"{len(spirv)} bytes, and the driver ends the process or hangs on such input"
         )
     elif crashes_on_libraries(device) and set(flags.split()) & set(LIBRARY_FLAGS):
         exports = exports_using_work_items(spirv)

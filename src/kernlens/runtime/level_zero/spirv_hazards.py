@@ -1,4 +1,4 @@
-"""Which exported functions of a SPIR-V module ask for their work-item's place: an input that one driver crashes on.
+"""SPIR-V that drivers crash on: instructions beyond the end, exported functions that ask for their work-item's place.
 
 Layout: the SPIR-V specification, sections "Physical Layout of a SPIR-V Module and Instruction" and "Binary Form".
 """
@@ -57,6 +57,19 @@ def exports_using_work_items(spirv: bytes) -> tuple[str, ...]:
         found.extend(new)
     # The translator gives each kernel a function of the kernel's own name; the compiler exports the kernel alone.
     return tuple(name for function, name in exports.items() if function in askers and name not in entry_points)
+
+
+def overrunning_instruction(spirv: bytes) -> int | None:
+    """The byte offset of the first instruction that has no length or ends beyond ``spirv``; None if all is well."""
+    order = "<" if spirv[:4] == b"\x03\x02\x23\x07" else ">"
+    words = struct.unpack(f"{order}{len(spirv) // 4}I", spirv[: len(spirv) & ~3])
+    at, end = _HEADER_WORDS, len(words)
+    while at < end:
+        count = words[at] >> 16
+        if count == 0 or at + count > end:
+            return at * 4
+        at += count
+    return None
 
 
 def _instructions(spirv: bytes) -> Iterator[tuple[int, tuple[int, ...]]]:

@@ -1,0 +1,60 @@
+"""Answers of a worker as JSON values and back: dataclasses, tuples, bytes (base64), and plain values."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import types
+import typing
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+Answer = TypeVar("Answer")
+
+_BYTES = "base64"
+
+
+def to_json(value: Any) -> Any:
+    """``value`` as what the json module takes; bytes become ``{"base64": ...}``."""
+    if isinstance(value, bytes | bytearray | memoryview):
+        return {_BYTES: base64.b64encode(value).decode("ascii")}
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: to_json(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {key: to_json(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [to_json(item) for item in value]
+    return value
+
+
+def from_json(value: Any) -> Any:
+    """The reverse for bytes; dataclasses stay mappings."""
+    if isinstance(value, dict):
+        if value.keys() == {_BYTES}:
+            return base64.b64decode(value[_BYTES])
+        return {key: from_json(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [from_json(item) for item in value]
+    return value
+
+
+def rebuild(kind: type[Answer], value: Any) -> Answer:
+    """An object of dataclass ``kind`` from what ``from_json`` gave; nested dataclasses and tuples too."""
+    hints = typing.get_type_hints(kind)
+    made: Answer = kind(**{name: _convert(hints[name], item) for name, item in value.items()})
+    return made
+
+
+def _convert(hint: Any, value: Any) -> Any:
+    origin, parts = typing.get_origin(hint), typing.get_args(hint)
+    if value is None:
+        return None
+    if origin in (types.UnionType, typing.Union):
+        chosen = next(part for part in parts if part is not type(None))
+        return _convert(chosen, value)
+    if origin is tuple:
+        items = parts[:1] * len(value) if parts[1:] == (Ellipsis,) else parts
+        return tuple(_convert(item, one) for item, one in zip(items, value, strict=True))
+    if dataclasses.is_dataclass(hint):
+        return rebuild(typing.cast("type[Any]", hint), value)
+    return value

@@ -1,0 +1,299 @@
+"""Driver work in a child process: a driver that exits, crashes or hangs becomes an error, and the caller lives.
+
+``IsolatedDriver`` keeps one worker (``runtime/worker.py``) for one device, as a driver chooses its device only once.
+"""
+
+from __future__ import annotations
+
+import json
+import queue
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Self
+
+from kernlens.errors import KernlensError, NotFoundError, ToolError
+from kernlens.runtime.answers import from_json, rebuild, to_json
+from kernlens.runtime.level_zero.handles import HandleError
+from kernlens.runtime.level_zero.linking import DynamicLink, ModuleLinkage, StaticInput
+from kernlens.runtime.level_zero.modules import GlobalPointer
+from kernlens.runtime.level_zero.result_codes import LevelZeroError, RefusedCallError, place
+from kernlens.runtime.live import LiveBuild, LiveKernelBinary
+from kernlens.runtime.opencl.error_codes import OpenCLError
+from kernlens.runtime.places import Place, copy_worker, package_folder
+from kernlens.runtime.worker import FILE_SIZE_VARIABLE
+
+LEVEL_ZERO = "level-zero"
+OPENCL = "opencl"
+#: Seconds that one request may take (a build of a large program takes 16 s on two cores).
+TIME_LIMIT = 120.0
+#: Bytes that the driver may write into one file.
+FILE_SIZE_LIMIT = 1 << 30
+#: Bytes of what a driver printed that an error keeps.
+LOG_SIZE = 1 << 16
+_GRACE = 2.0
+
+
+class DriverDiedError(ToolError):
+    """The driver ended the process, or was ended because its time was over.
+
+    ``call`` is the driver call that it was in (None: none yet), ``request`` what was asked for, ``device`` and
+    ``input`` on what; ``status`` is the exit status, negative for a signal, None if the time was over.
+    """
+
+    def __init__(
+        self, call: str | None, request: str, device: str, input: str | None, status: int | None, limit: float, log: str
+    ) -> None:
+        self.call = call
+        self.request = request
+        self.device = device
+        self.input = input
+        self.status = status
+        inside = f"in {call}" if call else f"before its first call for {request}"
+        advice = "the input is damaged, or the driver cannot deal with it"
+        if status is None:
+            how = f"did not come back from {call or request} within {limit:g} s and was ended"
+        elif status < 0:
+            how = f"crashed ({_signal_name(-status)}) {inside}"
+        else:
+            how = f"ended the process with exit status {status} {inside}"
+        said = next((line.strip() for line in reversed(log.splitlines()) if line.strip()), "")
+        message = f"the driver {how}{place(device, input)}: {said or advice}"
+        super().__init__(message, command=call or request, log=log)
+
+
+class IsolatedDriver:
+    """A driver in a process of its own. Use it as a context manager, or ``close`` it.
+
+    Objects in the worker are meant by the names that they were given. After a DriverDiedError the worker and its
+    objects are gone, and the next request starts a new one.
+    """
+
+    def __init__(self, place: Place, *, time_limit: float = TIME_LIMIT, file_size_limit: int = FILE_SIZE_LIMIT) -> None:
+        self.place = place
+        self.time_limit = time_limit
+        self.file_size_limit = file_size_limit
+        self._worker: _Worker | None = None
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the worker."""
+        if self._worker is not None:
+            self._worker.end()
+            self._worker = None
+
+    def request(self, api: str, request: str, /, *, input: str | None = None, **arguments: Any) -> Any:
+        """Ask the worker ``request`` of ``api`` and return its answer as plain data (see ``runtime/worker.py``).
+
+        ``input`` is what errors call the thing that is asked about. Raises the worker's error, DriverDiedError if the
+        driver took the worker down or ran out of time.
+        """
+        with self._lock:
+            if self._worker is None:
+                self._worker = _Worker(self.place, self.file_size_limit, self.time_limit)
+            message = {"api": api, "request": request, "arguments": to_json(arguments)}
+            try:
+                return self._worker.ask(message, f"{api} {request}", input)
+            finally:
+                if self._worker.ended:
+                    self._worker = None
+
+    def devices(self, api: str = LEVEL_ZERO) -> list[dict[str, Any]]:
+        """The devices that the driver shows there."""
+        found: list[dict[str, Any]] = self.request(api, "devices")
+        return found
+
+    def build_spirv(self, name: str, spirv: bytes, flags: str = "", api: str = LEVEL_ZERO) -> dict[str, Any]:
+        """Make module or program ``name`` from SPIR-V; the answer holds ``log``, and ``kernel_names`` of a module."""
+        options = {"flags" if api == LEVEL_ZERO else "options": flags}
+        made: dict[str, Any] = self.request(api, "build_spirv", input=name, name=name, spirv=spirv, **options)
+        return made
+
+    def load_native(self, name: str, binary: bytes, flags: str = "") -> dict[str, Any]:
+        """Make module ``name`` from a native binary (Level Zero)."""
+        made: dict[str, Any] = self.request(
+            LEVEL_ZERO, "load_native", input=name, name=name, binary=binary, flags=flags
+        )
+        return made
+
+    def build_source(self, name: str, text: str, options: str = "") -> str:
+        """Build program ``name`` from OpenCL C (OpenCL); the answer is the build log."""
+        return str(self.request(OPENCL, "build_source", input=name, name=name, text=text, options=options)["log"])
+
+    def static_link(self, name: str, inputs: Sequence[StaticInput]) -> dict[str, Any]:
+        """Make module ``name`` from several SPIR-V modules."""
+        made: dict[str, Any] = self.request(LEVEL_ZERO, "static_link", input=name, name=name, inputs=list(inputs))
+        return made
+
+    def dynamic_link(self, names: Sequence[str]) -> DynamicLink:
+        """Link modules with each other."""
+        answer = self.request(LEVEL_ZERO, "dynamic_link", input=", ".join(names), names=list(names))
+        return rebuild(DynamicLink, answer)
+
+    def inspect_linkage(self, names: Sequence[str]) -> tuple[ModuleLinkage, ...]:
+        """Exports and imports of modules."""
+        answer = self.request(LEVEL_ZERO, "inspect_linkage", input=", ".join(names), names=list(names))
+        return tuple(rebuild(ModuleLinkage, item) for item in answer)
+
+    def function_pointer(self, module: str, name: str) -> int:
+        """The device address of an exported function or a kernel."""
+        return int(self.request(LEVEL_ZERO, "function_pointer", input=module, module=module, name=name))
+
+    def global_pointer(self, module: str, name: str) -> GlobalPointer:
+        """Where an exported variable lies on the device."""
+        answer = self.request(LEVEL_ZERO, "global_pointer", input=module, module=module, name=name)
+        return rebuild(GlobalPointer, answer)
+
+    def kernel(self, module: str, name: str) -> LiveKernelBinary:
+        """A kernel's machine code and properties (Level Zero)."""
+        answer = self.request(LEVEL_ZERO, "kernel", input=f"{module}: {name}", module=module, name=name)
+        return rebuild(LiveKernelBinary, answer)
+
+    def live_builds(self, name: str, api: str = LEVEL_ZERO) -> tuple[LiveBuild, ...]:
+        """All that module or program ``name`` holds, per device."""
+        return tuple(rebuild(LiveBuild, item) for item in self.request(api, "live_builds", input=name, name=name))
+
+
+class _Worker:
+    """One child process and the thread that reads its answers."""
+
+    def __init__(self, place: Place, file_size_limit: int, time_limit: float) -> None:
+        self._place = place
+        self._time_limit = time_limit
+        self._is_ready = False
+        # Below the root if the worker is confined to one, so that it finds its modules and can write there.
+        below = None if place.root is None else place.root / "tmp"
+        self._folder = tempfile.TemporaryDirectory(prefix="kernlens-", dir=below, ignore_cleanup_errors=True)
+        modules = str(package_folder())
+        if place.root is not None:
+            copy_worker(Path(self._folder.name))
+            modules = "/" + str(Path(self._folder.name).relative_to(place.root))
+        environment = {**place.full_environment(modules), FILE_SIZE_VARIABLE: str(file_size_limit)}
+        self._printed = tempfile.TemporaryFile()  # noqa: SIM115 (lives as long as the worker)
+        try:
+            self._process = subprocess.Popen(
+                [*place.python, "-m", "kernlens.runtime.worker"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._printed,
+                env=environment,
+                cwd=self._folder.name,
+                start_new_session=True,
+            )
+        except OSError as error:
+            self._folder.cleanup()
+            raise ToolError(f"{place.python[0]} cannot be started: {error}", command=place.python[0]) from error
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._input: IO[bytes] = self._process.stdin
+        self._answers: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+        threading.Thread(target=self._read, args=(self._process.stdout,), daemon=True).start()
+
+    def _read(self, output: IO[bytes]) -> None:
+        with output:
+            for line in output:
+                try:
+                    self._answers.put(json.loads(line))
+                except ValueError:
+                    break
+        self._answers.put(None)
+
+    def ask(self, message: dict[str, Any], request: str, input: str | None) -> Any:
+        deadline = time.monotonic() + self._time_limit
+        call: str | None = None
+        try:
+            self._input.write(json.dumps(message).encode() + b"\n")
+            self._input.flush()
+        except OSError:
+            # The process is gone; what it said before is still to be read.
+            pass
+        while True:
+            try:
+                answer = self._answers.get(timeout=max(0.0, deadline - time.monotonic()))
+            except queue.Empty:
+                raise self._died(call, request, input, timed_out=True) from None
+            if answer is None:
+                raise self._died(call, request, input, timed_out=False)
+            if "ready" in answer:
+                self._is_ready = True
+            elif "calling" in answer:
+                call = str(answer["calling"])
+            elif "error" in answer:
+                raise _error(answer["error"])
+            elif "answer" in answer:
+                return from_json(answer["answer"])
+
+    def _died(self, call: str | None, request: str, input: str | None, *, timed_out: bool) -> ToolError:
+        status: int | None = None
+        if not timed_out:
+            try:
+                status = self._process.wait(_GRACE)
+            except subprocess.TimeoutExpired:
+                status = None
+        self.end()
+        size = self._printed.seek(0, 2)
+        self._printed.seek(max(0, size - LOG_SIZE))
+        log = self._printed.read().decode("utf-8", "replace")
+        if not self._is_ready:
+            command = " ".join(self._place.python)
+            said = log.strip().splitlines()[-1:] or [f"exit status {status}"]
+            return ToolError(f"Python cannot be started with {command}: {said[0]}", command=command, log=log)
+        return DriverDiedError(call, request, self._place.device, input, status, self._time_limit, log)
+
+    @property
+    def ended(self) -> bool:
+        """Whether the process is known to have ended."""
+        return self._process.returncode is not None
+
+    def end(self) -> None:
+        """End the process and its children, and remove its folder."""
+        import contextlib
+        import os
+        import signal
+
+        if self._process.poll() is None:
+            with contextlib.suppress(OSError):
+                self._input.close()
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+        self._folder.cleanup()
+
+
+def _error(error: dict[str, Any]) -> KernlensError:
+    """The worker's error, made again. What is not known here becomes a ToolError with the worker's words."""
+    kind, message, fields = error["kind"], error["message"], from_json(error["fields"])
+    if kind == "LevelZeroError":
+        names = ("device", "input", "log", "advice")
+        return LevelZeroError(fields["call"], fields["code"], **{name: fields[name] for name in names})
+    if kind == "RefusedCallError":
+        return RefusedCallError(fields["call"], fields["reason"], device=fields["device"], input=fields["input"])
+    if kind == "OpenCLError":
+        names = ("query", "device", "input", "log")
+        return OpenCLError(fields["call"], fields["code"], **{name: fields[name] for name in names})
+    if kind == "NotFoundError":
+        return NotFoundError(message)
+    if kind == "HandleError":
+        return HandleError(message)
+    return ToolError(message if kind == "ToolError" else f"{kind}: {message}", log=fields.get("log") or "")
+
+
+def _signal_name(number: int) -> str:
+    import signal
+
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

@@ -1,0 +1,139 @@
+"""The OpenCL loader through ctypes: queries of programs, kernels and devices, by handle.
+
+Names and numbers: ``CL/cl.h`` of the OpenCL headers; Intel's queries: the extension headers of compute-runtime.
+Every handle begins with its driver's table of functions, so any OpenCL loader serves handles of any other.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import sys
+import threading
+from collections.abc import Callable
+from ctypes import byref, c_char_p, c_int32, c_size_t, c_uint32, c_uint64, c_void_p
+from typing import Any
+
+from kernlens.errors import ToolError
+from kernlens.runtime.opencl.error_codes import OpenCLError
+
+_PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    "clGetPlatformIDs": (c_int32, (c_uint32, c_void_p, c_void_p)),
+    "clGetPlatformInfo": (c_int32, (c_void_p, c_uint32, c_size_t, c_void_p, c_void_p)),
+    "clGetDeviceIDs": (c_int32, (c_void_p, c_uint64, c_uint32, c_void_p, c_void_p)),
+    "clGetDeviceInfo": (c_int32, (c_void_p, c_uint32, c_size_t, c_void_p, c_void_p)),
+    "clCreateContext": (c_void_p, (c_void_p, c_uint32, c_void_p, c_void_p, c_void_p, c_void_p)),
+    "clReleaseContext": (c_int32, (c_void_p,)),
+    "clCreateProgramWithSource": (c_void_p, (c_void_p, c_uint32, c_void_p, c_void_p, c_void_p)),
+    "clCreateProgramWithIL": (c_void_p, (c_void_p, c_void_p, c_size_t, c_void_p)),
+    "clCreateProgramWithBinary": (c_void_p, (c_void_p, c_uint32, c_void_p, c_void_p, c_void_p, c_void_p, c_void_p)),
+    "clBuildProgram": (c_int32, (c_void_p, c_uint32, c_void_p, c_char_p, c_void_p, c_void_p)),
+    "clReleaseProgram": (c_int32, (c_void_p,)),
+    "clGetProgramInfo": (c_int32, (c_void_p, c_uint32, c_size_t, c_void_p, c_void_p)),
+    "clGetProgramBuildInfo": (c_int32, (c_void_p, c_void_p, c_uint32, c_size_t, c_void_p, c_void_p)),
+    "clCreateKernel": (c_void_p, (c_void_p, c_char_p, c_void_p)),
+    "clReleaseKernel": (c_int32, (c_void_p,)),
+    "clGetKernelInfo": (c_int32, (c_void_p, c_uint32, c_size_t, c_void_p, c_void_p)),
+    "clGetKernelArgInfo": (c_int32, (c_void_p, c_uint32, c_uint32, c_size_t, c_void_p, c_void_p)),
+    "clGetKernelWorkGroupInfo": (c_int32, (c_void_p, c_void_p, c_uint32, c_size_t, c_void_p, c_void_p)),
+}
+
+#: The largest answer that a query may announce, in bytes; a driver that does not check handles announces anything.
+SIZE_LIMIT = 1 << 32
+
+
+class OpenCL:
+    """The loader and its functions. ``on_call`` is told each function's name just before it is called."""
+
+    def __init__(self, library: ctypes.CDLL, path: str) -> None:
+        self.path = path
+        self.on_call: Callable[[str], None] | None = None
+        self._functions: dict[str, Any] = {}
+        for name, (result, arguments) in _PROTOTYPES.items():
+            function = getattr(library, name, None)
+            if function is not None:
+                function.restype = result
+                function.argtypes = arguments
+                self._functions[name] = function
+
+    def result(self, name: str, *arguments: Any) -> Any:
+        """Call ``name`` and return what it returns. Raises ToolError if the loader has no such function."""
+        function = self._functions.get(name)
+        if function is None:
+            raise ToolError(f"{self.path} has no function {name}: install a newer OpenCL loader", command=name)
+        if self.on_call is not None:
+            self.on_call(name)
+        return function(*arguments)
+
+    def call(self, name: str, *arguments: Any, query: str | None = None, input: str | None = None) -> None:
+        """Call a function that returns an error code; raises OpenCLError unless it is success."""
+        code = int(self.result(name, *arguments))
+        if code != 0:
+            raise OpenCLError(name, code, query=query, input=input)
+
+    def create(self, name: str, *arguments: Any, input: str | None = None) -> int:
+        """Call a function that returns a handle and stores its error code through the last argument, added here."""
+        code = c_int32(0)
+        handle = self.result(name, *arguments, byref(code))
+        if code.value != 0 or not handle:
+            raise OpenCLError(name, code.value, input=input)
+        return int(handle)
+
+    def query(self, name: str, *what: Any, query: str) -> bytes:
+        """The bytes that a ``clGet*Info`` function gives: first their number, then themselves.
+
+        Raises OpenCLError if the driver does not know the query, or announces another number than it writes.
+        """
+        size = c_size_t(0)
+        self.call(name, *what, 0, None, byref(size), query=query)
+        if size.value == 0:
+            return b""
+        if size.value > SIZE_LIMIT:
+            raise ToolError(
+                f"{name}({query}) announces {size.value} bytes, which cannot be: the handle is of another kind",
+                command=name,
+            )
+        room = ctypes.create_string_buffer(size.value)
+        written = c_size_t(0)
+        self.call(name, *what, size.value, room, byref(written), query=query)
+        if written.value not in (0, size.value):
+            raise ToolError(
+                f"{name}({query}) announced {size.value} bytes and then wrote {written.value}: the driver is at fault",
+                command=name,
+            )
+        return room.raw
+
+    def text(self, name: str, *what: Any, query: str) -> str:
+        """The text that a query gives, without the terminating NUL."""
+        return self.query(name, *what, query=query).split(b"\0", 1)[0].decode("utf-8", "replace")
+
+
+_lock = threading.Lock()
+_opened: list[OpenCL] = []
+
+
+def open_opencl() -> OpenCL:
+    """The OpenCL loader: the one that this process has loaded already (pyopencl brings its own), else the system's.
+
+    Opened once per process. Raises ToolError if there is none.
+    """
+    with _lock:
+        if not _opened:
+            path = _loaded_path() or {"win32": "OpenCL.dll"}.get(sys.platform, "libOpenCL.so.1")
+            try:
+                _opened.append(OpenCL(ctypes.CDLL(path), path))
+            except OSError as error:
+                raise ToolError(
+                    f"the OpenCL loader {path} cannot be opened ({error}): install it (Debian: ocl-icd-libopencl1)",
+                    command="clGetPlatformIDs",
+                ) from error
+        return _opened[0]
+
+
+def _loaded_path() -> str | None:
+    try:
+        with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as maps:
+            found = re.search(r"\s(/\S*/libOpenCL[^/\s]*\.so[^/\s]*)$", maps.read(), re.MULTILINE)
+    except OSError:
+        return None
+    return found[1] if found else None

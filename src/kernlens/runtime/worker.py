@@ -1,0 +1,99 @@
+"""The child process in which drivers run: ``python -m kernlens.runtime.worker``.
+
+Requests come as lines of JSON on standard input, answers go as lines of JSON to what was standard output when the
+process started; a driver that prints writes to standard error. Bytes are base64. One request is ::
+
+    {"api": "level-zero", "request": "build_spirv", "arguments": {"name": "a", "spirv": {"base64": "..."}}}
+
+and its answer is ``{"answer": ...}`` or ``{"error": {...}}``. Before it, lines ``{"calling": "zeModuleCreate"}`` name
+each driver call just before it is made, so that whoever waits knows in which call the process died.
+
+Only the standard library is needed, so that it runs in a toolchain's root that holds a bare Python.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from typing import IO, Any
+
+from kernlens.errors import KernlensError
+from kernlens.runtime.answers import from_json, to_json
+
+#: Environment: the largest file in bytes that the driver may write (simulation can fill a disk).
+FILE_SIZE_VARIABLE = "KERNLENS_WORKER_FILE_SIZE"
+#: The fields of errors that are carried over, so that the error can be made again on the other side.
+_ERROR_FIELDS = ("call", "code", "query", "reason", "device", "input", "log", "advice")
+
+
+def main() -> None:
+    """Answer requests until standard input ends."""
+    requests, answers = _take_over_streams()
+    _limit_file_size()
+    apis: dict[str, Any] = {}
+
+    def send(message: dict[str, Any]) -> None:
+        answers.write(json.dumps(message).encode() + b"\n")
+
+    def on_call(name: str) -> None:
+        send({"calling": name})
+
+    send({"ready": os.getpid()})
+    for line in requests:
+        send(_answer(json.loads(line), apis, on_call))
+
+
+def _answer(message: dict[str, Any], apis: dict[str, Any], on_call: Callable[[str], None]) -> dict[str, Any]:
+    try:
+        api = message["api"]
+        if api not in apis:
+            apis[api] = _requests_of(api, on_call)
+        ask = getattr(apis[api], message["request"])
+        return {"answer": to_json(ask(**from_json(message["arguments"])))}
+    except KernlensError as error:
+        fields = {name: getattr(error, name) for name in _ERROR_FIELDS if hasattr(error, name)}
+        return {"error": {"kind": type(error).__name__, "message": str(error), "fields": to_json(fields)}}
+    except Exception as error:
+        # A mistake in the worker itself: the other side must hear of it rather than wait.
+        trace = traceback.format_exc()
+        return {"error": {"kind": type(error).__name__, "message": f"{error}", "fields": {"log": trace}}}
+
+
+def _requests_of(api: str, on_call: Callable[[str], None]) -> object:
+    if api == "level-zero":
+        from kernlens.runtime.level_zero.requests import LevelZeroRequests
+
+        return LevelZeroRequests(on_call)
+    from kernlens.runtime.opencl.requests import OpenCLRequests
+
+    return OpenCLRequests(on_call)
+
+
+def _take_over_streams() -> tuple[IO[bytes], IO[bytes]]:
+    """Standard input and output for ourselves; the driver gets nothing to read and standard error to write to."""
+    requests = os.fdopen(os.dup(0), "rb")
+    answers = os.fdopen(os.dup(1), "wb", buffering=0)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    return requests, answers
+
+
+def _limit_file_size() -> None:
+    limit = os.environ.get(FILE_SIZE_VARIABLE)
+    if not limit or sys.platform == "win32":
+        return
+    import resource
+    import signal
+
+    # Beyond the limit a write fails; the signal that would end the process instead is ignored.
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit), int(limit)))
+
+
+if __name__ == "__main__":
+    main()
