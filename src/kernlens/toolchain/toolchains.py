@@ -71,14 +71,17 @@ class Toolchain:
         works too, as a C library serves programs that were built for an older one. What that program starts in turn
         runs with the machine's libraries again.
 
-        Raises NotFoundError if the root has no such program.
+        Raises NotFoundError if the root has no such program, ToolError if the root is not complete.
         """
         if self.root is None:
             return [str(program), *arguments]
+        start = loader(self.root)
+        if start is None:
+            raise ToolError(f"the toolchain {self.name} ({self.root}) has no dynamic loader (ld-linux); add it again")
         path = program if isinstance(program, Path) else self._program(self.root, program)
         folders = [str(folder) for folder in library_folders(self.root)]
         folders += [folder for folder in SYSTEM_LIBRARY_FOLDERS if os.path.isdir(folder)]
-        return [str(_loader(self.root)), "--library-path", ":".join(folders), str(path), *arguments]
+        return [str(start), "--library-path", ":".join(folders), str(path), *arguments]
 
     def _program(self, root: Path, name: str) -> Path:
         if os.sep in name:
@@ -113,7 +116,7 @@ def toolchains_folder() -> Path:
 def find_toolchains() -> tuple[Toolchain, ...]:
     """The system's toolchain first (its ``ocloc`` is None where no compiler is installed), then the roots by name."""
     found = roots()
-    return (_system(), *(_of_root(name, found[name]) for name in sorted(found)))
+    return (_system(), *(of_root(name, found[name]) for name in sorted(found)))
 
 
 def toolchain(name: str = SYSTEM) -> Toolchain:
@@ -122,7 +125,7 @@ def toolchain(name: str = SYSTEM) -> Toolchain:
         return _system()
     found = roots()
     if name in found:
-        return _of_root(name, found[name])
+        return of_root(name, found[name])
     known = ", ".join([SYSTEM, *sorted(found)])
     advice = f"; 'kernlens toolchain add {NEWEST}' builds one" if name == NEWEST else ""
     raise NotFoundError(f"there is no toolchain {name!r}; there are: {known}{advice}")
@@ -170,11 +173,12 @@ def _version_key(text: str) -> tuple[int, ...]:
     return tuple(int(number) for number in re.findall(r"\d+", text))
 
 
-def _loader(root: Path) -> Path:
+def loader(root: Path) -> Path | None:
+    """A root's dynamic loader, None if it has none (and then none of its programs can run)."""
     for folder in (*library_folders(root), root / "lib64"):
         for path in folder.glob("ld-linux-*.so.*"):
             return path
-    raise ToolError(f"the toolchain root {root} has no dynamic loader (ld-linux): it is not complete; add it again")
+    return None
 
 
 def _system() -> Toolchain:
@@ -193,7 +197,8 @@ def _versioned_compilers() -> list[str]:
     return [str(path) for path in sorted(found, key=lambda path: _version_key(path.name), reverse=True)]
 
 
-def _of_root(name: str, root: Path) -> Toolchain:
+def of_root(name: str, root: Path) -> Toolchain:
+    """The toolchain that the folder ``root`` holds, as ``name``."""
     compilers = programs(root, "ocloc")
     folders = library_folders(root)
     ocloc = compilers[0] if compilers else None
@@ -207,7 +212,7 @@ def _iga_libraries(folders: Sequence[Path]) -> tuple[Path, ...]:
 
 def _neo_version(bare: Toolchain) -> str | None:
     """What ocloc says of its driver's version; None if there is no ocloc or it does not answer."""
-    if bare.ocloc is None:
+    if bare.ocloc is None or (bare.root is not None and loader(bare.root) is None):
         return None
     return _ask_version(tuple(bare.command(bare.ocloc, "query", "OCL_DRIVER_VERSION")), bare.ocloc.stat().st_mtime_ns)
 

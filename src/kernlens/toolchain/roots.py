@@ -1,0 +1,291 @@
+"""Toolchain roots: build one, register one, remove one.
+
+A root is Debian's newest Intel stack unpacked into a folder of the user's own. debootstrap finds, downloads and
+verifies the packages; they are only unpacked, and nothing of them is installed or run on the way, so no privilege is
+needed: no chroot, no mount, no user namespace. It is built under a hidden name and renamed when it works, so an
+interrupted ``add`` leaves no half-done toolchain; what it does leave, the next ``add`` removes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import shutil
+import stat
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from kernlens.errors import KernlensError, NotFoundError, OutputError, ToolError, UnsupportedError
+from kernlens.toolchain.apt import debian_mirror
+from kernlens.toolchain.process import run
+from kernlens.toolchain.toolchains import (
+    NAME,
+    NEWEST,
+    SYSTEM,
+    Toolchain,
+    loader,
+    of_root,
+    programs,
+    toolchain,
+    toolchains_folder,
+)
+
+#: The Debian release that carries the newest stack, and the packages that make it up.
+SUITE = "forky"
+PACKAGES = (
+    "intel-opencl-icd",
+    "intel-ocloc",
+    "libze-intel-gpu1",
+    "libze1",
+    "libigc2-tools",
+    "libigdfcl2",
+    "ocl-icd-libopencl1",
+    "clinfo",
+    "python3",
+)
+#: debootstrap's rules for releases that it does not know by name.
+SCRIPT = "/usr/share/debootstrap/scripts/sid"
+#: Bytes: 170 MB of packages and 520 MB unpacked were measured.
+SPACE_NEEDED = 800 << 20
+DOWNLOAD_TIMEOUT = 3600.0
+UNPACK_TIMEOUT = 300.0
+#: Seconds to wait for another ``add`` or ``remove``, or for what an interrupted one left running.
+LOCK_TIMEOUT = 120.0
+PARTIAL = ".partial-"
+#: Links that every Debian root has since all programs and libraries moved below /usr.
+MERGED = ("bin", "lib", "lib64", "sbin")
+
+Progress = Callable[[str], None]
+
+
+def _silent(line: str) -> None:
+    """Progress that nobody watches."""
+
+
+def add(
+    name: str = NEWEST, mirror: str | None = None, root: str | Path | None = None, on_progress: Progress = _silent
+) -> Toolchain:
+    """Build the newest toolchain and register it as ``name``; with ``root`` register that existing folder instead.
+
+    ``mirror`` is a Debian mirror's address (None: the one that apt uses). ``on_progress`` gets one line per step, from
+    any thread. Raises KernlensError if the name is taken or not allowed, OutputError if the folder cannot be written,
+    ToolError if a package cannot be had or the result does not work.
+    """
+    _check_name(name)
+    folder = toolchains_folder()
+    with _output_errors(folder), _locked(folder, on_progress) as lock:
+        _remove_leftovers(folder)
+        if os.path.lexists(folder / name):
+            raise KernlensError(
+                f"there is a toolchain {name} already; choose another name, or remove it first with"
+                f" 'kernlens toolchain remove {name}'"
+            )
+        if root is not None:
+            _link(folder / name, Path(root))
+        else:
+            _build(folder, name, mirror, lock, on_progress)
+    return toolchain(name)
+
+
+def remove(name: str) -> None:
+    """Remove a registered toolchain: the link to a folder, or the folder that ``add`` built.
+
+    Raises NotFoundError if it is not registered, KernlensError if something is mounted inside.
+    """
+    _check_name(name)
+    folder = toolchains_folder()
+    path = folder / name
+    if not os.path.lexists(path):
+        toolchain(name)  # Says which there are; one that is there without being registered is named by the variable.
+        raise NotFoundError(f"the toolchain {name} is named by KERNLENS_NEWEST_ROOT; unset that instead")
+    with _output_errors(folder), _locked(folder, _silent):
+        if path.is_symlink():
+            path.unlink()
+            return
+        _refuse_mounts(path)
+        # Renamed first, it is gone as a toolchain even if the removal is interrupted.
+        hidden = folder / f"{PARTIAL}{name}-removed-{os.getpid()}"
+        path.rename(hidden)
+        _delete(hidden)
+
+
+def _check_name(name: str) -> None:
+    if name == SYSTEM:
+        raise KernlensError(f"the toolchain {SYSTEM} is the machine's own; it can be neither added nor removed here")
+    if not NAME.fullmatch(name):
+        raise KernlensError(
+            f"{name!r} cannot name a toolchain: use letters, digits and . _ + -, at most 64, a letter or digit first"
+        )
+
+
+@contextlib.contextmanager
+def _output_errors(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        place = error.filename or folder
+        raise OutputError(f"the toolchains' folder {folder} cannot be changed: {error.strerror} ({place})") from error
+
+
+@contextlib.contextmanager
+def _locked(folder: Path, on_progress: Progress) -> Iterator[int]:
+    """Hold the folder's lock; gives its file descriptor, which child processes inherit.
+
+    A child that outlives a killed parent so keeps the lock, and nobody removes the folder that it writes into.
+    """
+    if sys.platform == "win32":
+        raise UnsupportedError("toolchain roots hold Linux programs; they cannot be used on Windows")
+    import fcntl
+
+    folder.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        deadline = time.monotonic() + LOCK_TIMEOUT
+        waiting = False
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise KernlensError(
+                        f"another 'kernlens toolchain' command is at work in {folder}; try again when it has ended"
+                    ) from None
+                if not waiting:
+                    on_progress("Waiting for another 'kernlens toolchain' command to end")
+                waiting = True
+                time.sleep(0.1)
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _link(path: Path, root: Path) -> None:
+    whole = root.resolve()
+    if not whole.is_dir():
+        raise NotFoundError(f"there is no folder {root} to register as a toolchain")
+    if not programs(whole, "ocloc"):
+        raise KernlensError(f"{root} holds no ocloc below usr/bin, so it is no toolchain's root")
+    if loader(whole) is None:
+        raise KernlensError(f"{root} holds no dynamic loader (ld-linux), so its programs cannot run; name a whole root")
+    path.symlink_to(whole)
+
+
+def _build(folder: Path, name: str, mirror: str | None, lock: int, on_progress: Progress) -> None:
+    if sys.platform != "linux" or platform.machine() != "x86_64":
+        raise UnsupportedError(f"{NEWEST} is built for Linux on x86-64, and this is {platform.platform()}")
+    address = mirror if mirror is not None else debian_mirror()
+    free = shutil.disk_usage(folder).free
+    if free < SPACE_NEEDED:
+        raise OutputError(f"{folder} has {free >> 20} MB free and {SPACE_NEEDED >> 20} MB are needed; make room")
+    partial = folder / f"{PARTIAL}{name}-{os.getpid()}"
+    partial.mkdir(mode=0o755)
+    try:
+        packages = _download(partial / "packages", address, lock, on_progress)
+        root = partial / "root"
+        _unpack(packages, root, lock, on_progress)
+        _make_harmless(root)
+        _check(root)
+        root.rename(folder / name)
+        on_progress(f"Toolchain {name} is ready")
+    finally:
+        _delete(partial)
+
+
+def _download(target: Path, mirror: str, lock: int, on_progress: Progress) -> list[Path]:
+    """Let debootstrap find, download and verify the packages; returns their files."""
+    on_progress(f"Looking for the packages of Debian {SUITE}")
+    command = ["debootstrap", "--download-only", "--variant=minbase", "--arch=amd64", f"--include={','.join(PACKAGES)}"]
+    command += [SUITE, str(target), mirror, SCRIPT]
+    # debootstrap lives where an ordinary user's PATH does not look.
+    path = os.environ.get("PATH", os.defpath) + ":/usr/sbin:/sbin"
+    environment = {**os.environ, "PATH": path, "LC_ALL": "C"}
+    program = shutil.which("debootstrap", path=path)
+
+    def tell(line: str) -> None:
+        if line.startswith("I: Retrieving"):
+            on_progress(line.removeprefix("I: ").strip())
+
+    if program is not None:
+        command[0] = program
+    done = run(command, timeout=DOWNLOAD_TIMEOUT, env=environment, on_line=tell, keep_open=(lock,))
+    packages = sorted((target / "var/cache/apt/archives").glob("*.deb"))
+    if not done.ok or not packages:
+        said = [line.removeprefix("E: ") for line in done.log.splitlines() if line.startswith("E: ")]
+        reason = said[-1] if said else f"debootstrap {done.ending}"
+        raise ToolError(
+            f"the packages could not be had from {mirror}: {reason}; try another mirror with --mirror URL",
+            command=" ".join(command),
+            log=done.log,
+        )
+    return packages
+
+
+def _unpack(packages: list[Path], root: Path, lock: int, on_progress: Progress) -> None:
+    for link in MERGED:
+        (root / "usr" / link).mkdir(parents=True, exist_ok=True)
+        (root / link).symlink_to(f"usr/{link}")
+    for number, package in enumerate(packages, start=1):
+        on_progress(f"Unpacking {package.name.partition('_')[0]} ({number} of {len(packages)})")
+        command = ["dpkg-deb", "--extract", str(package), str(root)]
+        done = run(command, timeout=UNPACK_TIMEOUT, keep_open=(lock,))
+        if not done.ok:
+            raise ToolError(
+                f"{package.name} could not be unpacked: dpkg-deb {done.ending}; is there room left on the disk?",
+                command=" ".join(command),
+                log=done.log,
+            )
+        package.unlink()
+
+
+def _make_harmless(root: Path) -> None:
+    """Take away the right to run as another user, and see to it that the folders can be removed again."""
+    for path, folders, files in os.walk(root):
+        for name in [*folders, *files]:
+            entry = os.path.join(path, name)
+            mode = os.lstat(entry).st_mode
+            wanted = stat.S_IMODE(mode) & ~(stat.S_ISUID | stat.S_ISGID)
+            wanted |= stat.S_IRWXU if stat.S_ISDIR(mode) else 0
+            if not stat.S_ISLNK(mode) and wanted != stat.S_IMODE(mode):
+                os.chmod(entry, wanted)
+
+
+def _check(root: Path) -> None:
+    built = of_root(root.parent.name, root)
+    if built.ocloc is None or built.neo_version is None:
+        raise ToolError(f"the packages of Debian {SUITE} were unpacked, but their ocloc does not answer")
+
+
+def _remove_leftovers(folder: Path) -> None:
+    """Remove what interrupted commands left; the lock says that none is at work."""
+    for path in folder.glob(f"{PARTIAL}*"):
+        _delete(path)
+
+
+def _delete(path: Path) -> None:
+    """Remove a folder with all in it, following neither links nor mounts."""
+    _refuse_mounts(path)
+    # rmtree does not follow links, and on Linux is safe against links put in place meanwhile.
+    shutil.rmtree(path)
+
+
+def _refuse_mounts(path: Path) -> None:
+    whole = os.path.realpath(path)
+    for point in _mount_points():
+        if point == whole or point.startswith(whole + os.sep):
+            raise KernlensError(f"{point} is a mount point; unmount it first (umount {point}), nothing was removed")
+
+
+def _mount_points() -> list[str]:
+    """Where file systems are mounted. Source: proc_pid_mountinfo(5), field 5, with octal escapes."""
+    try:
+        lines = Path("/proc/self/mountinfo").read_text("utf-8", "surrogateescape").splitlines()
+    except FileNotFoundError:
+        return []  # Not Linux: roots cannot be used there, and nothing is mounted into them.
+    points = [line.split(" ")[4] for line in lines]
+    for code, character in ((r"\040", " "), (r"\011", "\t"), (r"\012", "\n"), (r"\134", "\\")):
+        points = [point.replace(code, character) for point in points]
+    return points
