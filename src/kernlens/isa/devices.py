@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import replace
 
 from kernlens.errors import NotFoundError
@@ -97,6 +96,8 @@ def _by_pci_id(text: str) -> Device | None:
 
 
 def _nearest(name: str) -> str:
+    import difflib
+
     near = difflib.get_close_matches(name, _NAMES, n=4, cutoff=0.6)
     if near:
         return f"did you mean {', '.join(near)}?"
