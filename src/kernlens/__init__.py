@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from kernlens.building import compile as compile
     from kernlens.errors import KernlensError as KernlensError
     from kernlens.load import load as load
+    from kernlens.load.live import from_level_zero as from_level_zero
+    from kernlens.load.live import from_opencl as from_opencl
 
 __version__ = "0.1.0"
 
@@ -18,10 +20,12 @@ __version__ = "0.1.0"
 _HOMES = {
     "KernlensError": "kernlens.errors",
     "compile": "kernlens.building",
+    "from_level_zero": "kernlens.load.live",
+    "from_opencl": "kernlens.load.live",
     "load": "kernlens.load",
 }
 
-__all__ = ["KernlensError", "__version__", "compile", "load"]
+__all__ = ["KernlensError", "__version__", "compile", "from_level_zero", "from_opencl", "load"]
 
 
 def __getattr__(name: str) -> object:

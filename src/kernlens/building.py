@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernlens.errors import NotFoundError, ToolError
+from kernlens.isa.devices import device
 from kernlens.load import open_bytes
 from kernlens.load.context import Surroundings
 from kernlens.model.kernel import Kernel
@@ -38,6 +39,7 @@ class Build:
         if not result.ok:
             return ()
         around = Surroundings(
+            device=device(result.device),
             folder=str(result.source.parent),
             toolchain=result.toolchain.title,
             build_options=result.options,
@@ -75,12 +77,12 @@ def build(
     from kernlens.capture.recording_writer import RecordingWriter
 
     chosen = find_toolchain(toolchain)
-    for device in devices:
-        check_device(device, chosen)
+    for name in devices:
+        check_device(name, chosen)
     for source in sources:
         if not Path(source).is_file():
             raise NotFoundError(f"there is no source file {source}")
-    jobs = [CompileJob(Path(source), device, chosen, options, timeout) for source in sources for device in devices]
+    jobs = [CompileJob(Path(source), name, chosen, options, timeout) for source in sources for name in devices]
     writer = (
         RecordingWriter(recording, command_line=command_line, redact_source=redact_source, overwrite=True)
         if recording is not None

@@ -87,8 +87,12 @@ def spirv_program(name: str, content: memoryview, around: Surroundings) -> Progr
 
 
 def _device(said: DeviceId, around: Surroundings) -> Device | None:
-    """What the binary says, else what the user says."""
-    return identify(said) or around.device
+    """What the binary says; where it leaves several devices open, the one among them that it is known to be built for."""
+    found, known = identify(said), around.device
+    vague = said.product_family is None and said.ip is None
+    if found is None or (vague and known is not None and known.render_core == found.render_core):
+        return known
+    return found
 
 
 def _program(

@@ -13,7 +13,7 @@ from kernlens.model.program import Source
 class Surroundings:
     """Everything that a program's own bytes do not hold.
 
-    ``device`` is the user's choice and only used where the bytes do not say. ``source_roots`` are folders to look for
+    ``device`` is what it was built for or what the user says, and only used where the bytes do not say. ``source_roots`` are folders to look for
     source files in, ``folder`` is where the opened file lies, ``sources`` are texts that came with the binary.
     """
 

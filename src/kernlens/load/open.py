@@ -96,6 +96,14 @@ def _device(name: str | None) -> Device | None:
     return device(name) if name is not None else None
 
 
+def _known_device(name: str) -> Device | None:
+    """The device of that name; None for one that this version does not know, which is no fault of the recording."""
+    try:
+        return _device(name)
+    except NotFoundError:
+        return None
+
+
 def _map(path: str) -> memoryview:
     try:
         with open(path, "rb") as file:
@@ -156,6 +164,7 @@ def _open_recording(path: str, around: Surroundings) -> Contents:
             name = recorded.name if builds[recorded.name] == 1 else f"{recorded.name}:{recorded.device}"
             inside = replace(
                 around,
+                device=_known_device(recorded.device) or around.device,
                 toolchain=recorded.toolchain.title if recorded.toolchain else None,
                 build_options=recorded.options,
                 build_log=recorded.log,

@@ -1,0 +1,69 @@
+"""``kernlens toolchain``: compilers and drivers side by side."""
+
+from __future__ import annotations
+
+import click
+
+from kernlens.cli.options import json_option
+
+
+@click.group("toolchain", epilog="\b\nExample:\n  kernlens toolchain add newest")
+@click.option("--debug", is_flag=True, expose_value=False, help="Print a traceback on errors.")
+def command() -> None:
+    """List, add and remove compilers and drivers that lie side by side.
+
+    A toolchain is chosen with --toolchain NAME; 'system' is what this machine's packages installed.
+    """
+
+
+@command.command("list", epilog="\b\nExample:\n  kernlens toolchain list")
+@json_option()
+def list_toolchains(as_json: bool) -> None:
+    """Show every toolchain with its versions and folder."""
+    from kernlens.cli.output import print_json, print_lines
+    from kernlens.report.table import table
+    from kernlens.toolchain.toolchains import find_toolchains
+
+    found = find_toolchains()
+    if as_json:
+        print_json(
+            {
+                "schema": 1,
+                "toolchains": [
+                    {
+                        "name": one.name,
+                        "root": str(one.root) if one.root else None,
+                        "ocloc": str(one.ocloc) if one.ocloc else None,
+                        "neo_version": one.neo_version,
+                        "igc_version": one.igc_version,
+                        "iga_libraries": [str(path) for path in one.iga_libraries],
+                    }
+                    for one in found
+                ],
+            }
+        )
+        return
+    rows = [(one.name, one.neo_version or "none", one.igc_version or "none", str(one.root or "/")) for one in found]
+    print_lines(table(("toolchain", "NEO", "IGC", "root"), rows))
+
+
+@command.command("add", epilog="\b\nExample:\n  kernlens toolchain add newest")
+@click.argument("name")
+@click.option("--mirror", metavar="URL", help="A Debian mirror; the one that apt uses if not given.")
+@click.option("--root", metavar="DIR", type=click.Path(), help="Register this existing root instead of building one.")
+def add_toolchain(name: str, mirror: str | None, root: str | None) -> None:
+    """Build a root with Debian's newest Intel compiler and driver, about 750 MB, and register it as NAME."""
+    from kernlens.toolchain.roots import add
+
+    toolchain = add(name, mirror, root, on_progress=lambda line: click.echo(line, err=True))
+    click.echo(f"{toolchain.name}: {toolchain.title} in {toolchain.root}")
+
+
+@command.command("remove", epilog="\b\nExample:\n  kernlens toolchain remove newest")
+@click.argument("name")
+def remove_toolchain(name: str) -> None:
+    """Remove a toolchain: the folder that was built for it, or just its registration."""
+    from kernlens.toolchain.roots import remove
+
+    remove(name)
+    click.echo(f"{name} is removed")
