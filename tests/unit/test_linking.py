@@ -2,16 +2,44 @@
 
 from __future__ import annotations
 
-from kernlens.analysis.linking import Duplicate, Mismatch, foretell
+import dataclasses
+import time
+
+import pytest
+
+from kernlens.analysis.driver_rules import GENERATIONS, LINK_FAILURE, RELEASE_22_43, RELEASE_26_27, nearest, rules_of
+from kernlens.analysis.link_advice import reasons
+from kernlens.analysis.linking import foretell, foretell_static
+from kernlens.analysis.module_graph import Duplicate, Mismatch
+from kernlens.errors import NotFoundError
 from kernlens.model.module import ImportUse, Module, ModuleSymbol, SymbolKind
 
 
-def module(name: str, exports: str = "", imports: str = "", types: dict[str, str] | None = None) -> Module:
+def module(
+    name: str,
+    exports: str = "",
+    imports: str = "",
+    types: dict[str, str] | None = None,
+    hidden: str = "",
+    data_imports: str = "",
+    kind: SymbolKind = SymbolKind.FUNCTION,
+    **fields: object,
+) -> Module:
     def symbols(names: str) -> tuple[ModuleSymbol, ...]:
-        return tuple(ModuleSymbol(one, SymbolKind.FUNCTION, (types or {}).get(one)) for one in names.split())
+        return tuple(ModuleSymbol(one, kind, (types or {}).get(one)) for one in names.split())
 
-    uses = tuple(ImportUse(one, "k", 0, 16 * i, "R_ZE_SYM_ADDR_32") for i, one in enumerate(imports.split()))
-    return Module(name, "zebin", symbols(exports), symbols(imports), uses, ("k",))
+    uses = [ImportUse(one, "k", 0, 16 * i, "R_ZE_SYM_ADDR_32") for i, one in enumerate(imports.split())]
+    uses += [ImportUse(one, ".data.global", None, 0, "R_ZE_SYM_ADDR") for one in data_imports.split()]
+    made = Module(
+        name,
+        "zebin",
+        symbols(exports),
+        symbols(f"{imports} {data_imports}"),
+        tuple(uses),
+        ("k",),
+        hidden=symbols(hidden),
+    )
+    return dataclasses.replace(made, **fields)  # type: ignore[arg-type]
 
 
 def providers(*modules: Module) -> list[tuple[int, str, int | None]]:
@@ -36,9 +64,28 @@ def test_a_missing_symbol_stops_the_call_and_later_modules_stay_unlinked() -> No
         [module("a", exports="f"), module("b", imports="f"), module("c", imports="missing"), module("d", imports="f")]
     )
     assert not forecast.links
+    assert forecast.code == LINK_FAILURE
     assert forecast.linked == {0, 1}
     assert [one.use.symbol for one in forecast.unresolved] == ["missing"]
     assert 3 not in {one.module for one in forecast.resolutions}
+
+
+def test_the_log_has_a_line_per_place_and_ends_with_the_failing_module() -> None:
+    forecast = foretell([module("a", exports="f"), module("b", imports="f gone f"), module("c", imports="f")])
+    linked = " Successfully Resolved Thru Dynamic Link to Module <a>"
+    assert list(forecast.log()) == [
+        f"Module <b>:  Unresolved Symbol <f>{linked}",
+        "Module <b>:  Unresolved Symbol <gone>",
+        f"Module <b>:  Unresolved Symbol <f>{linked}",
+    ]
+
+
+def test_modules_that_were_linked_before_and_the_same_module_again_add_no_line() -> None:
+    importer, exporter = module("a", imports="f"), module("b", exports="f")
+    assert len(list(foretell([importer, exporter, importer]).log())) == 1
+    assert list(foretell([importer, exporter], linked_before=[0]).log()) == []
+    # Linked before, it needs nobody any more.
+    assert foretell([importer], linked_before=[0]).links
 
 
 def test_a_cycle_links_and_is_named() -> None:
@@ -55,7 +102,111 @@ def test_disagreeing_types_are_found_though_the_driver_does_not_check() -> None:
     assert forecast.mismatches == (Mismatch("f", 0, 1, "int(int)", "float(float)"),)
 
 
+def test_a_function_where_a_variable_is_wanted_is_a_mismatch() -> None:
+    forecast = foretell([module("a", imports="f", kind=SymbolKind.VARIABLE), module("b", "f")])
+    assert [(one.wanted, one.given) for one in forecast.mismatches] == [("variable", "function")]
+
+
+def test_what_the_compiler_adds_to_every_module_is_no_duplicate() -> None:
+    internal = ModuleSymbol("__MadEnable", SymbolKind.VARIABLE, is_internal=True)
+    modules = [dataclasses.replace(module(name), exports=(internal,)) for name in "ab"]
+    assert foretell(modules).duplicates == ()
+
+
+def test_an_address_in_an_initialiser_is_lost_by_the_older_driver_and_kills_the_newer() -> None:
+    modules = [module("a", data_imports="v"), module("b", "v")]
+    older, newer = foretell(modules, RELEASE_22_43), foretell(modules, RELEASE_26_27)
+    assert older.links
+    assert older.resolutions == ()
+    assert newer.code is None
+    assert newer.crash is not None
+    assert "v, which b exports" in newer.crash
+    assert foretell(modules[:1], RELEASE_26_27).code == LINK_FAILURE
+
+
+def test_a_failure_before_it_keeps_the_newer_driver_from_crashing() -> None:
+    modules = [module("x", imports="gone"), module("a", data_imports="v"), module("b", "v")]
+    assert foretell(modules, RELEASE_26_27).code == LINK_FAILURE
+
+
+def test_without_code_to_fill_in_a_data_import_cannot_be_linked() -> None:
+    modules = [module("a", data_imports="v", patches_code=False), module("b", "v")]
+    forecast = foretell(modules, RELEASE_26_27)
+    assert (forecast.code, list(forecast.log())) == (LINK_FAILURE, [])
+
+
+@pytest.mark.parametrize(
+    ("options", "rules", "words"),
+    [
+        ("", RELEASE_26_27, "Dynamic Link Not Supported Without Compiler flag -library-compilation"),
+        ("-library-compilation", RELEASE_26_27, ""),
+        ("-ze-library-compilation", RELEASE_26_27, ""),
+        ("", RELEASE_22_43, ""),
+    ],
+)
+def test_the_newer_driver_blames_the_flag_if_nobody_has_it(options: str, rules: object, words: str) -> None:
+    modules = [module("a.spv", imports="f", format="spirv", options=options)]
+    assert foretell(modules, rules).words == words  # type: ignore[arg-type]
+
+
+def test_a_symbol_hidden_by_a_missing_flag_is_named_with_the_flag() -> None:
+    forecast = foretell([module("k.spv", imports="f"), module("a.spv", hidden="f", options="-O2")])
+    (reason,) = reasons(forecast)
+    assert (reason.symbol, reason.module, reason.uses[0].holder, reason.uses[0].offset) == ("f", 0, "k", 0)
+    assert reason.advice == ("a.spv defines it but was compiled without -library-compilation: compile a.spv with it")
+
+
+def test_a_hidden_variable_wants_the_other_flag() -> None:
+    modules = [module("k", imports="v"), module("a", hidden="v", kind=SymbolKind.VARIABLE, options="")]
+    assert "without -ze-take-global-address" in reasons(foretell(modules))[0].advice
+
+
+@pytest.mark.parametrize(
+    ("others", "advice"),
+    [
+        ([module("b", exports="scale_fast")], "the nearest exported name is scale_fast of b"),
+        ([module("b", kernels=("scale_fat",))], "b has a kernel of this name"),
+        ([module("b", exports="zzz")], "no module here defines it: add the one that does"),
+    ],
+)
+def test_advice_for_a_name_that_nobody_has(others: list[Module], advice: str) -> None:
+    (reason,) = reasons(foretell([module("a", imports="scale_fat"), *others]))
+    assert advice in reason.advice
+
+
+def test_a_static_link_needs_no_flags_and_takes_no_duplicates() -> None:
+    modules = [module("a", imports="f", types={"f": "int(int)"}), module("b", hidden="f", types={"f": "int(int)"})]
+    assert foretell_static(modules).links
+    twice = foretell_static([*modules, module("c", "f")])
+    assert not twice.links
+    assert twice.log == "error: Linking globals named 'f': symbol multiply defined!"
+    assert foretell_static(modules[:1]).unresolved == ("f",)
+
+
+def test_a_static_link_of_disagreeing_types_fails_on_the_newer_driver_only() -> None:
+    modules = [module("a", imports="f", types={"f": "int(int)"}), module("b", "f", types={"f": "float(float)"})]
+    assert foretell_static(modules, RELEASE_22_43).links
+    assert not foretell_static(modules, RELEASE_26_27).links
+
+
+def test_a_release_between_the_measured_ones_behaves_like_the_nearer() -> None:
+    assert rules_of("22.43.24595") is RELEASE_22_43
+    assert nearest((23, 17)) is RELEASE_22_43
+    assert rules_of("25.18") is RELEASE_26_27
+    assert [rules_of(one.name) for one in GENERATIONS] == list(GENERATIONS)
+    with pytest.raises(NotFoundError, match=r"22\.43, 26\.27"):
+        rules_of("newest")
+
+
 def test_a_chain_of_thousands_of_modules_needs_no_recursion() -> None:
     count = 5000
     chain = [module(f"m{i}", f"f{i}", f"f{(i + 1) % count}") for i in range(count)]
     assert foretell(chain).cycles == (tuple(range(count)),)
+
+
+def test_a_name_of_a_hundred_thousand_characters_costs_nothing() -> None:
+    name = "f" * 100_000
+    start = time.perf_counter()
+    (reason,) = reasons(foretell([module("a", imports=name), module("b", exports=name[:-1])]))
+    assert time.perf_counter() - start < 1
+    assert reason.symbol == name

@@ -1,18 +1,30 @@
 """The link, foretold: what zeModuleDynamicLink will return and log, and what in the modules makes it so.
 
-The rules are those of the driver's own linker (compute-runtime, ``ModuleImp::performDynamicLink``):
+The rules are those of the driver's own linker (compute-runtime, ``ModuleImp::performDynamicLink``), in which the
+generations agree but for what ``driver_rules`` lists:
 
-* modules are taken in the order given; each import goes to the first module that exports the name;
+* modules are taken in the order given; each place that needs an import is filled from the first module that exports it;
 * a module counts as linked as soon as its own imports are met, and is passed over from then on;
-* the first module with an import that nobody exports ends the call, and later modules are not looked at.
+* the first module with an import that nobody exports ends the call, and later modules are not looked at;
+* only names are compared: neither types nor a second exporter make a difference;
+* a module none of whose code is filled in on loading cannot be linked at all if its data needs an import.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 
-from kernlens.model.module import ImportUse, Module, ModuleSymbol
+from kernlens.analysis import module_graph
+from kernlens.analysis.driver_rules import BUILD_FAILURE, LATEST, LINK_FAILURE, SUCCESS, DriverRules
+from kernlens.analysis.module_graph import Duplicate, Edge, Mismatch
+from kernlens.model.module import EXPORT_FUNCTIONS, ImportUse, Module
+
+CODE_NAMES = {
+    SUCCESS: "ZE_RESULT_SUCCESS",
+    LINK_FAILURE: "ZE_RESULT_ERROR_MODULE_LINK_FAILURE",
+    BUILD_FAILURE: "ZE_RESULT_ERROR_MODULE_BUILD_FAILURE",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,156 +36,176 @@ class Resolution:
     provider: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Duplicate:
-    """A name that several modules export: the driver silently takes the first."""
-
-    symbol: str
-    modules: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Mismatch:
-    """An import and its provider that disagree on the type, which no driver checks."""
-
-    symbol: str
-    importer: int
-    provider: int
-    wanted: str
-    given: str
-
-
 @dataclass(frozen=True)
 class Forecast:
-    """The outcome of one dynamic link.
+    """The outcome of one dynamic link on one generation of the driver.
 
-    ``resolutions`` are the uses that the driver gets to, in its order; ``unresolved`` are all imports that nobody
-    exports, also of modules that the driver no longer looks at. ``linked`` holds the modules whose kernels can be
-    created afterwards. ``crash`` says why the driver would take the process down instead.
+    ``code`` is the call's result, None if the driver would take the process down, and then ``crash`` says why.
+    ``resolutions`` are the uses that the driver gets to and logs, in its order; ``unresolved`` are all uses of imports
+    that nobody exports, also of modules that the driver no longer looks at. ``linked`` holds the modules whose kernels
+    can be created afterwards. ``words`` is what the driver says of its last error, empty if it says nothing.
     """
 
     modules: tuple[Module, ...]
-    links: bool
+    rules: DriverRules
+    code: int | None
     resolutions: tuple[Resolution, ...]
     unresolved: tuple[Resolution, ...]
     linked: frozenset[int]
-    duplicates: tuple[Duplicate, ...] = ()
-    mismatches: tuple[Mismatch, ...] = ()
-    cycles: tuple[tuple[int, ...], ...] = ()
+    duplicates: tuple[Duplicate, ...]
+    mismatches: tuple[Mismatch, ...]
+    cycles: tuple[tuple[int, ...], ...]
+    edges: tuple[Edge, ...]
     crash: str | None = None
-    edges: frozenset[tuple[int, int]] = field(default=frozenset())
+    words: str = ""
+
+    @property
+    def links(self) -> bool:
+        """Whether the call succeeds."""
+        return self.code == SUCCESS
+
+    @property
+    def code_name(self) -> str:
+        """The result as the Level Zero headers call it."""
+        return "the process ends" if self.code is None else CODE_NAMES[self.code]
+
+    def log(self, names: Sequence[str] | None = None) -> Iterator[str]:
+        """The driver's link log; ``names`` stand for the addresses by which it calls modules (default: their names).
+
+        SPIR-V has no places yet: the driver will have a line for each place, and there may be several per use.
+        """
+        called = names if names is not None else [module.name for module in self.modules]
+        for one in self.resolutions:
+            line = f"Module <{called[one.module]}>:  Unresolved Symbol <{one.use.symbol}>"
+            if one.provider is not None:
+                line += f" Successfully Resolved Thru Dynamic Link to Module <{called[one.provider]}>"
+            yield line
 
 
-def foretell(modules: Sequence[Module]) -> Forecast:
-    """What a dynamic link of these modules, freshly created and in this order, will do. Linear in uses and exports."""
-    provider_of = _providers(modules)
-    resolutions, unresolved = [], []
-    linked: set[int] = set()
-    stopped = False
-    for position, module in enumerate(modules):
-        mine = [Resolution(position, use, provider_of.get(use.symbol)) for use in module.uses]
-        missing = [one for one in mine if one.provider is None]
-        unresolved += missing
-        if stopped:
-            if not mine:
-                linked.add(position)
-            continue
-        resolutions += mine
-        if missing:
-            stopped = True
-        else:
-            linked.add(position)
-    edges = frozenset(
-        (position, provider_of[use.symbol])
-        for position, module in enumerate(modules)
-        for use in module.uses
-        if use.symbol in provider_of and provider_of[use.symbol] != position
-    )
+def foretell(modules: Sequence[Module], rules: DriverRules = LATEST, linked_before: Collection[int] = ()) -> Forecast:
+    """What a dynamic link of these modules, in this order, will do. Linear in uses and exports.
+
+    ``linked_before`` are positions of modules that an earlier call has linked. The same object twice is one module
+    named twice.
+    """
+    call = _Call(modules, rules, linked_before)
+    call.run()
+    arrows = module_graph.edges(modules, call.provider_of)
     return Forecast(
         modules=tuple(modules),
-        links=not stopped,
-        resolutions=tuple(resolutions),
-        unresolved=tuple(unresolved),
-        linked=frozenset(linked),
-        duplicates=_duplicates(modules),
-        mismatches=_mismatches(modules, provider_of),
-        cycles=_cycles(len(modules), edges),
-        edges=edges,
+        rules=rules,
+        code=call.code,
+        resolutions=tuple(call.resolutions),
+        unresolved=tuple(call.unresolved()),
+        linked=frozenset(call.linked),
+        duplicates=module_graph.duplicates(modules),
+        mismatches=module_graph.mismatches(modules, call.provider_of),
+        cycles=module_graph.cycles(len(modules), [(edge.importer, edge.provider) for edge in arrows]),
+        edges=arrows,
+        crash=call.crash,
+        words=call.words(),
     )
 
 
-def _providers(modules: Sequence[Module]) -> dict[str, int]:
-    providers: dict[str, int] = {}
+class _Call:
+    """One call of zeModuleDynamicLink, played through."""
+
+    def __init__(self, modules: Sequence[Module], rules: DriverRules, linked_before: Collection[int]) -> None:
+        self.modules = modules
+        self.rules = rules
+        self.provider_of = module_graph.providers(modules)
+        self.resolutions: list[Resolution] = []
+        self.code: int | None = SUCCESS
+        self.crash: str | None = None
+        self.places = [self._places(position) for position in range(len(modules))]
+        # Modules without imports are linked from the start.
+        self.linked = {position for position, places in enumerate(self.places) if not places} | set(linked_before)
+
+    def _places(self, position: int) -> list[Resolution]:
+        return [
+            Resolution(position, use, self.provider_of.get(use.symbol))
+            for use in self.modules[position].uses
+            if use.segment is not None or self.rules.reads_data_imports
+        ]
+
+    def run(self) -> None:
+        finished = {id(self.modules[position]) for position in self.linked}
+        for position, module in enumerate(self.modules):
+            if id(module) not in finished:
+                self._link(position)
+                if self.code != SUCCESS:
+                    return
+                finished.add(id(module))
+            self.linked.add(position)
+
+    def _link(self, position: int) -> None:
+        places = self.places[position]
+        if not self.modules[position].patches_code:
+            self.code = LINK_FAILURE
+            return
+        for place in places:
+            if self.rules.crashes_on_data_imports and place.use.segment is None and place.provider is not None:
+                self.code = None
+                self.crash = (
+                    f"a global initialiser of {self.modules[position].name} takes the address of variable "
+                    f"{place.use.symbol}, which {self.modules[place.provider].name} exports: this driver crashes on it; "
+                    "link statically, or set the pointer in a kernel"
+                )
+                return
+            self.resolutions.append(place)
+        if any(place.provider is None for place in places):
+            self.code = LINK_FAILURE
+
+    def unresolved(self) -> Iterator[Resolution]:
+        for position, places in enumerate(self.places):
+            if position not in self.linked:
+                yield from (place for place in places if place.provider is None)
+
+    def words(self) -> str:
+        """26.27 blames the flag if no module was built with it; it takes native binaries for built with it."""
+        if self.code != LINK_FAILURE or not self.rules.names_missing_flag:
+            return ""
+        if any(module.format != "spirv" or module.has_flag(EXPORT_FUNCTIONS) for module in self.modules):
+            return ""
+        return f"Dynamic Link Not Supported Without Compiler flag {EXPORT_FUNCTIONS[0]}"
+
+
+@dataclass(frozen=True, slots=True)
+class StaticForecast:
+    """The outcome of building several SPIR-V modules as one (``ze_module_program_exp_desc_t``).
+
+    ``unresolved`` do not fail the build: the result then has imports that a dynamic link can meet. ``log`` is what of
+    the build log is certain.
+    """
+
+    code: int
+    unresolved: tuple[str, ...]
+    log: str = ""
+
+    @property
+    def links(self) -> bool:
+        """Whether the module is built and nothing is left to be linked."""
+        return self.code == SUCCESS and not self.unresolved
+
+
+def foretell_static(modules: Sequence[Module], rules: DriverRules = LATEST) -> StaticForecast:
+    """What a static link of SPIR-V modules will do: names need no flag here, as the compiler sees them all."""
+    given: dict[str, list[int]] = {}
     for position, module in enumerate(modules):
-        for symbol in module.exports:
-            providers.setdefault(symbol.name, position)
-    return providers
+        for symbol in (*module.exports, *module.hidden):
+            given.setdefault(symbol.name, []).append(position)
+    twice = [name for name, found in given.items() if len(found) > 1]
+    if twice:
+        lines = [f"error: Linking globals named '{name}': symbol multiply defined!" for name in twice[:1]]
+        return StaticForecast(BUILD_FAILURE, (), "\n".join(lines) if rules.names_duplicates else "")
+    missing = dict.fromkeys(use.symbol for module in modules for use in module.uses if use.symbol not in given)
+    everything = [_with_hidden(module) for module in modules]
+    if rules.checks_types and module_graph.mismatches(everything, module_graph.providers(everything)):
+        return StaticForecast(BUILD_FAILURE, tuple(missing))
+    return StaticForecast(SUCCESS, tuple(missing))
 
 
-def _duplicates(modules: Sequence[Module]) -> tuple[Duplicate, ...]:
-    exporters: dict[str, list[int]] = {}
-    for position, module in enumerate(modules):
-        for name in {symbol.name for symbol in module.exports}:
-            exporters.setdefault(name, []).append(position)
-    return tuple(Duplicate(name, tuple(found)) for name, found in sorted(exporters.items()) if len(found) > 1)
+def _with_hidden(module: Module) -> Module:
+    import dataclasses
 
-
-def _mismatches(modules: Sequence[Module], provider_of: dict[str, int]) -> tuple[Mismatch, ...]:
-    given = [_types(module.exports) for module in modules]
-    found = []
-    for position, module in enumerate(modules):
-        for name, wanted in _types(module.imports).items():
-            provider = provider_of.get(name)
-            if provider is not None and given[provider].get(name, wanted) != wanted:
-                found.append(Mismatch(name, position, provider, wanted, given[provider][name]))
-    return tuple(found)
-
-
-def _types(symbols: Iterable[ModuleSymbol]) -> dict[str, str]:
-    return {symbol.name: symbol.type_name for symbol in symbols if symbol.type_name is not None}
-
-
-def _cycles(count: int, edges: Iterable[tuple[int, int]]) -> tuple[tuple[int, ...], ...]:
-    """The strongly connected components of more than one module (Tarjan's algorithm, without recursion)."""
-    successors: list[list[int]] = [[] for _ in range(count)]
-    for importer, provider in sorted(edges):
-        successors[importer].append(provider)
-    order, low = [-1] * count, [0] * count
-    stack: list[int] = []
-    on_stack = [False] * count
-    components: list[tuple[int, ...]] = []
-    counter = 0
-    for root in range(count):
-        if order[root] != -1:
-            continue
-        work = [(root, iter(successors[root]))]
-        order[root] = low[root] = counter
-        counter += 1
-        stack.append(root)
-        on_stack[root] = True
-        while work:
-            node, rest = work[-1]
-            step = next(rest, None)
-            if step is None:
-                work.pop()
-                if work:
-                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
-                if low[node] == order[node]:
-                    component = []
-                    while True:
-                        member = stack.pop()
-                        on_stack[member] = False
-                        component.append(member)
-                        if member == node:
-                            break
-                    if len(component) > 1:
-                        components.append(tuple(sorted(component)))
-            elif order[step] == -1:
-                order[step] = low[step] = counter
-                counter += 1
-                stack.append(step)
-                on_stack[step] = True
-                work.append((step, iter(successors[step])))
-            elif on_stack[step]:
-                low[node] = min(low[node], order[step])
-    return tuple(sorted(components))
+    return dataclasses.replace(module, exports=(*module.exports, *module.hidden), hidden=())

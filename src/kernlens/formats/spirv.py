@@ -69,7 +69,7 @@ def is_spirv(data: memoryview) -> bool:
 
 def read_spirv(data: memoryview) -> SpirvModule:
     """Read a module of either byte order. Raises FormatError with the offset in bytes."""
-    words, big_endian = _words(data)
+    words, big_endian = read_words(data)
     tables = _Tables(words, big_endian)
     tables.walk()
     return SpirvModule(
@@ -91,7 +91,8 @@ def read_spirv(data: memoryview) -> SpirvModule:
     )
 
 
-def _words(data: memoryview) -> tuple[array[int], bool]:
+def read_words(data: memoryview) -> tuple[array[int], bool]:
+    """The module's words in this machine's byte order, and whether the file's is big-endian; only the header is checked."""
     if not is_spirv(data):
         raise FormatError(
             "this is not SPIR-V: it does not begin with the magic number 0x07230203", format="spirv", offset=0

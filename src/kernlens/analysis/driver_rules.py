@@ -1,0 +1,62 @@
+"""How the generations of Intel's driver differ when they link.
+
+Measured on NEO 22.43 (dg2, pvc, skl) and 26.27 (bmg, pvc); source: compute-runtime, ``module_imp.cpp`` and
+``linker.cpp`` of those releases. Releases between them are taken to behave like the nearer one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kernlens.errors import NotFoundError
+
+#: ze_result_t values that a link can give.
+SUCCESS = 0
+LINK_FAILURE = 0x70000005
+BUILD_FAILURE = 0x70000004
+
+
+@dataclass(frozen=True, slots=True)
+class DriverRules:
+    """One generation.
+
+    ``release`` is (year, week). ``exports_variables_without_flag``: global variables are exported whatever the flags.
+    ``reads_data_imports``: an imported variable's address in a global initialiser counts as an import (22.43 loses it
+    without a word). ``crashes_on_data_imports``: linking such a module with one that exports the variable is a
+    segmentation fault. ``names_missing_flag``: a failed link in which no module has the library flag says so
+    (zeDriverGetLastErrorDescription). ``names_duplicates``: a static link says which symbol is defined twice.
+    ``checks_types``: a static link fails, inside the compiler, if an import and its export disagree on the type.
+    """
+
+    name: str
+    release: tuple[int, int]
+    exports_variables_without_flag: bool
+    reads_data_imports: bool
+    crashes_on_data_imports: bool
+    names_missing_flag: bool
+    names_duplicates: bool
+    checks_types: bool
+
+
+RELEASE_22_43 = DriverRules("22.43", (22, 43), False, False, False, False, False, False)
+RELEASE_26_27 = DriverRules("26.27", (26, 27), True, True, True, True, True, True)
+GENERATIONS = (RELEASE_22_43, RELEASE_26_27)
+LATEST = RELEASE_26_27
+
+
+def rules_of(name: str) -> DriverRules:
+    """The rules of the generation nearest to release ``name`` (``22.43``, ``25.18.33578``).
+
+    Raises NotFoundError for what is no release.
+    """
+    parts = name.split(".")
+    if len(parts) < 2 or not all(part.isascii() and part.isdigit() and len(part) < 9 for part in parts[:2]):
+        known = ", ".join(one.name for one in GENERATIONS)
+        raise NotFoundError(f"{name!r} is no driver release, which reads like 25.18; measured are {known}")
+    return nearest((int(parts[0]), int(parts[1])))
+
+
+def nearest(release: tuple[int, int]) -> DriverRules:
+    """The generation whose release is the fewest weeks away."""
+    weeks = release[0] * 52 + release[1]
+    return min(GENERATIONS, key=lambda one: abs(one.release[0] * 52 + one.release[1] - weeks))

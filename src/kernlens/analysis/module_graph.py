@@ -1,0 +1,145 @@
+"""Who gives what to whom: the graph of modules by their symbols alone, whatever a driver makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from kernlens.model.module import Module, ModuleSymbol, SymbolKind
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """``importer`` gets ``symbol`` from ``provider`` (positions of modules)."""
+
+    importer: int
+    provider: int
+    symbol: str
+
+
+@dataclass(frozen=True, slots=True)
+class Duplicate:
+    """A name that several modules export: a dynamic link silently takes the first."""
+
+    symbol: str
+    modules: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Mismatch:
+    """An import and its provider that disagree on the type, or on whether it is a function: no dynamic link checks."""
+
+    symbol: str
+    importer: int
+    provider: int
+    wanted: str
+    given: str
+
+
+def providers(modules: Sequence[Module]) -> dict[str, int]:
+    """Exported name -> the first module that exports it, which is the one that every driver takes."""
+    found: dict[str, int] = {}
+    for position, module in enumerate(modules):
+        for symbol in module.exports:
+            found.setdefault(symbol.name, position)
+    return found
+
+
+def edges(modules: Sequence[Module], provider_of: dict[str, int]) -> tuple[Edge, ...]:
+    """The imports that some other module provides, in the importers' order."""
+    return tuple(
+        Edge(position, provider_of[name], name)
+        for position, module in enumerate(modules)
+        for name in dict.fromkeys(use.symbol for use in module.uses)
+        if provider_of.get(name, position) != position
+    )
+
+
+def duplicates(modules: Sequence[Module]) -> tuple[Duplicate, ...]:
+    """Names with several exporters; what the compiler itself adds to every module is passed over."""
+    exporters: dict[str, list[int]] = {}
+    for position, module in enumerate(modules):
+        for name in {symbol.name for symbol in module.exports if not symbol.is_internal}:
+            exporters.setdefault(name, []).append(position)
+    return tuple(Duplicate(name, tuple(found)) for name, found in sorted(exporters.items()) if len(found) > 1)
+
+
+def mismatches(modules: Sequence[Module], provider_of: dict[str, int]) -> tuple[Mismatch, ...]:
+    """Imports whose provider has another type or kind, as far as both are known."""
+    given = [{symbol.name: symbol for symbol in reversed(module.exports)} for module in modules]
+    found = []
+    for position, module in enumerate(modules):
+        for wanted in module.imports:
+            provider = provider_of.get(wanted.name)
+            if provider is None or provider == position:
+                continue
+            words = _disagreement(wanted, given[provider][wanted.name])
+            if words is not None:
+                found.append(Mismatch(wanted.name, position, provider, *words))
+    return tuple(found)
+
+
+def _disagreement(wanted: ModuleSymbol, given: ModuleSymbol) -> tuple[str, str] | None:
+    if SymbolKind.UNKNOWN not in (wanted.kind, given.kind) and wanted.kind != given.kind:
+        return f"{wanted.kind} {wanted.type_name or ''}".rstrip(), f"{given.kind} {given.type_name or ''}".rstrip()
+    if None not in (wanted.type_name, given.type_name) and wanted.type_name != given.type_name:
+        return str(wanted.type_name), str(given.type_name)
+    return None
+
+
+def cycles(count: int, arrows: Iterable[tuple[int, int]]) -> tuple[tuple[int, ...], ...]:
+    """The groups of modules that need each other in a circle: the strongly connected components of more than one of
+    ``count`` modules (Tarjan's algorithm, without recursion)."""
+    successors: list[list[int]] = [[] for _ in range(count)]
+    for importer, provider in sorted(set(arrows)):
+        successors[importer].append(provider)
+    search = _Search(successors)
+    for root in range(count):
+        if search.order[root] < 0:
+            search.visit(root)
+    return tuple(sorted(search.components))
+
+
+class _Search:
+    """Tarjan's depth-first search; ``order`` is when a module was reached, -1 before it is."""
+
+    def __init__(self, successors: list[list[int]]) -> None:
+        self.successors = successors
+        self.order = [-1] * len(successors)
+        self.low = [0] * len(successors)
+        self.open: list[int] = []
+        self.is_open = [False] * len(successors)
+        self.components: list[tuple[int, ...]] = []
+        self.reached = 0
+
+    def visit(self, root: int) -> None:
+        path = [(root, iter(self._enter(root)))]
+        while path:
+            node, rest = path[-1]
+            step = next(rest, None)
+            if step is None:
+                path.pop()
+                if path:
+                    above = path[-1][0]
+                    self.low[above] = min(self.low[above], self.low[node])
+                if self.low[node] == self.order[node]:
+                    self._close(node)
+            elif self.order[step] < 0:
+                path.append((step, iter(self._enter(step))))
+            elif self.is_open[step]:
+                self.low[node] = min(self.low[node], self.order[step])
+
+    def _enter(self, node: int) -> list[int]:
+        self.order[node] = self.low[node] = self.reached
+        self.reached += 1
+        self.open.append(node)
+        self.is_open[node] = True
+        return self.successors[node]
+
+    def _close(self, first: int) -> None:
+        members: list[int] = []
+        while not members or members[-1] != first:
+            members.append(self.open.pop())
+            self.is_open[members[-1]] = False
+        if len(members) > 1:
+            self.components.append(tuple(sorted(members)))

@@ -1,0 +1,108 @@
+"""OpenCL C to SPIR-V with clang and llvm-spirv: the way to modules that export and import functions.
+
+ocloc's own front end makes SPIR-V without linkage for what nobody calls and refuses function pointers; clang keeps every
+function, and llvm-spirv writes ``LinkageAttributes`` for each that is not static, and function pointers with
+``SPV_INTEL_function_pointers`` (which changes nothing in a module that has none).
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kernlens.errors import NotFoundError, ToolError
+from kernlens.toolchain.diagnostics import error_lines
+from kernlens.toolchain.process import PACKAGES, Completed, command_line, run
+from kernlens.toolchain.sources import split_options
+
+#: Seconds that one source may take.
+TIMEOUT = 120.0
+#: Versions that work together, newest last: llvm-spirv reads the bitcode of the clang with its own number only.
+VERSIONS = (15, 16, 17, 18, 19)
+#: What makes Intel's compiler export every function and variable that has linkage.
+LIBRARY_OPTIONS = "-library-compilation -ze-take-global-address"
+#: Beginnings of options that are for the device's compiler and that clang does not know.
+_BACK_END_OPTIONS = ("-ze-", "-library-compilation", "-cl-intel-", "-cl-take-global-address", "-igc", "-vc-codegen")
+_LANGUAGE = "-cl-std=CL2.0"
+
+
+@dataclass(frozen=True, slots=True)
+class FrontEnd:
+    """A clang and the llvm-spirv that understands it."""
+
+    clang: str
+    translator: str
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryModule:
+    """A source's SPIR-V, and what the compiler warned of."""
+
+    source: Path
+    spirv: bytes = field(repr=False)
+    log: str = field(repr=False)
+
+
+def find_front_end() -> FrontEnd:
+    """The oldest pair that is installed. Raises ToolError with what to install if there is none."""
+    for version in VERSIONS:
+        clang, translator = shutil.which(f"clang-{version}"), shutil.which(f"llvm-spirv-{version}")
+        if clang and translator:
+            return FrontEnd(clang, translator)
+    missing = [name for name in ("clang-15", "llvm-spirv-15") if shutil.which(name) is None]
+    packages = " ".join(PACKAGES[name] for name in missing)
+    raise ToolError(
+        f"{' and '.join(missing)} not found, which make SPIR-V with exports; install: apt install {packages}"
+    )
+
+
+def compile_library(source: str | Path, options: str = "", timeout: float = TIMEOUT) -> LibraryModule:
+    """SPIR-V of an OpenCL C file in which every function and variable that is not static is exported.
+
+    ``options`` are build options; what only the device's compiler knows is left out. The language is OpenCL C 2.0
+    unless ``-cl-std`` says otherwise. Nothing is optimised: the device's compiler does that. Raises NotFoundError for
+    a file that does not exist, ToolError with the compiler's log for one that does not compile.
+    """
+    import tempfile
+
+    path = Path(source)
+    if not path.is_file():
+        raise NotFoundError(f"there is no source file {path}")
+    front_end = find_front_end()
+    with tempfile.TemporaryDirectory(prefix="kernlens-") as folder:
+        bitcode, spirv = os.path.join(folder, "module.bc"), os.path.join(folder, "module.spv")
+        compiled = _run(_clang_command(front_end, path, options, bitcode), path, timeout)
+        translation = [front_end.translator, "--spirv-ext=+SPV_INTEL_function_pointers", bitcode, "-o", spirv]
+        translated = _run(translation, path, timeout)
+        return LibraryModule(path, Path(spirv).read_bytes(), compiled.log + translated.log)
+
+
+def device_options(options: str) -> str:
+    """Build options for the device's compiler, with those added that make it export."""
+    words = split_options(options)
+    return " ".join([options, *(word for word in LIBRARY_OPTIONS.split() if word not in words)]).strip()
+
+
+def _clang_command(front_end: FrontEnd, source: Path, options: str, output: str) -> list[str]:
+    words = [word for word in split_options(options) if not word.startswith(_BACK_END_OPTIONS)]
+    language = [] if any(word.startswith("-cl-std=") for word in words) else [_LANGUAGE]
+    return [
+        front_end.clang, "--target=spir64-unknown-unknown", "-x", "cl", *language, "-Xclang", "-finclude-default-header",
+        "-O0", *words, "-c", "-emit-llvm", str(source), "-o", output,
+    ]  # fmt: skip
+
+
+def _run(command: list[str], source: Path, timeout: float) -> Completed:
+    done = run(command, timeout=timeout)
+    if done.ok:
+        return done
+    errors = [line for line in error_lines(done.log, str(source)) if line.severity == "error"]
+    if errors:
+        place = f" at {errors[0].path}:{errors[0].line}:{errors[0].column}" if errors[0].path else ""
+        reason = f"{errors[0].message}{place}"
+    else:
+        said = [line.strip() for line in done.log.splitlines() if line.strip()]
+        reason = f"{os.path.basename(command[0])} {done.ending}" + (f": {said[0]}" if said else "")
+    raise ToolError(f"{source} does not compile: {reason}", command=command_line(command), log=done.log)
