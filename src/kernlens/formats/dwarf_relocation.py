@@ -142,7 +142,7 @@ def _apply(elf: Elf, table: SectionHeader, name: str, patched: bytearray) -> Non
                 _WORD.pack_into(patched, site, value >> 32)
             else:
                 raise malformed(f"its relocation type {type} is not an address", name, site)
-        except (struct.error, OverflowError):
+        except (struct.error, IndexError):
             raise malformed(f"a relocation lies outside the section of {len(patched)} bytes", name, site) from None
 
 

@@ -27,6 +27,7 @@ from kernlens.formats.dwarf_forms import (
 )
 from kernlens.formats.dwarf_relocation import DebugSections
 from kernlens.formats.dwarf_strings import DebugStrings
+from kernlens.model.module import PSEUDO_KERNEL
 
 DW_TAG_SUBPROGRAM = 0x2E
 DW_AT_SIBLING = 0x01
@@ -39,8 +40,6 @@ DW_AT_SPECIFICATION = 0x47
 DW_AT_STR_OFFSETS_BASE = 0x72
 DW_AT_ADDR_BASE = 0x73
 
-#: The pseudo-kernel that holds every function which is no kernel; no subprogram starts where its code starts.
-FUNCTIONS_KERNEL = "Intel_Symbol_Table_Void_Program"
 
 _INFO = ".debug_info"
 _ABBREV = ".debug_abbrev"
@@ -214,7 +213,7 @@ class UnitReader:
                     position = target
                 else:
                     depth += 1
-        return FUNCTIONS_KERNEL if has_code else None
+        return PSEUDO_KERNEL if has_code else None
 
     def _entry(self, header: _Header, position: int) -> tuple[_Abbreviation | None, _Attributes, int]:
         info = self._info

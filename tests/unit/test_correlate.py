@@ -1,0 +1,160 @@
+"""The join of instructions with rows, the prologue, and the frames of inlined calls."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kernlens.analysis.correlate import correlate, leading_prologue
+from kernlens.model.line_table import END_SEQUENCE, IS_STMT, PROLOGUE_END, InlinedCall, LineTable, SourceFile
+from kernlens.model.source_map import NO_ROW, SourceMap, SourcePlace
+
+Row = tuple[int, int, int, int, int]
+"""(offset, file, line, column, flags)"""
+
+
+def table(*rows: Row, inlined: tuple[InlinedCall, ...] = ()) -> LineTable:
+    offsets, files, lines, columns, flags = zip(*rows, strict=True) if rows else ((),) * 5
+    return LineTable(
+        files=(SourceFile(""), SourceFile("a.cl"), SourceFile("b.h")),
+        offsets=array("I", offsets),
+        files_of=array("I", files),
+        lines=array("I", lines),
+        columns=array("I", columns),
+        flags=array("B", flags),
+        find_inlined=lambda: inlined,
+    )
+
+
+def lines_of(source_map: SourceMap) -> list[int]:
+    return [0 if place is None else place.line for place in map(source_map.place, range(len(source_map.offsets)))]
+
+
+def test_a_row_covers_up_to_the_next() -> None:
+    rows = table((0, 1, 3, 0, 1), (16, 1, 5, 2, 1), (40, 2, 7, 1, 0), (64, 2, 7, 1, END_SEQUENCE))
+    source_map = correlate(array("I", (0, 8, 16, 24, 40, 56)), rows)
+    assert list(source_map.row_of) == [0, 0, 1, 1, 2, 2]
+    assert source_map.place(2) == SourcePlace("a.cl", 5, 2)
+    assert source_map.place(5) == SourcePlace("b.h", 7, 1)
+
+
+def test_of_rows_at_one_offset_the_last_counts() -> None:
+    rows = table((0, 1, 3, 0, 1), (16, 1, 4, 0, 1), (16, 1, 5, 0, 1), (32, 1, 5, 0, END_SEQUENCE))
+    assert lines_of(correlate(array("I", (0, 16, 24)), rows)) == [3, 5, 5]
+
+
+def test_nothing_before_the_first_row_behind_the_end_or_in_line_0() -> None:
+    rows = table((16, 1, 3, 0, 1), (32, 1, 0, 0, 1), (48, 1, 3, 0, END_SEQUENCE))
+    source_map = correlate(array("I", (0, 16, 32, 48, 64)), rows)
+    assert list(source_map.row_of) == [NO_ROW, 0, 1, NO_ROW, NO_ROW]
+    assert lines_of(source_map) == [0, 3, 0, 0, 0]
+
+
+def test_sequences_in_any_order() -> None:
+    rows = table((32, 1, 9, 0, 1), (48, 1, 9, 0, END_SEQUENCE), (0, 1, 3, 0, 1), (32, 1, 3, 0, END_SEQUENCE))
+    assert lines_of(correlate(array("I", (0, 16, 32, 40, 48)), rows)) == [3, 3, 9, 9, 0]
+
+
+def test_an_empty_table_and_a_kernel_without_instructions() -> None:
+    assert list(correlate(array("I", (0, 8)), table()).row_of) == [NO_ROW, NO_ROW]
+    assert correlate(array("I"), table((0, 1, 3, 0, 1))).lines == {}
+
+
+def reference(offsets: Sequence[int], rows: LineTable) -> list[int]:
+    """The definition, one instruction at a time, for one ascending sequence."""
+    found = []
+    for offset in offsets:
+        covering = [row for row, start in enumerate(rows.offsets) if start <= offset]
+        row = covering[-1] if covering else NO_ROW
+        found.append(NO_ROW if row == NO_ROW or rows.flags[row] & END_SEQUENCE else row)
+    return found
+
+
+@given(
+    sizes=st.lists(st.sampled_from((8, 16)), max_size=40),
+    starts=st.lists(st.integers(0, 50).map(lambda step: 8 * step), min_size=1, max_size=20),
+    end=st.integers(0, 60).map(lambda step: 8 * step),
+)
+def test_the_fast_join_is_the_definition(sizes: list[int], starts: list[int], end: int) -> None:
+    offsets = array("I", (sum(sizes[:index]) for index in range(len(sizes))))
+    starts.sort()
+    rows: list[Row] = [(start, 1, number + 1, 0, IS_STMT) for number, start in enumerate(starts)]
+    rows.append((max(end, starts[-1]), 1, 1, 0, END_SEQUENCE))
+    whole = table(*rows)
+    source_map = correlate(offsets, whole)
+    assert list(source_map.row_of) == reference(offsets, whole)
+    spread = {index for ranges in source_map.lines.values() for run in ranges for index in run}
+    assert spread == {index for index, row in enumerate(source_map.row_of) if row != NO_ROW}
+
+
+def test_a_line_has_all_its_runs_and_neighbouring_rows_of_one_line_are_one() -> None:
+    rows = table((0, 1, 3, 1, 1), (16, 1, 3, 9, 1), (32, 1, 4, 0, 1), (48, 1, 3, 1, 1), (64, 1, 3, 1, END_SEQUENCE))
+    source_map = correlate(array("I", range(0, 64, 16)), rows)
+    assert source_map.lines == {("a.cl", 3): (range(0, 2), range(3, 4)), ("a.cl", 4): (range(2, 3),)}
+
+
+def test_the_prologue_that_the_binary_states() -> None:
+    rows = table((0, 1, 3, 0, 1), (0xD0, 1, 5, 2, 5), (0x100, 1, 5, 2, END_SEQUENCE))
+    assert correlate(array("I", range(0, 0x100, 16)), rows, 0xB0).prologue == 11
+
+
+#: The shape of driver A's tables for dg2 and pvc: declaration, closing brace, then the first line that does work.
+WITH_PROLOGUE: tuple[Row, ...] = (
+    (0, 1, 24, 0, 1), (0x60, 1, 71, 1, 1 | PROLOGUE_END), (0x110, 1, 29, 17, 1), (0x140, 1, 71, 1, 0),
+    (0x150, 1, 71, 1, END_SEQUENCE),
+)  # fmt: skip
+
+
+def test_the_prologue_that_rows_show() -> None:
+    assert leading_prologue(table(*WITH_PROLOGUE)) == 0x110
+    assert correlate(array("I", range(0, 0x150, 16)), table(*WITH_PROLOGUE)).prologue == 17
+    assert correlate(array("I", range(0, 0x150, 16)), table(*WITH_PROLOGUE), 0).prologue == 0
+
+
+def test_rows_that_show_no_prologue() -> None:
+    without_brace = (WITH_PROLOGUE[0], (0x28, 1, 29, 17, 1 | PROLOGUE_END), *WITH_PROLOGUE[2:])
+    without_mark = (WITH_PROLOGUE[0], (0x60, 1, 71, 1, 1), *WITH_PROLOGUE[2:])
+    of_one_place = (WITH_PROLOGUE[0], (0x60, 1, 71, 1, 1 | PROLOGUE_END), (0x150, 1, 71, 1, END_SEQUENCE))
+    for rows in (without_brace, without_mark, of_one_place, WITH_PROLOGUE[:2]):
+        assert leading_prologue(table(*rows)) == 0
+
+
+def test_inlined_frames_innermost_first() -> None:
+    calls = (
+        InlinedCall("outer", 16, 64, 1, 10, 2, 0),
+        InlinedCall("outer", 80, 96, 1, 10, 2, 0),
+        InlinedCall("inner", 32, 48, 2, 20, 3, 1),
+        InlinedCall("gone", 50, 50, 2, 99, 3, 1),
+    )
+    source_map = correlate(array("I", range(0, 112, 16)), table((0, 1, 3, 0, 1), inlined=calls))
+    outer, inner = SourcePlace("a.cl", 10, 2), SourcePlace("b.h", 20, 3)
+    frames = [source_map.inlined_at(index) for index in range(7)]
+    assert frames == [(), (outer,), (inner, outer), (outer,), (), (outer,), ()]
+
+
+def test_a_call_from_a_file_that_is_not_there_has_no_path() -> None:
+    calls = (InlinedCall("f", 0, 16, 7, 10, 2, 0),)
+    source_map = correlate(array("I", (0, 8)), table((0, 1, 3, 0, 1), inlined=calls))
+    assert source_map.inlined_at(1) == (SourcePlace("", 10, 2),)
+
+
+CALLS = st.lists(
+    st.tuples(st.integers(0, 30), st.integers(1, 10)).map(lambda span: (8 * span[0], 8 * (span[0] + span[1]))), max_size=8
+)  # fmt: skip
+
+
+@given(spans=CALLS)
+def test_frames_of_nested_calls_are_those_whose_range_holds_the_instruction(spans: list[tuple[int, int]]) -> None:
+    nested: list[InlinedCall] = []
+    low, high = 0, 1 << 12
+    for depth, (start, end) in enumerate(spans):
+        low, high = max(low, start), min(high, end)
+        nested.append(InlinedCall("f", low, high, 1, depth + 1, 0, depth))
+    offsets = array("I", range(0, 400, 8))
+    source_map = correlate(offsets, table((0, 1, 3, 0, 1), inlined=tuple(nested)))
+    for index, offset in enumerate(offsets):
+        around = [call.call_line for call in nested if call.low <= offset < call.high]
+        assert [place.line for place in source_map.inlined_at(index)] == around[::-1]

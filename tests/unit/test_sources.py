@@ -1,0 +1,106 @@
+"""Which text belongs to which file of a line table."""
+
+from __future__ import annotations
+
+from array import array
+from hashlib import md5
+
+import pytest
+
+from kernlens.analysis.sources import match_sources
+from kernlens.model.line_table import LineTable, SourceFile
+from kernlens.model.program import Source
+
+
+def table(*files: SourceFile | str, directory: str = "/build", used: tuple[int, ...] | None = None) -> LineTable:
+    """A version 4 table whose rows use all files, or those numbered from 1 in ``used``."""
+    named = tuple(SourceFile(file) if isinstance(file, str) else file for file in ("", *files))
+    numbers = array("I", range(1, len(named)) if used is None else used)
+    zeros = array("I", bytes(4 * len(numbers)))
+    return LineTable(named, zeros, numbers, zeros, zeros, array("B", bytes(len(numbers))), directory=directory)
+
+
+def disk(**texts: str) -> tuple[list[str], object]:
+    """The names that were asked for, and a reader that knows these."""
+    asked: list[str] = []
+
+    def read(path: str) -> str | None:
+        asked.append(path)
+        return texts.get(path)
+
+    return asked, read
+
+
+def found(one: LineTable, *available: Source, **texts: str) -> dict[str, tuple[str, str]]:
+    _asked, read = disk(**texts)
+    return {source.path: (source.text, source.origin) for source in match_sources([one], available, read)}  # type: ignore[arg-type]
+
+
+def test_the_nameless_program_source() -> None:
+    one = table("<stdin>", "1", "/inc/common.h", used=(2, 3))
+    sources = (Source("common.h", "header", "recording"), Source("", "text", "program"))
+    assert found(one, *sources) == {"1": ("text", "program"), "/inc/common.h": ("header", "recording")}
+
+
+def test_the_only_unclaimed_source_is_the_nameless_one() -> None:
+    sources = (Source("sharpen.cl", "text", "recording"), Source("/inc/common.h", "header", "recording"))
+    assert found(table("1", "/inc/common.h"), *sources)["1"] == ("text", "recording")
+    two = (*sources, Source("other.cl", "other", "recording"))
+    assert "1" not in found(table("1", "/inc/common.h"), *two)
+
+
+def test_a_nameless_source_is_not_looked_up_on_disk() -> None:
+    asked, read = disk(**{"/build/1": "wrong"})
+    assert match_sources([table("<stdin>", "1", "2")], (), read) == ()  # type: ignore[arg-type]
+    assert asked == []
+
+
+def test_names_match_whole_then_at_their_ends_and_only_when_clear() -> None:
+    whole = Source("/build/src/k.cl", "whole", "spirv")
+    assert found(table("src/k.cl"), Source("k.cl", "end", "recording"), whole) == {"src/k.cl": ("whole", "spirv")}
+    assert found(table("src/k.cl"), Source("k.cl", "end", "recording")) == {"src/k.cl": ("end", "recording")}
+    assert found(table("src/k.cl"), Source("ak.cl", "no", "recording"), Source("x", "no", "recording")) == {}
+    assert found(table("k.cl"), Source("a/k.cl", "1", "spirv"), Source("b/k.cl", "2", "spirv")) == {}
+
+
+def test_disk_is_asked_with_the_compile_directory() -> None:
+    one = table("k.cl", "/abs/h.h", "C:\\x\\w.h")
+    asked, read = disk(**{"/build/k.cl": "text"})
+    assert [source.path for source in match_sources([one], (), read)] == ["k.cl"]  # type: ignore[arg-type]
+    assert asked == ["/build/k.cl", "/abs/h.h", "C:\\x\\w.h"]
+
+
+def test_only_files_that_rows_name_are_asked_for() -> None:
+    asked, read = disk()
+    match_sources([table("k.cl", "secret.txt", used=(1,))], (), read)  # type: ignore[arg-type]
+    assert asked == ["/build/k.cl"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "/proc/self/environ",
+        "/tmp/../proc/self/environ",
+        "../proc/1/maps",
+        "//sys/x",
+        "/home/me/.ssh/id",
+        "a\0b",
+        "/dev/sda",
+    ],
+)
+def test_names_that_lead_elsewhere_are_not_asked_for(name: str) -> None:
+    asked, read = disk()
+    match_sources([table(name)], (), read)  # type: ignore[arg-type]
+    assert asked == []
+
+
+def test_text_in_the_table_and_checksums() -> None:
+    text = "kernel void k() {}\n"
+    good = SourceFile("good.cl", md5=md5(text.encode()).hexdigest())
+    changed = SourceFile("changed.cl", md5="0" * 32)
+    embedded = SourceFile("embedded.cl", text="embedded")
+    texts = {"/build/good.cl": text, "/build/changed.cl": text, "/build/embedded.cl": "disk"}
+    assert found(table(good, changed, embedded), **texts) == {
+        "good.cl": (text, "disk"),
+        "embedded.cl": ("embedded", "binary"),
+    }
