@@ -127,11 +127,10 @@ class _Reader(threading.Thread):
     def run(self) -> None:
         descriptor = self._pipe.fileno()
         while chunk := os.read(descriptor, CHUNK):
-            room = self._limit - self._kept
-            if room > 0:
-                self._chunks.append(chunk[:room])
-            self._kept += min(len(chunk), max(room, 0))
-            self._dropped += max(len(chunk) - max(room, 0), 0)
+            kept = chunk[: self._limit - self._kept]
+            self._chunks.append(kept)
+            self._kept += len(kept)
+            self._dropped += len(chunk) - len(kept)
             if self._on_line is not None:
                 self._tell(chunk, self._on_line)
 
