@@ -93,12 +93,14 @@ def command(
 
 def _print(recording: Path, builds: list[Build]) -> None:
     from kernlens.cli.output import print_lines
+    from kernlens.report.describe import plural
     from kernlens.report.table import table
 
     rows = [row for one in builds for row in _rows(one)]
     if rows:
         print_lines(table(HEADINGS, sorted(rows, key=lambda row: (str(row[0]), str(row[1])))))
-    print_lines([f"{len(builds)} programs, {sum(len(one.kernels) for one in builds)} kernels recorded in {recording}"])
+    kernels = sum(len(one.kernels) for one in builds)
+    print_lines([f"{plural(len(builds), 'program')}, {plural(kernels, 'kernel')} recorded in {recording}"])
 
 
 def _rows(one: Build) -> list[tuple[Cell, ...]]:

@@ -30,7 +30,7 @@ _FILE_NAMES = {"win32": ("iga64.dll",), "darwin": ("libiga64.dylib",)}.get(
 )
 _SYSTEM_NAMES = _FILE_NAMES
 _FOLDERS_OF_A_ROOT = ("", "lib", "lib64", "usr/lib/x86_64-linux-gnu", "usr/lib64", "usr/lib", "usr/local/lib", "bin")
-_INSTALL = "Debian and Ubuntu have it in libigc1 (up to Xe-HPC) and libigc2 (Xe2 and later)"
+_INSTALL = "kernlens toolchain add newest brings one; Debian has it in libigc1, up to Xe-HPC, and in libigc2"
 
 _added: list[str] = []
 
