@@ -7,19 +7,22 @@ with opcodes as plain numbers.
 
 from __future__ import annotations
 
-import struct
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
+from operator import length_hint
 
-from kernlens.formats.dwarf_forms import malformed, read_signed, read_unsigned
+from kernlens.formats.dwarf_forms import malformed
 from kernlens.formats.dwarf_line_header import LineHeader, read_file_4
 from kernlens.model.line_table import END_SEQUENCE, IS_STMT, PROLOGUE_END, SourceFile
 
 _LINE = ".debug_line"
 _MASK = 0xFFFFFFFFFFFFFFFF
-#: Opcodes are run in pieces of so many bytes, so that rows are packed before they take much memory.
+#: A longer LEB128 number is padding without end.
+_MOST_BITS = 112
+#: So many opcodes are run at a time, so that rows are packed before they take much memory.
 _PIECE = 1 << 16
 
 DW_LNE_END_SEQUENCE = 1
@@ -57,10 +60,12 @@ def run_line_program(buffer: bytes, header: LineHeader, code_offset: Callable[[i
 
     Raises FormatError for a program that ends within an opcode and for rows outside what 32 bits can hold.
     """
+    if header.opcode_lengths[: len(_KNOWN_LENGTHS)] != _KNOWN_LENGTHS[: header.opcode_base]:
+        raise malformed("standard opcodes with other operands than the specification gives", _LINE, header.program)
     try:
         return _run(buffer[header.program : header.end], header, code_offset)
-    except (IndexError, struct.error):
-        raise malformed("the line program ends within an opcode", _LINE, header.program) from None
+    except StopIteration:
+        raise malformed("the line program ends within an opcode", _LINE, header.end) from None
     except OverflowError:
         raise malformed("a row's address or line has more than 32 bits", _LINE, header.program) from None
 
@@ -69,85 +74,96 @@ def _run(program: bytes, header: LineHeader, code_offset: Callable[[int], int]) 
     opcode_base, minimum_length = header.opcode_base, header.minimum_instruction_length
     address_advance, line_advance = _advances(opcode_base, header.line_base, header.line_range, minimum_length)
     constant_advance = (255 - opcode_base) // header.line_range * minimum_length
-    if header.opcode_lengths[: len(_KNOWN_LENGTHS)] != _KNOWN_LENGTHS[:opcode_base]:
-        raise malformed("standard opcodes with other operands than the specification gives", _LINE, header.program)
     initial_flags = IS_STMT if header.default_is_stmt else 0
-    table = _Rows()
+    rows = _Rows()
     row_values: list[int] = []
     emit = row_values.extend
     address, file, line, column, flags = 0, 1, 1, 0, initial_flags
-    position, end = 0, len(program)
-    while position < end:
-        piece_end = min(end, position + _PIECE)
-        while position < piece_end:
-            opcode = program[position]
-            position += 1
+    # An iterator costs less than an index: opcodes are taken by the loop, their operands by next().
+    rest = iter(program)
+    while length_hint(rest):
+        for opcode in islice(rest, _PIECE):
             if opcode >= opcode_base:
                 address += address_advance[opcode]
                 line += line_advance[opcode]
                 emit((address, file, line, column, flags))
             elif opcode == 5:  # DW_LNS_set_column
-                column = program[position]
-                position += 1
-                if column >= 0x80:  # columns up to 16383 take two bytes
-                    second = program[position]
-                    if second < 0x80:
-                        column += (second << 7) - 0x80
-                        position += 1
-                    else:
-                        column, position = read_unsigned(program, position - 1)
-            elif opcode == 8:  # DW_LNS_const_add_pc
-                address += constant_advance
+                column = next(rest)
+                if column >= 0x80:
+                    column = _unsigned(column, rest)
             elif opcode == 6:  # DW_LNS_negate_stmt
                 flags ^= IS_STMT
-            elif opcode == 2:  # DW_LNS_advance_pc
-                advance = program[position]
-                position += 1
-                if advance >= 0x80:
-                    second = program[position]
-                    if second < 0x80:
-                        advance += (second << 7) - 0x80
-                        position += 1
-                    else:
-                        advance, position = read_unsigned(program, position - 1)
-                address = address + advance * minimum_length & _MASK
+            elif opcode == 8:  # DW_LNS_const_add_pc
+                address += constant_advance
             elif opcode == 3:  # DW_LNS_advance_line
-                advance = program[position]
-                position += 1
+                advance = next(rest)
                 if advance >= 0x80:
-                    advance, position = read_signed(program, position - 1)
+                    advance = _signed(advance, rest)
                 elif advance >= 0x40:
                     advance -= 0x80
                 line = line + advance & 0xFFFFFFFF
+            elif opcode == 2:  # DW_LNS_advance_pc
+                advance = next(rest)
+                if advance >= 0x80:
+                    advance = _unsigned(advance, rest)
+                address = address + advance * minimum_length & _MASK
             elif opcode == 1:  # DW_LNS_copy
                 emit((address, file, line, column, flags))
             elif opcode == 4:  # DW_LNS_set_file
-                file, position = read_unsigned(program, position)
+                file = _unsigned(next(rest), rest)
             elif opcode == 10:  # DW_LNS_set_prologue_end
-                table.mark_prologue_end(len(row_values))
+                rows.mark_prologue_end(len(row_values))
             elif opcode == 0:
-                length, position = read_unsigned(program, position)
-                after = position + length
-                extended = program[position] if length else 0
-                if after > end:
-                    place = header.program + position
-                    raise malformed("an extended opcode reaches beyond the line program", _LINE, place)
-                if extended == DW_LNE_END_SEQUENCE:
+                extended = _extended(program, header, rest)
+                kind = extended[0] if extended else 0
+                if kind == DW_LNE_END_SEQUENCE:
                     emit((address, file, line, column, flags | END_SEQUENCE))
                     address, file, line, column, flags = 0, 1, 1, 0, initial_flags
-                elif extended == DW_LNE_SET_ADDRESS:
-                    address = code_offset(int.from_bytes(program[position + 1 : min(after, position + 9)], "little"))
-                elif extended == DW_LNE_DEFINE_FILE:
-                    table.defined_files.append(read_file_4(program, position + 1, [""])[0])
-                position = after
+                elif kind == DW_LNE_SET_ADDRESS:
+                    address = code_offset(int.from_bytes(extended[1:9], "little"))
+                elif kind == DW_LNE_DEFINE_FILE:
+                    rows.define_file(extended)
             elif opcode == 9:  # DW_LNS_fixed_advance_pc
-                address += program[position] | program[position + 1] << 8
-                position += 2
+                address += next(rest) | next(rest) << 8
             else:  # basic block, epilogue, isa, and opcodes of later versions: nothing that a row keeps
                 for _ in range(header.opcode_lengths[opcode]):
-                    _ignored, position = read_unsigned(program, position)
-        table.pack(row_values)
-    return table.columns()
+                    _unsigned(next(rest), rest)
+        rows.pack(row_values)
+    return rows.columns()
+
+
+def _unsigned(first: int, rest: Iterator[int]) -> int:
+    """An unsigned LEB128 number that begins with the byte ``first``."""
+    value, shift, byte = first & 0x7F, 7, first
+    while byte >= 0x80:
+        byte = next(rest)
+        value |= (byte & 0x7F) << shift
+        shift += 7
+        if shift > _MOST_BITS:
+            raise malformed("a number is longer than any value needs", _LINE)
+    return value
+
+
+def _signed(first: int, rest: Iterator[int]) -> int:
+    """A signed LEB128 number that begins with the byte ``first``, which is not its last."""
+    value, shift, byte = first & 0x7F, 7, first
+    while byte >= 0x80:
+        byte = next(rest)
+        value |= (byte & 0x7F) << shift
+        shift += 7
+        if shift > _MOST_BITS:
+            raise malformed("a number is longer than any value needs", _LINE)
+    return value - (1 << shift) if byte & 0x40 else value
+
+
+def _extended(program: bytes, header: LineHeader, rest: Iterator[int]) -> bytes:
+    """The bytes of an extended opcode: the opcode and its operands."""
+    length = _unsigned(next(rest), rest)
+    left = length_hint(rest)
+    if length > left:
+        place = header.program + len(program) - left
+        raise malformed("an extended opcode reaches beyond the line program", _LINE, place)
+    return bytes(islice(rest, length))
 
 
 class _Rows:
@@ -161,6 +177,13 @@ class _Rows:
     def mark_prologue_end(self, pending: int) -> None:
         """The next row ends the prologue; ``pending`` numbers are not packed yet."""
         self._prologue_ends.append(len(self._columns[0]) + pending // 5)
+
+    def define_file(self, extended: bytes) -> None:
+        """DW_LNE_define_file: a file entry of version 4 behind the opcode's own byte."""
+        try:
+            self.defined_files.append(read_file_4(extended, 1, [""])[0])
+        except IndexError:
+            raise malformed("a file's definition is cut off", _LINE) from None
 
     def pack(self, values: list[int]) -> None:
         packed = array("I", values)
