@@ -7,7 +7,9 @@ from kernlens.model.binary import Container, Section
 
 
 def container(name: str, kind: str = "raw", children: tuple[Container, ...] = ()) -> Container:
-    return Container(kind, name, 0, 4, memoryview(b"code"), children=children)
+    made = Container(kind, name, 0, memoryview(b"code"))
+    made.children = children
+    return made
 
 
 def paths(*containers: Container) -> list[tuple[str, ...]]:
@@ -37,7 +39,8 @@ def test_long_names_are_cut() -> None:
 
 def test_sections_and_nested_containers_lie_in_a_folder_of_their_container() -> None:
     section = Section(1, ".text.k", 1, 0, 0, 0, 4, 0, 0, 1, 0, memoryview(b"code"))
-    outer = Container("zebin", "p", 0, 8, memoryview(b"ELF.code"), (section,), (container("inner"),))
+    outer = container("p", "zebin", (container("inner"),))
+    outer.sections = (section,)
     assert paths(outer) == [
         ("containers", "p.zebin"),
         ("containers", "p.parts", "text.k"),

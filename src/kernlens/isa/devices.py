@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 
 from kernlens.errors import NotFoundError
 from kernlens.isa import device_table
@@ -50,6 +51,7 @@ def device(name: str) -> Device:
     return found
 
 
+@lru_cache(maxsize=256)
 def identify(device_id: DeviceId) -> Device | None:
     """The device that a header or a note means: by product family, the IP version choosing within it; else by IP
     version; else by render core, of which the first device stands for all. None if nothing is said or known.

@@ -79,7 +79,7 @@ def open_bytes(content: memoryview, name: str, around: Surroundings) -> Contents
     if identify(content) is None:
         if around.device is None or not len(content):
             raise unknown_input(name, content)
-        raw = Container("raw", os.path.basename(name), 0, len(content), content)
+        raw = Container("raw", os.path.basename(name), 0, content)
         return Contents(name, (raw,), (raw_program(stem, content, around.device, around),))
     unpacker = Unpacker()
     container = unpacker.unpack(content, stem, 0, around)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from kernlens.errors import FormatError
 from kernlens.load.assemble import debug_program, patch_token_program, spirv_program, zebin_program
@@ -30,36 +31,34 @@ class Unpacker:
         kind = identify(content)
         if depth > _DEPTH_LIMIT:
             raise FormatError(f"containers are nested more than {_DEPTH_LIMIT} deep", format=kind or "file")
-        sections: tuple[Section, ...] = ()
-        children: tuple[Container, ...] = ()
+        container = Container(kind or "unknown", name, offset, content)
         match kind:
             case "ar":
-                children = self._members(content, name, offset, around, depth)
+                container.children = self._members(content, offset, around, depth)
             case "host-elf":
-                children = self._images(content, name, offset, around, depth)
+                container.children = self._images(content, offset, around, depth)
             case "neo-elf":
-                sections, children = self._neo_parts(content, name, offset, around, depth)
+                container.children = self._neo_parts(content, name, offset, around, depth)
+                container.find_sections = partial(_elf_sections, content, kind)
             case "patch-tokens":
                 self.programs.append(patch_token_program(self._unique(name), content, around))
             case "zebin" | "zebin-debug":
                 self.programs.append(zebin_program(self._unique(name), content, around))
-                sections = _elf_sections(content, kind)
+                container.find_sections = partial(_elf_sections, content, kind)
             case "debug-data":
                 self.programs.append(debug_program(self._unique(name), content, around))
-                children = _kernel_elfs(content, offset)
+                container.find_children = partial(_kernel_elfs, content, offset)
             case "spirv":
                 self.programs.append(spirv_program(self._unique(name), content, around))
             case "kernel-debug-elf":
-                sections = _elf_sections(content, kind)
-        return Container(kind or "unknown", name, offset, len(content), content, sections, children)
+                container.find_sections = partial(_elf_sections, content, kind)
+        return container
 
     def _unique(self, name: str) -> str:
         count = self._counts[name] = self._counts.get(name, 0) + 1
         return name if count == 1 else f"{name}#{count}"
 
-    def _members(
-        self, content: memoryview, name: str, offset: int, around: Surroundings, depth: int
-    ) -> tuple[Container, ...]:
+    def _members(self, content: memoryview, offset: int, around: Surroundings, depth: int) -> tuple[Container, ...]:
         from kernlens.formats.ar import read_ar
 
         return tuple(
@@ -68,9 +67,7 @@ class Unpacker:
             if len(member.data) and not member.is_padding
         )
 
-    def _images(
-        self, content: memoryview, name: str, offset: int, around: Surroundings, depth: int
-    ) -> tuple[Container, ...]:
+    def _images(self, content: memoryview, offset: int, around: Surroundings, depth: int) -> tuple[Container, ...]:
         from kernlens.formats.offload_bundle import read_offload_images
 
         return tuple(
@@ -80,7 +77,7 @@ class Unpacker:
 
     def _neo_parts(
         self, content: memoryview, name: str, offset: int, around: Surroundings, depth: int
-    ) -> tuple[tuple[Section, ...], tuple[Container, ...]]:
+    ) -> tuple[Container, ...]:
         from kernlens.formats.neo_elf import read_neo_elf
 
         read = read_neo_elf(content)
@@ -100,12 +97,13 @@ class Unpacker:
             self.programs.append(spirv_program(self._unique(name), spirv.data, inside))
         if debug is not None:
             at = offset + debug.offset
-            debug_kind = identify(debug.data) or "unknown"
-            kernels = _kernel_elfs(debug.data, at) if debug_kind == "debug-data" else ()
-            children.append(Container(debug_kind, "", at, len(debug.data), debug.data, children=kernels))
+            beside = Container(identify(debug.data) or "unknown", "", at, debug.data)
+            if beside.kind == "debug-data":
+                beside.find_children = partial(_kernel_elfs, debug.data, at)
+            children.append(beside)
         if spirv is not None:
-            children.append(Container("spirv", "", offset + spirv.offset, len(spirv.data), spirv.data))
-        return _elf_sections(content, "neo-elf"), tuple(children)
+            children.append(Container("spirv", "", offset + spirv.offset, spirv.data))
+        return tuple(children)
 
 
 def _elf_sections(content: memoryview, kind: str) -> tuple[Section, ...]:
@@ -118,7 +116,7 @@ def _kernel_elfs(content: memoryview, offset: int) -> tuple[Container, ...]:
     from kernlens.formats.debug_data import read_debug_data
 
     return tuple(
-        Container("kernel-debug-elf", one.name, offset + one.elf_offset, len(one.elf), one.elf)
+        Container("kernel-debug-elf", one.name, offset + one.elf_offset, one.elf)
         for one in read_debug_data(content).kernels
         if one.elf
     )

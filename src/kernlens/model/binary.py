@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 EMPTY = memoryview(b"")
 
@@ -61,18 +63,34 @@ class Relocation:
     addend: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
 class Container:
     """One layer of a file: its kind, where it lies in the *whole file*, what it holds, and the containers inside it.
 
     ``kind`` is one of ``host-elf``, ``ar``, ``neo-elf``, ``patch-tokens``, ``debug-data``, ``zebin``, ``zebin-debug``,
-    ``kernel-debug-elf``, ``spirv``, ``llvm-bitcode``, ``raw``.
+    ``kernel-debug-elf``, ``spirv``, ``llvm-bitcode``, ``raw``, ``unknown``. ``sections`` and ``children`` are found on
+    first use: an archive of hundreds of programs must open at once.
     """
 
-    kind: str
-    name: str
-    offset: int
-    size: int
-    content: memoryview = field(default=EMPTY, repr=False, compare=False)
-    sections: tuple[Section, ...] = ()
-    children: tuple[Container, ...] = ()
+    def __init__(self, kind: str, name: str, offset: int, content: memoryview) -> None:
+        self.kind = kind
+        self.name = name
+        self.offset = offset
+        self.content = content
+        self.find_sections: Callable[[], tuple[Section, ...]] = tuple
+        self.find_children: Callable[[], tuple[Container, ...]] = tuple
+
+    def __repr__(self) -> str:
+        return f"Container({self.kind!r}, {self.name!r}, offset={self.offset:#x}, size={self.size})"
+
+    @property
+    def size(self) -> int:
+        """Bytes of ``content``."""
+        return len(self.content)
+
+    @cached_property
+    def sections(self) -> tuple[Section, ...]:
+        return self.find_sections()
+
+    @cached_property
+    def children(self) -> tuple[Container, ...]:
+        return self.find_children()
