@@ -82,6 +82,19 @@ def test_the_state_starts_anew_after_an_end_of_sequence() -> None:
     assert list(table.offsets) == [0, 16, 32, 48]
 
 
+@pytest.mark.parametrize("advance", [-1, 63, 64, -64, -65, -8192, -8193, 1 << 20])
+def test_signed_numbers_of_every_length(advance: int) -> None:
+    program = b"\x03" + dwarf.sleb(10_000) + b"\x03" + dwarf.sleb(advance) + b"\x01" + dwarf.END_SEQUENCE
+    assert read(line_unit_4(program)).lines[0] == 10_001 + advance
+
+
+@pytest.mark.parametrize("number", [127, 128, 16_383, 16_384, 1 << 31])
+def test_unsigned_numbers_of_every_length(number: int) -> None:
+    program = b"\x05" + uleb(number) + b"\x02" + uleb(number) + b"\x01" + dwarf.END_SEQUENCE
+    table = read(line_unit_4(program))
+    assert (table.columns[0], table.offsets[0]) == (number, number)
+
+
 def test_minimum_instruction_length_scales_all_advances() -> None:
     program = special(2, 0) + b"\x08" + b"\x02\x01" + b"\x01" + dwarf.END_SEQUENCE
     table = read(line_unit_4(program, minimum_length=8))
@@ -167,6 +180,12 @@ def test_what_is_written_is_read(rows: list[Row], special_opcodes: bool, tail: i
 def test_damage_is_a_sentence(line: bytes, words: str) -> None:
     with pytest.raises(FormatError, match=words):
         read(line)
+
+
+def test_a_long_directory_of_many_files_is_refused() -> None:
+    files = [("a", 1)] * 1000
+    with pytest.raises(FormatError, match="paths are many times longer"):
+        read(line_unit_4(b"", files=files, directories=("d" * 10_000,)))
 
 
 def test_endless_entries_without_bytes_are_refused() -> None:
@@ -262,7 +281,8 @@ def inlined_zebin() -> memoryview:
     unit.subprogram("first", 0, 64)
     unit.inlined(outer, 8, 40, (1, 30, 7))
     unit.inlined_ranges(inner, 0, (1, 12, 9))
-    for _ in range(3):
+    unit.inlined(outer, 16, 8, (1, 2, 3))
+    for _ in range(4):
         unit.close()
     ranges = struct.pack("<6Q", 16, 24, 32, 40, 0, 0)
     line = line_unit_4(encode([(0, 1, 3, 0, True)], 64))
@@ -275,6 +295,7 @@ def test_inlined_calls_with_sizes_and_with_ranges() -> None:
         InlinedCall("outer", 8, 48, 1, 30, 7, 0),
         InlinedCall("inner", 16, 24, 1, 12, 9, 1),
         InlinedCall("inner", 32, 40, 1, 12, 9, 1),
+        InlinedCall("outer", 16, 24, 1, 2, 3, 2),
     )
 
 

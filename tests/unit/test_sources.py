@@ -61,6 +61,7 @@ def test_names_match_whole_then_at_their_ends_and_only_when_clear() -> None:
     assert found(table("src/k.cl"), Source("k.cl", "end", "recording")) == {"src/k.cl": ("end", "recording")}
     assert found(table("src/k.cl"), Source("ak.cl", "no", "recording"), Source("x", "no", "recording")) == {}
     assert found(table("k.cl"), Source("a/k.cl", "1", "spirv"), Source("b/k.cl", "2", "spirv")) == {}
+    assert found(table("x/src/k.cl"), Source("src/k.cl", "1", "spirv"), Source("k.cl", "2", "spirv")) == {}
 
 
 def test_disk_is_asked_with_the_compile_directory() -> None:

@@ -96,6 +96,13 @@ def test_packed_structures_and_types_without_a_size() -> None:
     ]
 
 
+def test_array_lengths_of_64_bits() -> None:
+    writer = SpirvWriter().add(71, 2, 41, "large", 0).add(21, 3, 64, 0).add(21, 4, 8, 0)
+    writer.add(43, 3, 5, 1, 2).add(28, 6, 4, 5).add(32, 7, 5, 6).add(59, 7, 2, 5)
+    (large,) = read_spirv(writer.build()).linkages
+    assert (large.type_name, large.size) == ("char[8589934593]", (2 << 32) + 1)
+
+
 def test_types_that_hold_themselves_are_cut() -> None:
     writer = SpirvWriter().add(71, 2, 41, "loop", 0).add(32, 5, 5, 6).add(32, 6, 5, 5).add(59, 5, 2, 5)
     (loop,) = read_spirv(writer.build()).linkages

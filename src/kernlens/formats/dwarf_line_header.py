@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 from kernlens.formats.dwarf_forms import (
     DW_FORM_DATA16,
-    DW_FORM_IMPLICIT_CONST,
     DW_FORM_LINE_STRP,
     DW_FORM_STRING,
     DW_FORM_STRP,
@@ -36,9 +35,8 @@ _LNCT_LLVM_SOURCE = 0x2001
 #: Forms that entry formats may use (strings, data, udata, block); each takes at least one byte of each entry, so that
 #: the number of entries is bounded by the section's size.
 _ENTRY_FORMS = STRING_INDEX_FORMS | {
-    DW_FORM_STRING, DW_FORM_STRP, DW_FORM_LINE_STRP, 0x0F, 0x0B, 0x05, 0x06, 0x07, DW_FORM_DATA16, 0x09, 0x0A, 0x0D
+    DW_FORM_STRING, DW_FORM_STRP, DW_FORM_LINE_STRP, 0x0F, 0x0B, 0x05, 0x06, 0x07, DW_FORM_DATA16, 0x09, 0x0A
 }  # fmt: skip
-assert DW_FORM_IMPLICIT_CONST not in _ENTRY_FORMS
 
 _Entry = dict[int, tuple[int, int | str | bytes]]
 
@@ -140,10 +138,12 @@ def _read_files_4(
         directory, position = read_string(buffer, position, _LINE)
         directories.append(directory)
     files = [SourceFile("")]
+    room = _Room(len(buffer))
     position += 1
     while buffer[position]:
         file, position = read_file_4(buffer, position, directories)
         files.append(file)
+        room.take(file, position)
     return tuple(files), "", position + 1
 
 
@@ -163,23 +163,32 @@ def _read_files_5(
     directories = [strings.text(entry.get(_LNCT_PATH)) for entry in entries]
     compile_directory = directories[0] if directories else ""
     entries, position = _read_entries(buffer, position, encoding)
-    files = []
+    files: list[SourceFile] = []
+    room = _Room(len(buffer))
     for entry in entries:
         index = entry.get(_LNCT_DIRECTORY_INDEX, (0, 0))[1]
         # Directory 0 is the compile directory, which LineTable keeps apart; others may repeat it.
-        directory = directories[index] if isinstance(index, int) and 0 < index < len(directories) else ""
+        directory = directories[index] if isinstance(index, int) and index < len(directories) else ""
         if directory == compile_directory:
             directory = ""
         md5 = entry.get(_LNCT_MD5, (0, None))[1]
         text = strings.text(entry.get(_LNCT_LLVM_SOURCE))
-        files.append(
-            SourceFile(
-                _joined(directory, strings.text(entry.get(_LNCT_PATH))),
-                md5.hex() if isinstance(md5, bytes) and any(md5) else None,
-                text or None,
-            )
-        )
+        path = _joined(directory, strings.text(entry.get(_LNCT_PATH)))
+        files.append(SourceFile(path, md5.hex() if isinstance(md5, bytes) and any(md5) else None, text or None))
+        room.take(files[-1], position)
     return tuple(files), compile_directory, position
+
+
+class _Room:
+    """Bounds the paths' length: many files in one directory with a long name must not take many times the section."""
+
+    def __init__(self, size: int) -> None:
+        self._left = 16 * size + (1 << 16)
+
+    def take(self, file: SourceFile, offset: int) -> None:
+        self._left -= len(file.path)
+        if self._left < 0:
+            raise malformed("the files' paths are many times longer than the section", _LINE, offset)
 
 
 def _read_entries(buffer: bytes, position: int, encoding: Encoding) -> tuple[list[_Entry], int]:
