@@ -6,6 +6,9 @@
 
 from __future__ import annotations
 
+import sys
+from types import ModuleType
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kernlens.building import compile as compile
@@ -13,6 +16,7 @@ if TYPE_CHECKING:
     from kernlens.load import load as load
     from kernlens.load.live import from_level_zero as from_level_zero
     from kernlens.load.live import from_opencl as from_opencl
+    from kernlens.pipeline import stages as stages
 
 __version__ = "0.1.0"
 
@@ -23,9 +27,10 @@ _HOMES = {
     "from_level_zero": "kernlens.load.live",
     "from_opencl": "kernlens.load.live",
     "load": "kernlens.load",
+    "stages": "kernlens.pipeline",
 }
 
-__all__ = ["KernlensError", "__version__", "compile", "from_level_zero", "from_opencl", "load"]
+__all__ = ["KernlensError", "__version__", "compile", "from_level_zero", "from_opencl", "load", "stages"]
 
 
 def __getattr__(name: str) -> object:
@@ -37,6 +42,17 @@ def __getattr__(name: str) -> object:
     found: object = getattr(import_module(home), name)
     globals()[name] = found
     return found
+
+
+class _Package(ModuleType):
+    """Importing the room ``kernlens.load`` binds it to the package's attribute of that name: the function must stay."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not (isinstance(value, ModuleType) and name in _HOMES):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
 
 
 def __dir__() -> list[str]:

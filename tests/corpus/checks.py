@@ -1,0 +1,278 @@
+"""What kernlens says of a compiled program, held against independent tools.
+
+Each check takes one compiled program and gives an ``Outcome``: how many things were compared and where they differ. The
+tests run them over a sample, ``verify.py`` over the whole corpus.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import kernlens
+from kernlens.formats.debug_data import read_debug_data
+from kernlens.formats.elf import Elf, read_elf
+from kernlens.formats.zebin import FUNCTIONS_KERNEL
+from kernlens.model.kernel import Kernel
+from kernlens.model.line_table import END_SEQUENCE, IS_STMT, LineTable
+from kernlens.model.program import Program
+from tests.corpus.build import Built
+from tests.corpus.oracles.iga64 import instruction_texts
+from tests.corpus.oracles.igc_dump import Dump, read_dump
+from tests.corpus.oracles.readelf import column_rows, elf_contents, line_rows
+
+#: What a tool says of a file: per line table its rows.
+Oracle = Callable[[Path], Sequence[Sequence[Any]]]
+#: File name without folder, and line; None where no line is known.
+Place = tuple[str, int] | None
+
+
+@dataclass
+class Outcome:
+    """``compared`` things of ``unit``; ``differences`` says where the two sides disagree.
+
+    ``contradicted`` and ``without_line`` count instructions about which the compiler contradicts itself (``check_dump``).
+    """
+
+    unit: str
+    compared: int = 0
+    contradicted: int = 0
+    without_line: int = 0
+    differences: list[str] = field(default_factory=list)
+
+    def compare(self, where: str, ours: Sequence[object], theirs: Sequence[object]) -> None:
+        """Counts every element and notes the first that differs, and a differing length."""
+        self.compared += max(len(ours), len(theirs))
+        for index, (left, right) in enumerate(zip(ours, theirs, strict=False)):
+            if left != right:
+                self.differences.append(f"{where}[{index}]: kernlens {left!r}, oracle {right!r}")
+                return
+        if len(ours) != len(theirs):
+            self.differences.append(f"{where}: kernlens has {len(ours)}, the oracle {len(theirs)}")
+
+    def add(self, other: Outcome) -> None:
+        self.compared += other.compared
+        self.contradicted += other.contradicted
+        self.without_line += other.without_line
+        self.differences += other.differences
+
+
+def load(built: Built) -> Program:
+    """The one program of a compiled file."""
+    (program,) = kernlens.load(built.binary)
+    return program
+
+
+def check_texts(built: Built, root: Path | None = None) -> Outcome:
+    """Every instruction's text equals what iga64 prints (``root``'s for devices that only the newest driver knows)."""
+    outcome = Outcome("instructions")
+    for kernel in load(built).kernels.values():
+        texts = [text.rstrip() for text in kernel.instructions.texts]
+        outcome.compare(f"{built.name} {kernel.name}", texts, instruction_texts(kernel.code, built.device, root))
+    return outcome
+
+
+def check_lines(built: Built) -> Outcome:
+    """Line tables equal ``readelf --debug-dump=decodedline`` row for row: file, line, address."""
+    return _check_tables(built, line_rows, _printed_rows)
+
+
+def check_columns(built: Built) -> Outcome:
+    """Line tables equal llvm-dwarfdump's: address, file number, line, column, is_stmt, end of sequence."""
+    return _check_tables(built, column_rows, _full_rows)
+
+
+def check_join(built: Built) -> Outcome:
+    """Each instruction's place is that of the last of readelf's rows at or before it."""
+    outcome = Outcome("instructions")
+    tables = dict(_tables(built, line_rows))
+    for kernel in load(built).kernels.values():
+        ours = _places(kernel)
+        theirs = _places_by_rows(kernel.instructions.offsets, tables.get(kernel.name, []))
+        outcome.compare(f"{built.name} {kernel.name}", ours, theirs)
+    return outcome
+
+
+def check_dump(built: Built) -> Outcome:
+    """Each instruction's line is the one that IGC's own dump gives it, from the first row whose address is not 0 on.
+
+    The compiler's table is coarser than its dump: it has one row per LLVM instruction, and machine instructions that the
+    scheduler moved out of that order have none, so some stand in the range of another line. Where the table's own rows
+    (readelf's) contradict the dump, ``contradicted`` counts the instruction instead; where a row says line 0, which a
+    dump does not print, ``without_line`` does.
+    """
+    outcome = Outcome("instructions")
+    dumps = [read_dump(path) for path in built.assembly]
+    tables = dict(_tables(built, line_rows))
+    for kernel in load(built).kernels.values():
+        where = f"{built.name} {kernel.name}"
+        dump = _dump_of(kernel, dumps)
+        sizes = [size == 8 for size in kernel.instructions.sizes]
+        if dump is None or sizes != [instruction.compacted for instruction in dump.instructions[: len(sizes)]]:
+            outcome.differences.append(f"{where}: no dump of its instructions")
+            continue
+        _compare_with_dump(outcome, where, kernel, dump, tables.get(kernel.name, []))
+    return outcome
+
+
+def check_elf(built: Built) -> Outcome:
+    """Sections, symbols and relocations equal ``readelf -SsrW``, of the binary and of each ELF in its debug data."""
+    outcome = Outcome("sections, symbols and relocations")
+    _check_elf(outcome, built.name, built.binary)
+    with _debug_elves(built) as elves:
+        for name, path in elves:
+            _check_elf(outcome, f"{built.name} {name}", path)
+    return outcome
+
+
+#: What ``verify.py`` prints, in this order.
+CHECKS: dict[str, Callable[[Built], Outcome]] = {
+    "text equals iga64": check_texts,
+    "line rows equal readelf": check_lines,
+    "columns equal llvm-dwarfdump": check_columns,
+    "join agrees with readelf's rows": check_join,
+    "join agrees with IGC's dump": check_dump,
+    "ELF contents equal readelf": check_elf,
+}
+
+
+def _check_tables(built: Built, oracle: Oracle, rows_of: Callable[[LineTable], list[tuple[object, ...]]]) -> Outcome:
+    outcome = Outcome("rows")
+    tables = {kernel.name: kernel.line_table for kernel in load(built).kernels.values()}
+    ours = {name: rows_of(table) for name, table in tables.items() if table is not None}
+    theirs = _tables(built, oracle)
+    outcome.compare(f"{built.name} kernels with tables", sorted(ours), sorted(name for name, _ in theirs))
+    for name, table in theirs:
+        outcome.compare(f"{built.name} {name}", ours.get(name, []), table)
+    return outcome
+
+
+def _tables(built: Built, oracle: Oracle) -> list[tuple[str, Sequence[Any]]]:
+    """Each kernel's rows as the oracle prints them.
+
+    Debug data holds an ELF with one table per kernel; a zebin holds all tables, in the order of its kernels' sections.
+    """
+    if not built.debug.exists():
+        sections = [section[1] for section in elf_contents(built.binary).sections]
+        kernels = [name.removeprefix(".text.") for name in sections if name.startswith(".text.")]
+        found = zip(kernels, oracle(built.binary), strict=True)
+        return [(kernel, table) for kernel, table in found if kernel != FUNCTIONS_KERNEL]
+    with _debug_elves(built) as elves:
+        return [(name, table) for name, path in elves for table in oracle(path)]
+
+
+def _places(kernel: Kernel) -> list[Place]:
+    source_map = kernel.source_map
+    if source_map is None:
+        return [None] * len(kernel.instructions)
+    places = (source_map.place(index) for index in range(len(kernel.instructions)))
+    return [None if place is None else (Path(place.path).name, place.line) for place in places]
+
+
+def _places_by_rows(offsets: Sequence[int], rows: Sequence[tuple[str, int | None, int]]) -> list[Place]:
+    """The plainest join: for each offset the last row that is not behind it; line 0 and the table's end are no place."""
+    places: list[Place] = []
+    for offset in offsets:
+        index = bisect_right(rows, offset, key=lambda row: row[2]) - 1
+        line = rows[index][1] if index >= 0 else None
+        places.append((rows[index][0], line) if line else None)
+    return places
+
+
+def _compare_with_dump(
+    outcome: Outcome, where: str, kernel: Kernel, dump: Dump, rows: Sequence[tuple[str, int | None, int]]
+) -> None:
+    start = min((address for _, _, address in rows if address), default=0)
+    offsets = kernel.instructions.offsets
+    columns = zip(offsets, _places(kernel), _places_by_rows(offsets, rows), dump.instructions, strict=False)
+    for offset, ours, by_rows, dumped in columns:
+        if offset < start:
+            continue
+        outcome.compared += 1
+        held = dumped.place and (Path(dumped.place[0]).name, dumped.place[1])
+        if ours == held:
+            continue
+        if ours != by_rows:
+            outcome.differences.append(
+                f"{where} at {offset:#x}: kernlens {ours}, dump {held}, readelf's rows {by_rows}"
+            )
+        elif ours is None:
+            outcome.without_line += 1
+        else:
+            outcome.contradicted += 1
+
+
+def _printed_rows(table: LineTable) -> list[tuple[object, ...]]:
+    names = [file.path.rsplit("/", 1)[-1] for file in table.files]
+    columns = zip(table.files_of, table.lines, table.offsets, table.flags, strict=True)
+    return [(names[file], None if flags & END_SEQUENCE else line, offset) for file, line, offset, flags in columns]
+
+
+def _full_rows(table: LineTable) -> list[tuple[object, ...]]:
+    columns = zip(table.offsets, table.files_of, table.lines, table.columns, table.flags, strict=True)
+    return [(*row, bool(flags & IS_STMT), bool(flags & END_SEQUENCE)) for *row, flags in columns]
+
+
+def _dump_of(kernel: Kernel, dumps: list[Dump]) -> Dump | None:
+    """IGC dumps every width and every attempt: the last attempt at the kernel's own width is its code."""
+    fitting = [dump for dump in dumps if dump.kernel == kernel.name and dump.simd == kernel.resources.simd]
+    return max(fitting, key=lambda dump: dump.attempt, default=None)
+
+
+@contextmanager
+def _debug_elves(built: Built) -> Iterator[list[tuple[str, Path]]]:
+    """Each kernel's debug ELF as a file of its own; none if the binary holds its debug data itself."""
+    with tempfile.TemporaryDirectory() as folder:
+        elves = []
+        if built.debug.exists():
+            for index, kernel in enumerate(read_debug_data(memoryview(built.debug.read_bytes())).kernels):
+                path = Path(folder) / f"{index}.elf"
+                path.write_bytes(kernel.elf)
+                elves.append((kernel.name, path))
+        yield elves
+
+
+def _check_elf(outcome: Outcome, where: str, path: Path) -> None:
+    ours, theirs = read_elf(memoryview(path.read_bytes())), elf_contents(path)
+    sections = [
+        (
+            section.index, section.name, section.address, section.offset, section.size,
+            section.entry_size, section.link, section.info, section.alignment,
+        )
+        for section in ours.sections
+    ]  # fmt: skip
+    outcome.compare(f"{where} sections", sections, theirs.sections)
+    outcome.compare(f"{where} symbols", _symbols(ours), theirs.symbols)
+    outcome.compare(f"{where} relocations", sorted(_relocations(ours)), sorted(map(_without_none, theirs.relocations)))
+
+
+def _symbols(elf: Elf) -> list[tuple[object, ...]]:
+    """As readelf prints them: a section symbol by its section's name, an undefined one as UND."""
+    return [
+        (
+            symbol.index, symbol.value, symbol.size, symbol.type, symbol.binding,
+            "UND" if symbol.section_index == 0 else str(symbol.section_index),
+            symbol.name or (symbol.type == "section" and symbol.section) or "",
+        )
+        for symbol in elf.symbols()
+    ]  # fmt: skip
+
+
+def _relocations(elf: Elf) -> list[tuple[str, int, int, int, int]]:
+    names = {".rela" + section.name for section in elf.sections} & {section.name for section in elf.sections}
+    return [
+        (
+            (".rela" if ".rela" + relocation.section in names else ".rel") + relocation.section,
+            relocation.offset, relocation.type, relocation.symbol_index or 0, relocation.addend or 0,
+        )
+        for relocation in elf.relocations()
+    ]  # fmt: skip
+
+
+def _without_none(row: tuple[str, int, int, int, int | None]) -> tuple[str, int, int, int, int]:
+    return (*row[:4], row[4] or 0)

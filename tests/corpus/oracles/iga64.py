@@ -1,0 +1,48 @@
+"""Instruction text as Intel's own disassembler prints it: ``iga64 -d``."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from pathlib import Path
+
+from tests.corpus.oracles.run import OracleError, output_of
+
+#: iga64's names for the platforms of the corpus's products.
+PLATFORMS = {
+    "skl": "9",
+    "icllp": "11",
+    "tgllp": "12p1",
+    "dg2": "12p71",
+    "pvc": "12p72",
+    "bmg": "2",
+    "lnl": "2",
+    "ptl": "3",
+}
+
+#: Devices that Debian 12's iga64 does not know.
+NEWEST_ONLY = {"bmg", "lnl", "ptl"}
+
+_LABEL = re.compile(r"L\d+:$")
+
+
+def instruction_texts(code: bytes | memoryview, device: str, root: Path | None = None) -> list[str]:
+    """The text of each instruction in order, labels' own lines left out.
+
+    ``root`` is the newest driver's: its iga64 prints what the machine's own does not know.
+    """
+    with tempfile.NamedTemporaryFile(suffix=".krn") as file:
+        file.write(code)
+        file.flush()
+        command = [*_iga64(device, root), "-d", f"-p={PLATFORMS[device]}", file.name]
+        lines = output_of(command).splitlines()
+    return [line.rstrip() for line in lines if line.strip() and not _LABEL.match(line)]
+
+
+def _iga64(device: str, root: Path | None) -> list[str]:
+    if device not in NEWEST_ONLY:
+        return ["iga64"]
+    if root is None:
+        raise OracleError(f"the machine's iga64 does not know {device}")
+    libraries = root / "usr/lib/x86_64-linux-gnu"
+    return [str(libraries / "ld-linux-x86-64.so.2"), "--library-path", str(libraries), str(root / "usr/bin/iga64")]

@@ -1,0 +1,53 @@
+"""IGC's own assembly dumps (``.asm``): each instruction with the source line that the compiler holds it for."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+_KERNEL = re.compile(r"//\.kernel (.+)")
+_ATTEMPT_AND_SIMD = re.compile(r"(?:_(\d+))?_simd(\d+)_")
+_FILE = re.compile(r"// File: (.*)")
+_LINE = re.compile(r"// Line (\d+)\b")
+_LABEL = re.compile(r"[\w.$]+:\s*(//.*)?$")
+
+
+@dataclass(frozen=True)
+class DumpedInstruction:
+    """``place`` is (path, line), None before the dump names a line; ``compacted`` what the dump says of its size."""
+
+    place: tuple[str, int] | None
+    compacted: bool
+    text: str
+
+
+@dataclass(frozen=True)
+class Dump:
+    """One kernel at one SIMD width. ``attempt`` counts from 0: after spills the compiler may start anew."""
+
+    kernel: str
+    simd: int
+    attempt: int
+    instructions: tuple[DumpedInstruction, ...]
+
+
+def read_dump(path: Path) -> Dump:
+    """Reads one ``.asm`` file. A line comment holds for all instructions up to the next one, labels between or not."""
+    kernel = ""
+    file, line = "", 0
+    instructions = []
+    for text in path.read_text(errors="replace").splitlines():
+        if text.startswith("//"):
+            if match := _FILE.match(text):
+                file = match[1]
+            elif match := _LINE.match(text):
+                line = int(match[1])
+            elif match := _KERNEL.match(text):
+                kernel = match[1]
+        elif text.strip() and not _LABEL.match(text):
+            place = (file, line) if line else None
+            instructions.append(DumpedInstruction(place, "Compacted" in text.split("//")[0], text))
+    match = _ATTEMPT_AND_SIMD.search(path.name)
+    attempt, simd = (int(match[1] or 0), int(match[2])) if match else (0, 0)
+    return Dump(kernel, simd, attempt, tuple(instructions))

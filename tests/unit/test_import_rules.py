@@ -1,0 +1,133 @@
+"""The import directions of the package: what each room may import, held over every file.
+
+cli -> report -> analysis -> model; cli -> capture, runtime, toolchain, load -> formats, isa -> model. Imports under
+``if TYPE_CHECKING`` count like all others; so do those inside functions.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import kernlens
+
+PACKAGE = Path(kernlens.__file__).parent
+
+#: Room -> the rooms it may import besides itself and ``errors``.
+ALLOWED = {
+    "errors": set(),
+    "model": set(),
+    "formats": {"model"},
+    "isa": {"model"},
+    "analysis": {"model"},
+    "report": {"analysis", "model"},
+    "toolchain": {"formats", "isa", "model"},
+    "runtime": {"formats", "isa", "model", "toolchain"},
+    "capture": {"formats", "isa", "model", "toolchain", "runtime"},
+    # A program's source maps are made on first use, so what assembles programs calls the analysis that makes them.
+    # It also opens live objects and recordings, and asks the toolchains for their disassemblers.
+    "load": {"formats", "isa", "model", "analysis", "capture", "runtime", "toolchain"},
+    # Modules of the package itself (building, pipeline): what Python and the command line share, below the latter.
+    "verbs": {"load", "capture", "runtime", "toolchain", "formats", "isa", "model"},
+    "cli": {"verbs", "report", "analysis", "capture", "runtime", "toolchain", "load", "formats", "isa", "model"},
+    # The package itself names its public functions' homes.
+    "": {"verbs", "load", "capture", "model"},
+}
+
+#: Files that look up, each for one reason; whoever adds one says why.
+EXCEPTIONS = {
+    "toolchain/checks.py": {"load"},  # doctor tries the whole way, from a source to decoded instructions
+    "toolchain/opencl_child.py": {"runtime"},  # runs in a child process of its own, as a program would
+}
+
+#: Modules that open files, processes or sockets: not for rooms that only compute.
+OUTSIDE_WORLD = {"subprocess", "socket", "ctypes", "tempfile", "shutil", "sqlite3", "multiprocessing", "mmap", "glob"}
+PURE_ROOMS = {"model", "formats", "analysis", "report"}
+OPENERS = {"open", "exec", "eval"}
+FORBIDDEN_WORDS = {"pc", "shader", "asm", "manager", "utils", "util", "helper", "helpers", "info"}
+
+
+def files() -> list[Path]:
+    found = sorted(PACKAGE.rglob("*.py"))
+    assert len(found) > 40
+    return found
+
+
+def room_of(path: Path) -> str:
+    relative = path.relative_to(PACKAGE)
+    if len(relative.parts) > 1:
+        return relative.parts[0]
+    return {"__init__": "", "__main__": "cli", "errors": "errors"}.get(path.stem, "verbs")
+
+
+def room_of_module(name: str) -> str | None:
+    """The room of a dotted name; None for what is not of this package, or the package itself."""
+    parts = name.split(".")
+    if parts[0] != "kernlens" or len(parts) == 1:
+        return None
+    if (PACKAGE / parts[1]).is_dir():
+        return parts[1]
+    return room_of(PACKAGE / f"{parts[1]}.py") if (PACKAGE / f"{parts[1]}.py").exists() else None
+
+
+def imports_of(path: Path) -> Iterator[str]:
+    """Dotted names of all modules that a file imports, relative ones resolved."""
+    package = ("kernlens", *path.relative_to(PACKAGE).parent.parts)
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) + 1 - node.level] if node.level else ()
+            module = ".".join((*base, *((node.module,) if node.module else ())))
+            yield from (f"{module}.{alias.name}" for alias in node.names) if module == "kernlens" else (module,)
+
+
+def test_every_room_has_a_rule() -> None:
+    assert {room_of(path) for path in files()} <= set(ALLOWED)
+
+
+def test_imports_point_down() -> None:
+    wrong = []
+    for path in files():
+        room = room_of(path)
+        allowed = {room, "errors"} | ALLOWED[room] | EXCEPTIONS.get(path.relative_to(PACKAGE).as_posix(), set())
+        for name in imports_of(path):
+            target = room_of_module(name)
+            if target is not None and target not in allowed:
+                wrong.append(f"{path.relative_to(PACKAGE)} imports {name}")
+    assert wrong == []
+
+
+def test_rooms_that_only_compute_open_nothing() -> None:
+    wrong = []
+    for path in files():
+        if room_of(path) not in PURE_ROOMS:
+            continue
+        wrong += [f"{path.relative_to(PACKAGE)} imports {name}" for name in imports_of(path) if name in OUTSIDE_WORLD]
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in OPENERS:
+                wrong.append(f"{path.relative_to(PACKAGE)}:{node.lineno} calls {node.func.id}")
+    assert wrong == []
+
+
+def test_names_are_nouns_of_the_field() -> None:
+    """No public class, function or module is named with a word that says nothing or means something else here."""
+    wrong = []
+    for path in files():
+        names = [(path.stem, 1)]
+        names += [
+            (node.name, node.lineno)
+            for node in ast.walk(ast.parse(path.read_text()))
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        ]
+        for name, line in names:
+            if not name.startswith("_") and set(words(name)) & FORBIDDEN_WORDS:
+                wrong.append(f"{path.relative_to(PACKAGE)}:{line} {name}")
+    assert wrong == []
+
+
+def words(name: str) -> list[str]:
+    """``ZeInfoReader`` and ``ze_info_reader`` -> ze, info, reader. ze_info, a section's name, counts as one word."""
+    spaced = "".join(f"_{letter}" if letter.isupper() else letter for letter in name).lower()
+    return [word for word in spaced.replace("ze_info", "zeinfo").split("_") if word]
