@@ -13,6 +13,7 @@ from kernlens.errors import NotFoundError, ToolError
 from kernlens.isa.devices import device
 from kernlens.load import open_bytes
 from kernlens.load.context import Surroundings
+from kernlens.load.decoding import decode_kernels
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program, Source
 from kernlens.toolchain.compile import CompileJob, compile_many
@@ -50,8 +51,10 @@ class Build:
         )
         return open_bytes(memoryview(result.binary), str(result.source), around).programs
 
-    @property
+    @cached_property
     def kernels(self) -> list[Kernel]:
+        """The kernels of all programs, decoded."""
+        decode_kernels([(program, list(program.kernels.values())) for program in self.programs])
         return [kernel for program in self.programs for kernel in program.kernels.values()]
 
 

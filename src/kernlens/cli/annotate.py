@@ -49,9 +49,11 @@ def command(
 ) -> None:
     """Print each source line with its instruction count, its share, and the instructions it became."""
     from kernlens.load import open_file
+    from kernlens.load.decoding import decode_kernels
 
     contents = open_file(path, device=device, source_roots=source_roots, source=source)
     selection = select(contents.machine_code(), kernel_names, device)
+    decode_kernels(selection, texts=True)
     if offset is not None:
         _print_place(selection, _number(offset, "--offset"))
         return

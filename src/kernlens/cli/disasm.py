@@ -14,8 +14,10 @@ def command(path: str, kernel_names: tuple[str, ...], device: str | None, as_jso
     """Print the machine instructions of a file's kernels."""
     from kernlens.cli.output import print_json, print_lines
     from kernlens.load import open_file
+    from kernlens.load.decoding import decode_kernels
 
     selection = select(open_file(path, device=device).machine_code(), kernel_names, device)
+    decode_kernels(selection, texts=True)
     if as_json:
         from kernlens.report.document import disasm_document
 

@@ -1,0 +1,30 @@
+"""Decode many kernels at once: in threads, and what repeats in them only once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from kernlens.load.kernels import register_roots
+from kernlens.model.kernel import Kernel
+from kernlens.model.program import Program
+
+
+def decode_kernels(selection: Iterable[tuple[Program, Sequence[Kernel]]], *, texts: bool = False) -> None:
+    """Decode these kernels, so that their ``instructions`` are there when asked for; with ``texts`` their texts too.
+
+    Kernels that are decoded already, or whose device is not known, are left as they are. Raises UnsupportedError if no
+    installed libiga64 knows a device.
+    """
+    from kernlens.isa.decode import decode_many
+
+    wanted = [
+        (program.device, kernel)
+        for program, kernels in selection
+        if program.device is not None
+        for kernel in kernels
+        if "instructions" not in vars(kernel)
+    ]
+    register_roots()
+    decoded = decode_many([(device, kernel.code) for device, kernel in wanted], texts=texts)
+    for (_, kernel), instructions in zip(wanted, decoded, strict=True):
+        kernel.instructions = instructions
