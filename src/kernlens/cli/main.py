@@ -20,6 +20,7 @@ VERBS = {
     "doctor": "What is installed, what works, and what fixes each gap.",
     "extract": "Every part of a file, as files.",
     "inspect": "What a file is: containers, kernels, resources, symbols.",
+    "stages": "A program at every stage of its compile, and one source line followed through all of them.",
     "toolchain": "Compilers and drivers side by side: list, add, remove.",
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from kernlens.isa.devices import identify
 from kernlens.load.context import Surroundings
@@ -11,6 +12,9 @@ from kernlens.model.binary import EMPTY, Relocation, Symbol
 from kernlens.model.device import Device, DeviceId
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program, Source
+
+if TYPE_CHECKING:
+    from kernlens.model.stage_map import StageMap
 
 
 def patch_token_program(name: str, content: memoryview, around: Surroundings) -> Program:
@@ -126,7 +130,15 @@ def _program(
         find_symbols=find_symbols,
         find_relocations=find_relocations,
         find_sources=lambda: _sources(kernels.values(), module, around),
+        find_snapshots=around.find_snapshots,
+        find_stage_maps=_stage_maps,
     )
+
+
+def _stage_maps(program: Program) -> tuple[StageMap, ...]:
+    from kernlens.load.stage_maps import stage_maps
+
+    return stage_maps(program.snapshots, [program])
 
 
 def _sources(kernels: Iterable[Kernel], module: memoryview, around: Surroundings) -> tuple[Source, ...]:

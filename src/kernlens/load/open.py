@@ -7,6 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from kernlens.errors import KernlensError, NotFoundError, UnsupportedError
 from kernlens.load.assemble import raw_program
@@ -153,12 +154,14 @@ def _open_folder(path: str, around: Surroundings) -> Contents:
 
 
 def _open_recording(path: str, around: Surroundings) -> Contents:
+    from kernlens.capture.recorded_stages import snapshots_in
     from kernlens.capture.recording import Recording
 
     unpacker = Unpacker()
     containers = []
     with Recording(path) as recording:
-        recorded_programs = [program for program in recording.programs() if program.ok]
+        # A program of another vendor's compiler is recorded for its snapshots alone, without a binary.
+        recorded_programs = [program for program in recording.programs() if program.ok and program.binary]
         builds = Counter(program.name for program in recorded_programs)
         for recorded in recorded_programs:
             name = recorded.name if builds[recorded.name] == 1 else f"{recorded.name}:{recorded.device}"
@@ -171,6 +174,7 @@ def _open_recording(path: str, around: Surroundings) -> Contents:
                 debug=memoryview(recorded.debug or b""),
                 spirv=memoryview(recorded.spirv or b""),
                 sources=(*around.sources, *(Source(source, text, "recording") for source, text in recorded.sources)),
+                find_snapshots=partial(snapshots_in, path, recorded.number),
             )
             containers.append(unpacker.unpack(memoryview(recorded.binary), name, 0, inside))
     return Contents(path, tuple(containers), tuple(unpacker.programs))

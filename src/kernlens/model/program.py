@@ -12,6 +12,8 @@ from kernlens.model.binary import EMPTY, Container, Relocation, Symbol
 if TYPE_CHECKING:
     from kernlens.model.device import Device, DeviceId
     from kernlens.model.kernel import Kernel
+    from kernlens.model.stage import Snapshot
+    from kernlens.model.stage_map import ProgramLine, StageMap
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +32,8 @@ class Program:
 
     ``name`` is unique within its file; ``format`` is ``patch-tokens``, ``zebin``, ``spirv`` or ``raw``; ``binary`` is the
     device binary itself, ``debug`` CTNI or ELF debug data beside it, ``spirv`` the module it was made from; each is
-    empty when absent. ``find_sources`` looks source text up on first use.
+    empty when absent. ``find_sources`` looks source text up on first use, ``find_snapshots`` reads the program at the
+    stages of its compile, ``find_stage_maps`` their source maps.
     """
 
     name: str
@@ -48,6 +51,8 @@ class Program:
     find_symbols: Callable[[], tuple[Symbol, ...]] = field(default=tuple, repr=False)
     find_relocations: Callable[[], tuple[Relocation, ...]] = field(default=tuple, repr=False)
     find_sources: Callable[[], tuple[Source, ...]] = field(default=tuple, repr=False)
+    find_snapshots: Callable[[], tuple[Snapshot, ...]] = field(default=tuple, repr=False)
+    find_stage_maps: Callable[[Program], tuple[StageMap, ...]] = field(default=lambda program: (), repr=False)
 
     @cached_property
     def symbols(self) -> tuple[Symbol, ...]:
@@ -60,3 +65,21 @@ class Program:
     @cached_property
     def sources(self) -> tuple[Source, ...]:
         return self.find_sources()
+
+    @cached_property
+    def snapshots(self) -> tuple[Snapshot, ...]:
+        """The program at each stage of its compile, in pipeline order; empty if they were not kept."""
+        return self.find_snapshots()
+
+    @cached_property
+    def stage_maps(self) -> tuple[StageMap, ...]:
+        """The source map of each stage that has one, in pipeline order; the machine code's come last."""
+        return self.find_stage_maps(self)
+
+    def line(self, line: int, path: str | None = None) -> ProgramLine:
+        """One source line, followed through all stages: ``program.line(42).stages``. ``path`` is a file's path or the
+        end of it; None: of any file."""
+        from kernlens.model.line_choice import LineChoice
+        from kernlens.model.stage_map import ProgramLine
+
+        return ProgramLine(LineChoice(path, line), self.stage_maps)

@@ -189,7 +189,7 @@ class _Worker:
                 stdout=subprocess.PIPE,
                 stderr=self._printed,
                 env=environment,
-                cwd=self._folder.name,
+                cwd=place.folder or self._folder.name,
                 start_new_session=True,
             )
         except OSError as error:

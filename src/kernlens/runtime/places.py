@@ -21,13 +21,15 @@ class Place:
     toolchain's driver, this interpreter through that toolchain's loader, or the toolchain's own Python. ``environment``
     is added to the current one (a value of None takes a variable away). ``device`` is what errors call the device.
     ``root`` is the folder that ``python`` sees as the whole file system, if it is confined to one: the worker's modules
-    are then copied into it for as long as the worker runs.
+    are then copied into it for as long as the worker runs. ``folder`` is the worker's working folder (None: one of its
+    own, removed after it).
     """
 
     device: str
     environment: Mapping[str, str | None] = field(default_factory=dict)
     python: tuple[str, ...] = (sys.executable,)
     root: Path | None = None
+    folder: Path | None = None
 
     def full_environment(self, modules: str) -> dict[str, str]:
         """The worker's environment; ``modules`` is the folder of the package as the worker sees it."""

@@ -67,6 +67,10 @@ def _requests_of(api: str, on_call: Callable[[str], None]) -> object:
         from kernlens.runtime.level_zero.requests import LevelZeroRequests
 
         return LevelZeroRequests(on_call)
+    if api == "opencl-rebuild":
+        from kernlens.runtime.opencl.rebuild import RebuildRequests
+
+        return RebuildRequests(on_call)
     from kernlens.runtime.opencl.requests import OpenCLRequests
 
     return OpenCLRequests(on_call)

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -90,11 +90,13 @@ def compile_source(
     using: Toolchain | None = None,
     timeout: float = TIMEOUT,
     on_start: Callable[[Child], None] | None = None,
+    environment: Mapping[str, str] | None = None,
 ) -> OclocResult:
     """Compile one source file for one device; a source that the compiler refuses gives a result with ``ok`` False.
 
     ``source`` holds OpenCL C, or SPIR-V (known by its first bytes). ``device`` is a name that ``devices_of`` lists, or
     an IP version, or a PCI device id. ``using`` is the toolchain (None: the system's). ``timeout`` is in seconds.
+    ``environment`` is added to the variables that the compiler inherits.
 
     Raises NotFoundError for a source that does not exist and for a device that the toolchain does not know, ToolError
     if there is no compiler or it did not finish in time.
@@ -110,7 +112,8 @@ def compile_source(
         command += ["-spirv_input"] if is_spirv else []
         full = options if is_spirv else source_options(path, options)
         command += ["-options", full] if full else []
-        done = run(command, timeout=timeout, file_size_limit=OUTPUT_FILE_LIMIT, on_start=on_start)
+        env = {**os.environ, **environment} if environment else None
+        done = run(command, timeout=timeout, env=env, file_size_limit=OUTPUT_FILE_LIMIT, on_start=on_start)
         binary, debug, spirv = _outputs(Path(folder))
     if is_spirv and not spirv:
         spirv = path.read_bytes()

@@ -75,12 +75,13 @@ def _devices_of(library: OpenCL, platform: int) -> list[int]:
 class OpenCLContext:
     """A context of all devices of one platform. ``platform`` is a part of its name; empty: the first with a device.
 
-    Raises NotFoundError if there is no such platform with a device.
+    ``only`` are the devices that it is to be made of instead. Raises NotFoundError if there is no such platform with a
+    device.
     """
 
-    def __init__(self, platform: str = "") -> None:
+    def __init__(self, platform: str = "", only: Sequence[OpenCLDevice] = ()) -> None:
         self.library = open_opencl()
-        devices = opencl_devices(self.library)
+        devices = tuple(only) or opencl_devices(self.library)
         chosen = next((device.platform for device in devices if platform.lower() in device.platform.lower()), None)
         if chosen is None:
             names = ", ".join(dict.fromkeys(device.platform for device in devices)) or "none"

@@ -1,0 +1,125 @@
+"""Questions over snapshots: what a pass changed, how two stages differ, whether two stages agree on the lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from kernlens.errors import KernlensError
+from kernlens.model.stage import Snapshot
+from kernlens.model.stage_map import StageMap
+
+#: A dump begins with its own file name between two rules, as comments: no part of the program.
+_HEADING_LINES = 3
+#: Texts with more lines than this are compared by line sets only: the finest difference takes too long to find.
+_MOST_DIFF_LINES = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class PassStep:
+    """One pass, or a run of neighbouring ones that changed nothing (then ``changed`` is False and ``count`` above 1
+    if there were several). ``added`` and ``removed`` count text lines."""
+
+    snapshot: Snapshot
+    changed: bool
+    added: int = 0
+    removed: int = 0
+    count: int = 1
+
+
+def pass_steps(snapshots: Sequence[Snapshot]) -> Iterator[PassStep]:
+    """The passes of a compile in order, those that changed nothing folded; other snapshots are passed over.
+
+    A pass is compared with the pass before it; the first one with the LLVM IR as it was read.
+    """
+    before: list[str] | None = None
+    idle: list[Snapshot] = []
+    for snapshot in snapshots:
+        if snapshot.failure is not None or snapshot.form != "text" or snapshot.ending != ".ll":
+            continue
+        if not snapshot.is_pass:
+            if before is None:
+                before = program_lines(snapshot)
+            continue
+        after = program_lines(snapshot)
+        added, removed = _counts(before or [], after)
+        changed = added > 0 or removed > 0 or (before or []) != after
+        before = after
+        if not changed:
+            idle.append(snapshot)
+            continue
+        yield from _folded(idle)
+        idle = []
+        yield PassStep(snapshot, True, added, removed)
+    yield from _folded(idle)
+
+
+def _folded(idle: list[Snapshot]) -> Iterator[PassStep]:
+    if idle:
+        yield PassStep(idle[-1], False, count=len(idle))
+
+
+def _counts(before: list[str], after: list[str]) -> tuple[int, int]:
+    """Lines that are only after, and only before, counted as often as they occur; moved lines count as neither."""
+    from collections import Counter
+
+    old, new = Counter(before), Counter(after)
+    return (new - old).total(), (old - new).total()
+
+
+def program_lines(snapshot: Snapshot) -> list[str]:
+    """The text's lines without the heading that names the dump's own file."""
+    lines = snapshot.text.split("\n")
+    head = lines[:_HEADING_LINES]
+    if len(head) == _HEADING_LINES and all(line.startswith(("; ", "// ")) for line in head) and "----" in head[0]:
+        return lines[_HEADING_LINES:]
+    return lines
+
+
+def difference(before: Snapshot, after: Snapshot) -> Iterator[str]:
+    """The two texts' difference as unified diff lines, without line ends; nothing if they are equal.
+
+    Raises KernlensError if one of them is binary, or if they are too large to compare.
+    """
+    from difflib import unified_diff
+
+    for snapshot in (before, after):
+        if snapshot.form != "text":
+            raise KernlensError(f"the stage {snapshot.stage} has no text to compare, only its {snapshot.ending} file")
+    old, new = program_lines(before), program_lines(after)
+    if max(len(old), len(new)) > _MOST_DIFF_LINES:
+        raise KernlensError(
+            f"{before.stage} and {after.stage} have {len(old):,} and {len(new):,} lines, too many to compare here;"
+            " print each with --stage and use diff"
+        )
+    yield from unified_diff(old, new, _title(before), _title(after), lineterm="")
+
+
+def _title(snapshot: Snapshot) -> str:
+    return f"{snapshot.kernel}: {snapshot.stage}" if snapshot.kernel else snapshot.stage
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """Two maps of the same instructions: how many both place, and how many of those on the same line of a file."""
+
+    both: int
+    equal: int
+
+
+def agreement(first: StageMap, second: StageMap) -> Agreement:
+    """Compare, instruction by instruction, where two maps of one kernel say that it came from.
+
+    Raises KernlensError if they have not the same number of instructions.
+    """
+    if len(first) != len(second):
+        raise KernlensError(
+            f"{first.stage} has {len(first)} instructions of {first.kernel} and {second.stage} has {len(second)}:"
+            " they are not of one compile"
+        )
+    both = equal = 0
+    for one, other in zip(first.places, second.places, strict=True):
+        if one is not None and other is not None:
+            both += 1
+            equal += (one.path, one.line) == (other.path, other.line)
+    return Agreement(both, equal)

@@ -1,0 +1,254 @@
+"""``kernlens stages``: a program at every stage of its compile, and one source line followed through all of them."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from kernlens.cli.options import json_option, verb
+from kernlens.errors import KernlensError, ToolError
+
+if TYPE_CHECKING:
+    from kernlens.model.line_choice import LineChoice
+    from kernlens.model.stage import Snapshot
+    from kernlens.pipeline import Pipeline
+
+
+@verb("kernlens stages blur.cl --device dg2 --line 42")
+@click.argument("path", type=click.Path())
+@click.option("--device", metavar="D", help="Compile for this device: a GPU, pocl or intel-cpu.")
+@click.option("--options", metavar="O", default="-gline-tables-only", show_default=True, help="Build options.")
+@click.option(
+    "--toolchain", metavar="T", default="system", show_default=True, help="Which compiler (kernlens toolchain list)."
+)
+@click.option("--stage", metavar="S", help="Print this stage.")
+@click.option("--kernel", metavar="K", help="Only this kernel.")
+@click.option(
+    "--form",
+    type=click.Choice(["text", "binary"]),
+    help="Which form of the stage; text where there is one if not given.",
+)
+@click.option("--diff", nargs=2, metavar="S1 S2", help="Print what differs between two stages.")
+@click.option("--line", metavar="[FILE:]N", help="Follow this source line through all stages.")
+@click.option("--all-passes", is_flag=True, help="Each pass of the compiler, and whether it changed the program.")
+@click.option("-o", "--output", metavar="FILE", type=click.Path(), help="Save all snapshots as a recording.")
+@json_option()
+def command(
+    path: str,
+    device: str | None,
+    options: str,
+    toolchain: str,
+    stage: str | None,
+    kernel: str | None,
+    form: str | None,
+    diff: tuple[str, str] | None,
+    line: str | None,
+    all_passes: bool,
+    output: str | None,
+    as_json: bool,
+) -> None:
+    """Show what the compiler made of a source, stage by stage.
+
+    PATH is a source (OpenCL C, or SPIR-V) that is compiled for --device, or a recording that holds snapshots.
+    """
+    if sum(what is not None for what in (stage, diff, line)) > 1:
+        raise click.UsageError("--stage, --diff and --line are three questions; ask one of them")
+    pipelines = _pipelines(path, device, options, toolchain, all_passes)
+    if output is not None:
+        _save(pipelines, output)
+    if stage is not None:
+        _print_stage(pipelines, stage, kernel, form, as_json)
+    elif diff is not None:
+        _print_diff(pipelines, diff, kernel, as_json)
+    elif line is not None:
+        _print_line(pipelines, line, kernel, as_json)
+    else:
+        _print_list(pipelines, kernel, all_passes, as_json)
+    failed = next((one.run for one in pipelines if not one.run.ok), None)
+    if failed is not None:
+        message = f"{failed.source} does not compile for {failed.device}: {failed.reason}"
+        raise ToolError(message, command=failed.command, log=failed.log)
+
+
+def _pipelines(path: str, device: str | None, options: str, toolchain: str, all_passes: bool) -> list[Pipeline]:
+    from kernlens.pipeline import compile_stages, recorded_pipelines
+
+    kind = _kind(path)
+    if kind == "recording":
+        found = recorded_pipelines(path)
+        chosen = [one for one in found if device is None or one.run.device == device]
+        if not chosen:
+            there = ", ".join(dict.fromkeys(one.run.device for one in found))
+            raise KernlensError(f"{path} holds no snapshots for {device}; it holds some for {there}")
+        return chosen
+    if kind not in (None, "spirv"):
+        raise KernlensError(
+            f"{path} is a finished binary, which holds no stages; compile its source, or the SPIR-V that"
+            f" 'kernlens extract {path} -o DIR' finds in it: kernlens stages SOURCE --device D"
+        )
+    if device is None:
+        raise click.UsageError("which device is it to be compiled for? --device D (kernlens devices lists them)")
+    return [compile_stages(path, device, options=options, toolchain=toolchain, all_passes=all_passes)]
+
+
+def _kind(path: str) -> str | None:
+    from kernlens.load.identify import identify
+
+    if not Path(path).is_file():
+        return None
+    with open(path, "rb") as file:
+        return identify(memoryview(file.read(64)))
+
+
+def _save(pipelines: list[Pipeline], output: str) -> None:
+    from kernlens.capture.recording_writer import RecordingWriter
+
+    with RecordingWriter(output, command_line=sys.argv, overwrite=True) as writer:
+        for one in pipelines:
+            writer.add(one.entry())
+
+
+def _print_list(pipelines: list[Pipeline], kernel: str | None, all_passes: bool, as_json: bool) -> None:
+    from kernlens.analysis.stages import pass_steps
+    from kernlens.cli.output import print_json, print_lines
+    from kernlens.report.stages import pass_document, pass_list, run_document, run_heading, snapshot_document
+    from kernlens.report.stages import snapshot_list as listing
+
+    documents = []
+    for pipeline in pipelines:
+        chosen = [one for one in pipeline if kernel is None or one.kernel in (None, kernel)]
+        steps = list(pass_steps(chosen)) if all_passes else []
+        if as_json:
+            documents.append(
+                {
+                    **run_document(pipeline.run),
+                    "snapshots": [snapshot_document(one) for one in chosen],
+                    **({"passes": [pass_document(step) for step in steps]} if all_passes else {}),
+                }
+            )
+            continue
+        print_lines(run_heading(pipeline.run))
+        print_lines(listing(chosen, _sentences()))
+        if all_passes:
+            print_lines(["", *(pass_list(steps) if steps else ["  no single passes were kept"])])
+    if as_json:
+        print_json({"schema": 1, "pipelines": documents})
+
+
+def _sentences() -> dict[str, str]:
+    from kernlens.toolchain import cpu_runtime_stages, igc_stages, pocl_stages
+
+    known = (*cpu_runtime_stages.STAGES, *pocl_stages.STAGES, *igc_stages.IGC_2)
+    return {stage.name: stage.sentence for stage in known}
+
+
+def _print_stage(pipelines: list[Pipeline], stage: str, kernel: str | None, form: str | None, as_json: bool) -> None:
+    found = [one for pipeline in pipelines for one in _chosen(pipeline, stage, kernel, form)]
+    if as_json:
+        from kernlens.cli.output import print_json
+        from kernlens.report.stages import snapshot_document
+
+        print_json({"schema": 1, "snapshots": [snapshot_document(one, content=True) for one in found]})
+        return
+    for one in found:
+        if one.form == "text":
+            _print_text(one.text, one.ending)
+        elif sys.stdout.isatty():
+            raise KernlensError(
+                f"the stage {one.stage} has no text, only its {one.ending} file of {one.size:,} bytes;"
+                " send it to a file: > FILE"
+            )
+        else:
+            sys.stdout.buffer.write(one.content)
+
+
+def _chosen(pipeline: Pipeline, stage: str, kernel: str | None, form: str | None) -> tuple[Snapshot, ...]:
+    """Text where there is one: what is printed is to be read."""
+    found = pipeline.choose(stage, kernel, form or "text")
+    if form is not None and found[0].form != form:
+        raise KernlensError(f"the stage {found[0].stage} has no {form} form here, only {found[0].form}")
+    return found
+
+
+def _print_text(text: str, ending: str) -> None:
+    if sys.stdout.isatty():
+        from kernlens.report.highlight import highlighted
+
+        text = highlighted(text, ending)
+    sys.stdout.write(text if text.endswith("\n") else text + "\n")
+
+
+def _print_diff(pipelines: list[Pipeline], names: tuple[str, str], kernel: str | None, as_json: bool) -> None:
+    from kernlens.analysis.stages import difference
+
+    documents = []
+    for pipeline in pipelines:
+        before, after = (_chosen(pipeline, name, kernel, None) for name in names)
+        for one, other in _pairs(before, after):
+            lines = list(difference(one, other))
+            if as_json:
+                documents.append({"from": one.stage, "to": other.stage, "kernel": other.kernel, "diff": lines})
+            elif lines:
+                _print_text("\n".join(lines), ".diff")
+            else:
+                click.echo(f"{one.stage} and {other.stage} are equal")
+    if as_json:
+        from kernlens.cli.output import print_json
+
+        print_json({"schema": 1, "differences": documents})
+
+
+def _pairs(before: tuple[Snapshot, ...], after: tuple[Snapshot, ...]) -> list[tuple[Snapshot, Snapshot]]:
+    """Kernel by kernel; a snapshot of the whole program is compared with that of each kernel."""
+    pairs = [
+        (one, other)
+        for one in before
+        for other in after
+        if one.kernel == other.kernel or one.kernel is None or other.kernel is None
+    ]
+    if not pairs:
+        raise KernlensError("the two stages have no kernel in common")
+    return pairs
+
+
+def _print_line(pipelines: list[Pipeline], line: str, kernel: str | None, as_json: bool) -> None:
+    from kernlens.cli.output import print_json, print_lines
+    from kernlens.report.stages import line_through_stages, part_document, run_document, run_heading
+
+    choice = _line_wanted(line)
+    documents = []
+    for pipeline in pipelines:
+        wanted = pipeline.line(choice.line, choice.path)
+        parts = wanted.stages
+        if not any(part.indexes for part in parts):
+            raise KernlensError(
+                f"no stage says of {choice} that anything came from it"
+                + ("; build with -gline-tables-only to have lines" if not parts else "")
+            )
+        if as_json:
+            chosen = [part for part in parts if kernel is None or part.kernel in (None, kernel)]
+            documents.append({**run_document(pipeline.run), "stages": [part_document(part) for part in chosen]})
+            continue
+        print_lines(run_heading(pipeline.run))
+        places = [part.map.places[part.indexes[0]] for part in parts if part.indexes]
+        path = next((place.path for place in places if place is not None), "")
+        where = f"{path}:{choice.line}"
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+        text = pipeline.source_text(path, choice.line)
+        print_lines(line_through_stages(where, text, parts, (kernel,) if kernel else (), width))
+    if as_json:
+        print_json({"schema": 1, "line": {"path": choice.path, "line": choice.line}, "pipelines": documents})
+
+
+def _line_wanted(text: str) -> LineChoice:
+    from kernlens.model.line_choice import LineChoice
+
+    path, _, number = text.rpartition(":")
+    try:
+        return LineChoice(path or None, int(number, 0))
+    except ValueError:
+        raise click.UsageError(f"--line takes a number, not '{number}'") from None

@@ -1,0 +1,139 @@
+"""LLVM IR as text: which source line each instruction came from, inlined calls included.
+
+Source: LLVM Language Reference, sections "Functions", "Metadata" (``!N = ...``) and "Specialized Metadata Nodes"
+(DILocation: line, column, scope, inlinedAt; the scope's DISubprogram, DILexicalBlock or DILexicalBlockFile names the
+DIFile: filename, directory). Only what debug locations need is read; types and values are not.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from kernlens.model.source_map import SourcePlace
+from kernlens.model.stage_map import StageRows
+
+_FUNCTION = re.compile(r'define [^@]*@("[^"]*"|[-\w$.]+)\(')
+_ATTACHED = re.compile(r", !dbg !(\d+)")
+_NODE = re.compile(r"!(\d+) = (?:distinct )?!(DI\w+)\((.*)\)\s*$")
+_STRING = re.compile(r'"([^"]*)"')
+_FIELD = re.compile(r"\b(line|column|scope|file|inlinedAt): !?(\d+)")
+_TEXT_FIELD = re.compile(r'\b(filename|directory): "([^"]*)"')
+_ESCAPE = re.compile(r"\\([0-9A-Fa-f]{2})")
+_SCOPES = frozenset({"DISubprogram", "DILexicalBlock", "DILexicalBlockFile"})
+#: Deeper chains of scopes or of inlined calls than these are damage.
+_MOST_SCOPES = 1000
+_MOST_CALLS = 200
+
+
+def read_llvm_lines(text: str) -> StageRows:
+    """The instructions of every function that the module defines, with their places.
+
+    An instruction without ``!dbg``, or whose location is line 0, has no place. Whatever is not LLVM IR is passed over.
+    """
+    rows = StageRows()
+    locations = _Locations()
+    starts: list[tuple[int, str, int | None]] = []
+    function: str | None = None
+    for number, line in enumerate(text.split("\n"), start=1):
+        if function is None:
+            if line.startswith("define "):
+                match = _FUNCTION.match(line)
+                function = match[1].strip('"') if match else ""
+            elif line.startswith("!"):
+                locations.note(line)
+        elif line.startswith("}"):
+            function = None
+        elif line.startswith("  "):
+            _instruction(starts, number, line, function)
+    for number, function, location in starts:
+        place, calls = locations.place(location)
+        rows.add(number, place, calls, function)
+    return rows
+
+
+def _instruction(starts: list[tuple[int, str, int | None]], number: int, line: str, function: str) -> None:
+    """Note an instruction's first line; on a later line of it (``switch`` has several) only its location."""
+    third = line[2:3]
+    if third in (";", "#", ""):
+        return
+    match = _ATTACHED.search(line)
+    location = int(match[1][:9]) if match else None
+    if third not in (" ", "]"):
+        starts.append((number, function, location))
+    elif location is not None and starts:
+        starts[-1] = (*starts[-1][:2], location)
+
+
+@dataclass
+class _Locations:
+    """The metadata nodes that debug locations are made of, by their numbers."""
+
+    nodes: dict[int, tuple[str, dict[str, int]]] = field(default_factory=dict)
+    files: dict[int, str] = field(default_factory=dict)
+    known: dict[int, tuple[SourcePlace | None, tuple[SourcePlace, ...]]] = field(default_factory=dict)
+    scope_paths: dict[int, str] = field(default_factory=dict)
+
+    def note(self, line: str) -> None:
+        match = _NODE.match(line)
+        if match is None:
+            return
+        number, kind, content = int(match[1][:9]), match[2], match[3]
+        if kind == "DIFile":
+            texts = {name: _unescaped(value) for name, value in _TEXT_FIELD.findall(content)}
+            self.files[number] = _joined(texts.get("directory", ""), texts.get("filename", ""))
+        elif kind == "DILocation" or kind in _SCOPES:
+            # Strings go first: a function may be called "file: !3".
+            fields = {name: int(value[:9]) for name, value in _FIELD.findall(_STRING.sub('""', content))}
+            self.nodes[number] = kind, fields
+
+    def place(self, location: int | None) -> tuple[SourcePlace | None, tuple[SourcePlace, ...]]:
+        """The location's place, and the calls that it was inlined through, innermost first."""
+        if location is None:
+            return None, ()
+        if location not in self.known:
+            chain: list[SourcePlace] = []
+            here: int | None = location
+            while here is not None and here in self.nodes and len(chain) < _MOST_CALLS:
+                fields = self.nodes[here][1]
+                chain.append(
+                    SourcePlace(self._path(fields.get("scope")), fields.get("line", 0), fields.get("column", 0))
+                )
+                here = fields.get("inlinedAt")
+            found = chain[0] if chain and chain[0].line else None
+            self.known[location] = found, tuple(chain[1:]) if found else ()
+        return self.known[location]
+
+    def _path(self, scope: int | None) -> str:
+        """The file of the nearest scope that names one."""
+        passed: list[int] = []
+        path = ""
+        while scope is not None and len(passed) < _MOST_SCOPES:
+            if scope in self.scope_paths:
+                path = self.scope_paths[scope]
+                break
+            passed.append(scope)
+            fields = self.nodes.get(scope, ("", {}))[1]
+            if "file" in fields:
+                path = self.files.get(fields["file"], "")
+                break
+            scope = fields.get("scope")
+        self.scope_paths.update(dict.fromkeys(passed, path))
+        return path
+
+
+def _unescaped(text: str) -> str:
+    if "\\" not in text:
+        return text
+    # Bytes that are no printable ASCII stand as two hex digits each.
+    pieces = _ESCAPE.sub(lambda match: chr(int(match[1], 16)), text)
+    try:
+        return pieces.encode("latin-1").decode("utf-8", "replace")
+    except UnicodeEncodeError:
+        return pieces
+
+
+def _joined(directory: str, path: str) -> str:
+    if not directory or not path or path.startswith(("/", "\\")) or path[1:2] == ":":
+        return path
+    return directory.rstrip("/\\") + "/" + path

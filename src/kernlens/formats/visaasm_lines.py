@@ -1,0 +1,56 @@
+"""vISA assembly (``.visaasm``): which source line each virtual instruction came from.
+
+Source: intel-graphics-compiler, documentation/visa (``FILE.md``, ``LOC.md``): ``FILE "path"`` and ``LOC n`` hold for
+the instructions after them, up to the next; ``LOC 0`` says that there is no line. A new function starts without one.
+"""
+
+from __future__ import annotations
+
+import re
+
+from kernlens.model.source_map import SourcePlace
+from kernlens.model.stage_map import StageRows
+
+_KERNEL = re.compile(r'\.kernel\s+"?([^"\s]+)"?')
+_FUNCTION = re.compile(r'\.(?:global_)?function\s+"?([^"\s]+)"?')
+_FILE = re.compile(r'FILE\s+"([^"]*)"')
+_LOC = re.compile(r"LOC\s+(\d+)")
+_LABEL = re.compile(r'"?[\w.$]+"?:\s*(?:/{2,3}.*)?$')
+_ID = re.compile(r"/{3} \$(\d+)\s*$")
+
+
+def read_visaasm_lines(text: str) -> StageRows:
+    """The virtual instructions in order, each with its place. Declarations, labels and comments are none."""
+    rows = StageRows()
+    path, place, function = "", None, ""
+    for number, line in enumerate(text.split("\n"), start=1):
+        word = line.strip()
+        if not word or word.startswith("//"):
+            continue
+        if word.startswith("."):
+            if (match := _FUNCTION.match(word)) or (match := _KERNEL.match(word)):
+                function, place = match[1], None
+        elif match := _LOC.match(word):
+            source_line = int(match[1][:9])
+            place = SourcePlace(path, source_line) if source_line else None
+        elif match := _FILE.match(word):
+            path = match[1]
+            place = SourcePlace(path, place.line) if place else None
+        elif not _LABEL.match(word):
+            rows.add(number, place, (), function)
+    return rows
+
+
+def kernel_name(text: str) -> str | None:
+    """The kernel that the file is about; None if it does not say."""
+    match = re.search(r"^\s*" + _KERNEL.pattern, text, re.MULTILINE)
+    return match[1] if match else None
+
+
+def instruction_ids(text: str) -> dict[int, int]:
+    """Line of the text -> the number of its vISA instruction, which the later stages name too (``$12``)."""
+    found = {}
+    for number, line in enumerate(text.split("\n"), start=1):
+        if match := _ID.search(line):
+            found[number] = int(match[1][:9])
+    return found

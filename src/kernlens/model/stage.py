@@ -1,0 +1,152 @@
+"""Stages of a compile pipeline, snapshots of a program at them, and the compile that they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from kernlens.errors import NotFoundError
+
+TEXT = "text"
+BINARY = "binary"
+#: What a stage has one snapshot of.
+PROGRAM = "program"
+KERNEL = "kernel"
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One point of a compiler's pipeline.
+
+    ``text`` and ``binary`` are the usual file endings of its two forms, None where it has no such form; ``default`` is
+    the form that stands for the stage when nobody chooses. ``scope`` is ``program`` or ``kernel``: what there is one
+    snapshot of. ``sentence`` says what it is.
+    """
+
+    name: str
+    text: str | None
+    binary: str | None
+    default: str
+    scope: str
+    sentence: str
+
+    @property
+    def forms(self) -> tuple[str, ...]:
+        """``text``, ``binary`` or both, the default first."""
+        found = [form for form in (TEXT, BINARY) if self.ending(form) is not None]
+        return tuple(sorted(found, key=lambda form: form != self.default))
+
+    def ending(self, form: str) -> str | None:
+        return self.text if form == TEXT else self.binary
+
+    def form(self, wanted: str | None) -> str:
+        """The form that ``wanted`` (text, binary, or None for the default) gets: a stage of one form has only that."""
+        return wanted if wanted in self.forms else self.default
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """The program at a stage. ``kernel`` is None for the whole program, ``form`` ``text`` or ``binary``.
+
+    ``ending`` is the usual file ending of such content (``.ll``). ``seconds`` is when it was complete, counted from the
+    compiler's start, to the clock tick of the file system; None if unknown. ``size`` is None until the content is there
+    where it takes another tool to make it. ``failure``: why there is no content, None if there is.
+    """
+
+    stage: str
+    kernel: str | None
+    form: str
+    ending: str
+    find_content: Callable[[], bytes] = field(repr=False)
+    size: int | None = None
+    seconds: float | None = None
+    failure: str | None = None
+
+    @cached_property
+    def content(self) -> bytes:
+        """Its bytes. Raises OutputError with ``failure``, or ToolError if the tool that makes this form fails."""
+        if self.failure is not None:
+            from kernlens.errors import OutputError
+
+            raise OutputError(f"there is no snapshot of the stage {self.stage}: {self.failure}")
+        return self.find_content()
+
+    @property
+    def text(self) -> str:
+        """Its content as text; undecodable bytes are replaced."""
+        return self.content.decode("utf-8", "replace")
+
+    @property
+    def is_pass(self) -> bool:
+        """Whether it is one pass of the compiler rather than a stage of the table."""
+        return self.stage[:4].isdecimal() and self.stage[4:5] == "-"
+
+
+@dataclass(frozen=True)
+class CompileRun:
+    """One compile that left snapshots: how it was run, with what, and what came of it.
+
+    ``command`` is the line to run it again by hand, the variables that make the compiler write its stages included.
+    ``versions`` name compiler and driver. ``source`` is the file that was compiled. ``binary``, ``debug`` and
+    ``spirv`` are empty where there is none; ``sources`` are (path, text), the main one first.
+    """
+
+    source: str
+    device: str
+    options: str
+    command: str
+    versions: tuple[str, ...]
+    ok: bool
+    reason: str | None
+    log: str = field(repr=False)
+    seconds: float
+    binary: bytes = field(default=b"", repr=False)
+    debug: bytes = field(default=b"", repr=False)
+    spirv: bytes = field(default=b"", repr=False)
+    sources: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    #: The toolchain's name and its parts' versions, each empty where it is not known or there is none.
+    toolchain: str = ""
+    neo_version: str = ""
+    igc_version: str = ""
+
+
+def held(stage: Stage, content: bytes, form: str, kernel: str | None = None, seconds: float | None = None) -> Snapshot:
+    """A snapshot whose content is at hand."""
+    ending = stage.ending(form) or ""
+    return Snapshot(stage.name, kernel, form, ending, lambda: content, len(content), seconds)
+
+
+def choose(
+    snapshots: tuple[Snapshot, ...], stage: str, kernel: str | None = None, form: str | None = None
+) -> tuple[Snapshot, ...]:
+    """The snapshots of one stage, one per kernel where it is per kernel; ``form`` None: the first of its forms.
+
+    ``stage`` may also be a pass by its bare name if that pass ran only once. Raises NotFoundError with what there is.
+    """
+    name = _stage_name(snapshots, stage)
+    found = [one for one in snapshots if one.stage == name and (kernel is None or one.kernel in (None, kernel))]
+    if not found:
+        kernels = ", ".join(dict.fromkeys(one.kernel for one in snapshots if one.stage == name and one.kernel))
+        raise NotFoundError(f"the stage {name} has no kernel {kernel!r}; it has: {kernels}")
+    wanted = form if any(one.form == form for one in found) else found[0].form
+    return tuple(one for one in found if one.form == wanted)
+
+
+def _stage_name(snapshots: tuple[Snapshot, ...], stage: str) -> str:
+    names = list(dict.fromkeys(one.stage for one in snapshots))
+    if stage in names:
+        return stage
+    passes = list(dict.fromkeys(one.stage for one in snapshots if one.is_pass))
+    runs = [name for name in passes if name.split("-", 2)[-1] == stage]
+    if len(runs) == 1:
+        return runs[0]
+    if runs:
+        raise NotFoundError(f"the pass {stage} ran {len(runs)} times; choose one: {', '.join(runs)}")
+    from difflib import get_close_matches
+
+    bare = {name.split("-", 2)[-1]: name for name in passes}
+    near = [bare.get(name, name) for name in get_close_matches(stage, [*names, *bare], 4, 0.4)]
+    offer = ", ".join(near or [name for name in names if name not in passes])
+    advice = "" if passes else " (its single passes: --all-passes)"
+    raise NotFoundError(f"there is no stage {stage!r} here; there is: {offer}{advice}")

@@ -1,0 +1,143 @@
+"""Which source line each instruction of a stage came from, and one line followed through all stages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from kernlens.model.line_choice import LineChoice
+from kernlens.model.source_map import SourcePlace
+
+#: What ``StageMap.positions`` count: lines of the snapshot's text from 1, or bytes from the kernel's start.
+LINE = "line"
+OFFSET = "offset"
+
+
+@dataclass(frozen=True)
+class StageRows:
+    """What a reader finds in a stage's text, one entry per instruction, in order.
+
+    ``lines`` are line numbers of the text, from 1. ``places`` is None where the stage says of no source line;
+    ``calls`` holds the calls through which the instruction was inlined, innermost first; ``functions`` the function
+    or kernel that it stands in, empty if the text does not name one.
+    """
+
+    lines: list[int] = field(default_factory=list)
+    places: list[SourcePlace | None] = field(default_factory=list)
+    calls: list[tuple[SourcePlace, ...]] = field(default_factory=list)
+    functions: list[str] = field(default_factory=list)
+
+    def add(self, line: int, place: SourcePlace | None, calls: tuple[SourcePlace, ...], function: str) -> None:
+        self.lines.append(line)
+        self.places.append(place)
+        self.calls.append(calls)
+        self.functions.append(function)
+
+
+@dataclass(frozen=True)
+class StageMap:
+    """The source map of one snapshot, as data: entry ``i`` of each column is about its ``i``-th instruction.
+
+    ``unit`` says what ``positions`` count: LINE or OFFSET. ``kernel`` is None for a stage of the whole program.
+    ``find_texts`` gives each instruction's text, on first use.
+    """
+
+    stage: str
+    kernel: str | None
+    unit: str
+    positions: Sequence[int] = field(repr=False)
+    places: Sequence[SourcePlace | None] = field(repr=False)
+    calls: Sequence[tuple[SourcePlace, ...]] = field(repr=False)
+    functions: Sequence[str] = field(repr=False)
+    find_texts: Callable[[], Sequence[str]] = field(repr=False, compare=False)
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    @cached_property
+    def texts(self) -> Sequence[str]:
+        """Each instruction's text as the stage writes it."""
+        return self.find_texts()
+
+    @cached_property
+    def lines(self) -> dict[tuple[str, int], tuple[int, ...]]:
+        """(path, line) -> indexes of its instructions, ascending."""
+        found: dict[tuple[str, int], list[int]] = {}
+        for index, place in enumerate(self.places):
+            if place is not None:
+                found.setdefault((place.path, place.line), []).append(index)
+        return {key: tuple(indexes) for key, indexes in found.items()}
+
+    @property
+    def placed(self) -> int:
+        """The number of instructions that have a source line."""
+        return sum(place is not None for place in self.places)
+
+    def at(self, choice: LineChoice) -> tuple[int, ...]:
+        """The indexes of the instructions that came from the line, ascending."""
+        found = [
+            index
+            for (path, line), indexes in self.lines.items()
+            if choice.holds(SourcePlace(path, line))
+            for index in indexes
+        ]
+        return tuple(sorted(found))
+
+
+@dataclass(frozen=True, slots=True)
+class StagePart:
+    """One source line's part in one stage: instructions ``indexes`` of ``map``; empty if nothing of it is left there."""
+
+    map: StageMap = field(repr=False)
+    indexes: tuple[int, ...]
+
+    @property
+    def stage(self) -> str:
+        return self.map.stage
+
+    @property
+    def kernel(self) -> str | None:
+        """The kernel, None for a stage of the whole program."""
+        return self.map.kernel
+
+    @property
+    def positions(self) -> tuple[int, ...]:
+        """Where its instructions stand, in the map's unit."""
+        return tuple(self.map.positions[index] for index in self.indexes)
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Its instructions."""
+        return tuple(self.map.texts[index] for index in self.indexes)
+
+    def runs(self) -> Iterator[tuple[int, ...]]:
+        """Its indexes, in groups of neighbours of one function."""
+        start = 0
+        functions = self.map.functions
+        for end in range(1, len(self.indexes) + 1):
+            last = self.indexes[end - 1]
+            if end < len(self.indexes):
+                following = self.indexes[end]
+                if following == last + 1 and functions[following] == functions[last]:
+                    continue
+            yield self.indexes[start:end]
+            start = end
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramLine:
+    """One source line of a program. ``maps`` are the program's stage maps in pipeline order."""
+
+    choice: LineChoice
+    maps: tuple[StageMap, ...] = field(repr=False)
+
+    @property
+    def stages(self) -> tuple[StagePart, ...]:
+        """The line's part in each stage, and in each kernel of a stage that is per kernel. Kernels without any part
+        are left out; a stage in which nothing is left of the line appears once, without instructions."""
+        found: list[StagePart] = []
+        for stage in dict.fromkeys(one.stage for one in self.maps):
+            parts = [StagePart(one, one.at(self.choice)) for one in self.maps if one.stage == stage]
+            found += [part for part in parts if part.indexes] or parts[:1]
+        return tuple(found)

@@ -1,0 +1,111 @@
+"""A dump folder as snapshots: which try counts, kernels by name, passes in place, dumps that were cut off."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kernlens.errors import NotFoundError, OutputError
+from kernlens.model.stage import Snapshot, choose
+from kernlens.toolchain import igc_dump
+from kernlens.toolchain.igc_dump import read_dump
+from kernlens.toolchain.igc_stages import IGC_1, IGC_2
+
+H = "OCL_asm0123456789abcdef"
+
+
+def write(folder: Path, **files: bytes) -> None:
+    for name, content in files.items():
+        (folder / (H + name.replace("__", "."))).write_bytes(content)
+
+
+def one(found: tuple[Snapshot, ...], stage: str, kernel: str | None = None, form: str | None = None) -> bytes:
+    (chosen,) = choose(found, stage, kernel, form)
+    return chosen.content
+
+
+def test_the_try_whose_machine_code_is_in_the_program_counts(tmp_path: Path) -> None:
+    for width, code in (("32", b"no"), ("16", b"CODE"), ("8", b"other")):
+        write(
+            tmp_path,
+            **{
+                f"_simd{width}_entry_0001__dat": code,
+                f"_simd{width}_entry_0001__asm": f"//.kernel heavy\n// {width}\n".encode(),
+                f"_simd{width}_entry_0001__visaasm": f'.kernel "heavy"\n// {width}\n'.encode(),
+            },
+        )
+    found = read_dump(tmp_path, IGC_1, b"...CODE...")
+    assert one(found, "gen-assembly", "heavy") == b"//.kernel heavy\n// 16\n"
+    assert one(found, "gen-assembly", "heavy", "binary") == b"CODE"
+    assert one(found, "visa") == b'.kernel "heavy"\n// 16\n'
+
+
+def test_after_a_retry_the_last_program_and_the_kernel_of_the_retry_count(tmp_path: Path) -> None:
+    asm = b"//.kernel k\n"
+    write(tmp_path, _codegen__ll=b"first\n", _codegen_1__ll=b"second\n", _optimized__ll=b"only\n")
+    write(tmp_path, _simd8_entry_0001__asm=asm + b"// 0\n", _1_simd8_entry_0001__asm=asm + b"// 1\n")
+    write(tmp_path, _simd8_entry_0001__dat=b"SAME", _1_simd8_entry_0001__dat=b"SAME", _1_simd8_entry_0001__cos=b"c\n")
+    found = read_dump(tmp_path, IGC_1, b"SAME")
+    assert one(found, "llvm-codegen") == b"second\n"
+    assert one(found, "llvm-optimized") == b"only\n"
+    assert one(found, "gen-assembly") == asm + b"// 1\n"
+    assert one(found, "resources") == b"c\n"
+    newer = tmp_path / "newer"
+    newer.mkdir()
+    write(newer, _codegen__ll=b"first\n", _1_codegen__ll=b"second\n")
+    assert one(read_dump(newer, IGC_2, b""), "llvm-codegen") == b"second\n"
+
+
+def test_kernels_keep_the_programs_order_and_their_own_names(tmp_path: Path) -> None:
+    for entry, name in (("0002", "b"), ("0001", "z"), ("0003", igc_dump.SYMBOL_KERNEL)):
+        write(tmp_path, **{f"_simd8_entry_{entry}__asm": f"//.kernel {name}\n".encode()})
+        write(tmp_path, **{f"_entry_{entry}__kernbin": name.encode()})
+    found = read_dump(tmp_path, IGC_1, b"")
+    assert [snapshot.kernel for snapshot in found if snapshot.stage == "gen-assembly"] == ["z", "b"]
+    assert one(found, "resources", "b", "binary") == b"b"
+
+
+def test_stages_come_in_pipeline_order_and_passes_before_the_stage_they_lead_to(tmp_path: Path) -> None:
+    write(tmp_path, _beforeUnification__ll=b"1\n", _afterUnification__ll=b"2\n", _optimized__ll=b"3\n")
+    write(tmp_path, _codegen__ll=b"4\n", __cl=b"kernel\0", __spv=b"\x03\x02\x23\x07", __progbin=b"P", __spvasm=b"; S\n")
+    write(tmp_path, _0002_OPT_after_SROA__ll=b"o\n", _0001_Unify_after_SROA__ll=b"u\n", _0010_CG_after_LICM__ll=b"c\n")
+    write(tmp_path, _cmd__txt=b"x\n", _AfterLowerGEP__ll=b"x\n", _simd8_entry_0001__isaasm=b"x\n")
+    found = read_dump(tmp_path, IGC_2, b"")
+    assert [snapshot.stage for snapshot in found] == [
+        "source",
+        "spirv",
+        "spirv",
+        "llvm-before-unification",
+        "0001-Unify-SROA",
+        "llvm-unified",
+        "0002-OPT-SROA",
+        "llvm-optimized",
+        "0010-CG-LICM",
+        "llvm-codegen",
+        "program",
+    ]
+    assert one(found, "source") == b"kernel"  # the dump's last byte is a NUL that is not the source's
+    assert choose(found, "spirv")[0].form == "binary"
+    assert one(found, "LICM") == b"c\n"
+    with pytest.raises(NotFoundError, match=r"the pass SROA ran 2 times.*0001-Unify-SROA, 0002-OPT-SROA"):
+        choose(found, "SROA")
+    with pytest.raises(NotFoundError, match=r"there is no stage 'LICN'.*0010-CG-LICM"):
+        choose(found, "LICN")
+
+
+def test_a_dump_that_was_cut_off_is_a_failure_with_its_reason(tmp_path: Path) -> None:
+    write(tmp_path, _codegen__ll=b"whole\n", _optimized__ll=b"cut o", __progbin=b"")
+    found = read_dump(tmp_path, IGC_2, b"")
+    assert one(found, "llvm-codegen") == b"whole\n"
+    for stage in ("llvm-optimized", "program"):
+        with pytest.raises(OutputError, match=f"no snapshot of the stage {stage}: the dump was cut off"):
+            one(found, stage)
+
+
+def test_on_a_full_disk_nothing_that_was_dumped_is_trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, _codegen__ll=b"whole, or not\n")
+    monkeypatch.setattr(igc_dump, "_room", lambda folder: 0)
+    found = read_dump(tmp_path, IGC_2, b"")
+    assert {snapshot.stage for snapshot in found} >= {"spirv", "llvm-codegen", "program"}
+    assert all("disk of the dump folder is full" in (snapshot.failure or "") for snapshot in found)
