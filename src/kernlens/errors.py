@@ -56,3 +56,13 @@ class ToolError(KernlensError):
         self.command = command
         self.log = log
         super().__init__(message)
+
+
+class LinkError(KernlensError):
+    """Modules that cannot be linked with each other; the answer is "no" (exit status 1). ``symbols`` are those at fault."""
+
+    exit_status = 1
+
+    def __init__(self, message: str, symbols: tuple[str, ...] = ()) -> None:
+        self.symbols = symbols
+        super().__init__(message)

@@ -26,6 +26,7 @@ class DriverRules:
     segmentation fault. ``names_missing_flag``: a failed link in which no module has the library flag says so
     (zeDriverGetLastErrorDescription). ``names_duplicates``: a static link says which symbol is defined twice.
     ``checks_types``: a static link fails, inside the compiler, if an import and its export disagree on the type.
+    ``loads_patch_tokens``: patch-token programs are taken as native binaries.
     """
 
     name: str
@@ -36,10 +37,31 @@ class DriverRules:
     names_missing_flag: bool
     names_duplicates: bool
     checks_types: bool
+    loads_patch_tokens: bool
 
 
-RELEASE_22_43 = DriverRules("22.43", (22, 43), False, False, False, False, False, False)
-RELEASE_26_27 = DriverRules("26.27", (26, 27), True, True, True, True, True, True)
+RELEASE_22_43 = DriverRules(
+    name="22.43",
+    release=(22, 43),
+    exports_variables_without_flag=False,
+    reads_data_imports=False,
+    crashes_on_data_imports=False,
+    names_missing_flag=False,
+    names_duplicates=False,
+    checks_types=False,
+    loads_patch_tokens=True,
+)
+RELEASE_26_27 = DriverRules(
+    name="26.27",
+    release=(26, 27),
+    exports_variables_without_flag=True,
+    reads_data_imports=True,
+    crashes_on_data_imports=True,
+    names_missing_flag=True,
+    names_duplicates=True,
+    checks_types=True,
+    loads_patch_tokens=False,
+)
 GENERATIONS = (RELEASE_22_43, RELEASE_26_27)
 LATEST = RELEASE_26_27
 

@@ -107,6 +107,27 @@ def foretell(modules: Sequence[Module], rules: DriverRules = LATEST, linked_befo
     )
 
 
+def obstacles(modules: Sequence[Module], rules: DriverRules = LATEST) -> tuple[str, ...]:
+    """What keeps the driver from even making these modules side by side, as sentences; empty if nothing does."""
+    found = []
+    devices: dict[str, str] = {}
+    for module in modules:
+        if module.device is not None:
+            devices.setdefault(module.device.name, module.name)
+        if module.format == "patch-tokens" and not rules.loads_patch_tokens:
+            found.append(
+                f"{module.name} is a patch-token program, which NEO {rules.name} does not load: compile it anew, "
+                "or ask for the link on an older driver (--driver 22.43)"
+            )
+    if len(devices) > 1:
+        said = ", ".join(f"{name} for {device}" for device, name in devices.items())
+        found.append(
+            f"the modules are for different devices ({said}), and a link is for one: a driver builds a binary of "
+            "another device anew from the SPIR-V in it, or refuses it"
+        )
+    return tuple(found)
+
+
 class _Call:
     """One call of zeModuleDynamicLink, played through."""
 

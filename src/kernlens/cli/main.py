@@ -20,7 +20,9 @@ VERBS = {
     "doctor": "What is installed, what works, and what fixes each gap.",
     "extract": "Every part of a file, as files.",
     "inspect": "What a file is: containers, kernels, resources, symbols.",
+    "link": "Whether modules link, who provides what to whom, and why not; the linked module.",
     "stages": "A program at every stage of its compile, and one source line followed through all of them.",
+    "symbols": "What modules export and import, and their relocations.",
     "toolchain": "Compilers and drivers side by side: list, add, remove.",
 }
 

@@ -173,7 +173,10 @@ def _kernel(section: Section, symbols: dict[tuple[int, str], Symbol]) -> ZebinKe
             section=section.name,
             offset=section.offset,
         )
-    entry_offset = None if entry is None else entry.value - section.address
+    # Symbols of a loaded module's debug ELF hold addresses; elsewhere they count from their section's start, even if that
+    # has an address already.
+    base = section.address if entry is not None and entry.value >= section.address else 0
+    entry_offset = None if entry is None else entry.value - base
     return ZebinKernel(
         name=name,
         section=section,

@@ -7,10 +7,10 @@ is the System V ABI's: sizes of name and description, type (u32 each), name, des
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from kernlens.errors import FormatError
+from kernlens.errors import FormatError, LinkError
 from kernlens.model.binary import Section
 from kernlens.model.device import DeviceId, IpVersion
 
@@ -65,6 +65,37 @@ def read_notes(sections: Iterable[Section]) -> ZebinNotes:
         visa_abi_version=words.get(_VISA_ABI_VERSION),
         generator=None if metadata is None else _GENERATORS.get(metadata >> 21 & 7),
     )
+
+
+def merge_notes(modules: Sequence[tuple[str, Section]]) -> bytes:
+    """The notes of several modules, (name, section), as one: each type once.
+
+    Raises LinkError if two disagree, that is are for different devices or made by different compilers; the target
+    metadata alone may differ, and its first version stays.
+    """
+    found: dict[int, tuple[str, bytes]] = {}
+    for name, section in modules:
+        for kind, description in _notes(section):
+            first, known = found.setdefault(kind, (name, description))
+            if known != description and kind != _TARGET_METADATA:
+                raise LinkError(
+                    f"{name} is not for the same device and compiler as {first}: {_difference(kind)} differs"
+                )
+    owner = _OWNER + b"\0"
+    return b"".join(
+        _HEADER.pack(len(owner), len(description), kind) + owner + description + bytes(-len(description) % 4)
+        for kind, (_, description) in sorted(found.items())
+    )
+
+
+def _difference(kind: int) -> str:
+    names = {
+        _PRODUCT_FAMILY: "the product family",
+        _RENDER_CORE: "the render core",
+        _ZEBIN_VERSION: "zebin's version",
+        _PRODUCT_CONFIG: "the device's IP version",
+    }
+    return names.get(kind, f"note {kind}")
 
 
 def _stepping(metadata: int) -> int | None:

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from kernlens.formats.spirv_uses import SpirvUses
     from kernlens.model.spirv import SpirvLinkage, SpirvModule
 
+#: The formats that hold symbols.
+LINKABLE = ("zebin", "patch-tokens", "spirv")
+
 _KINDS = {"func": SymbolKind.FUNCTION, "object": SymbolKind.VARIABLE}
 _SPACES = {
     "constant memory": "constant",
@@ -57,7 +60,7 @@ def module_of(
     called = name or program.name
     if program.format == "spirv":
         return _of_spirv(program, called, options or "", rules)
-    if program.format not in ("zebin", "patch-tokens"):
+    if program.format not in LINKABLE:
         raise UnsupportedError(f"{called} holds no symbols: it is {program.format}, not a program or SPIR-V")
     return _of_binary(program, called)
 
@@ -98,7 +101,8 @@ def _symbol(symbol: Symbol, linkages: dict[str, SpirvLinkage], spirv: memoryview
     if known is not SymbolKind.VARIABLE:
         space = None
     if linkage is None:
-        internal = bool(len(spirv)) and symbol.kind == "export" and symbol.name.startswith("__")
+        # A string constant, a static variable, what the compiler adds: the source does not offer it.
+        internal = symbol.kind == "export" and (bool(len(spirv)) or symbol.name.startswith((".", "__")))
         return ModuleSymbol(symbol.name, known, size=symbol.size or None, address_space=space, is_internal=internal)
     said = _linked_symbol(linkage)
     return dataclasses.replace(
@@ -238,3 +242,34 @@ def _spirv_places(
             if id in imported
         ]
     return tuple(found)
+
+
+def modules_in(
+    path: str, *, device: str | None = None, options: str | None = None, rules: DriverRules = LATEST
+) -> list[tuple[Program, Module]]:
+    """The linkable programs of any file, recording or folder, each with its module.
+
+    A module is called by the file's name, or by file and program where a file holds several. ``device`` leaves out
+    programs of other devices; ``options`` and ``rules`` are as for ``module_of``. Raises UnsupportedError if nothing in
+    it has symbols.
+    """
+    import os
+
+    from kernlens.load.open import open_file
+
+    programs = open_file(path).programs
+    linkable = [one for one in programs if one.format in LINKABLE]
+    if not linkable:
+        raise UnsupportedError(
+            f"{path} holds nothing that can be linked: symbols are in SPIR-V, zebin and patch-token programs"
+        )
+    chosen = [one for one in linkable if device is None or one.device is None or one.device.name == device]
+    if not chosen:
+        held = ", ".join(sorted({str(one.device) for one in linkable}))
+        raise UnsupportedError(f"{path} holds no program for {device}; it holds programs for {held}")
+    file = os.path.basename(os.path.normpath(path))
+    single = len(chosen) == 1
+    return [
+        (one, module_of(one, name=file if single else f"{file}:{one.name}", options=options, rules=rules))
+        for one in chosen
+    ]

@@ -29,8 +29,8 @@ class ModuleSymbol:
     """A name that a module gives to others or wants from them.
 
     ``type_name`` reads like ``float(float, int)``; only SPIR-V holds types. ``size`` is a variable's or function's bytes,
-    ``address_space`` global or constant. None: the binary does not say. ``is_internal`` marks what the compiler added
-    on its own account (``__MadEnable``): every module has it, and nobody imports it.
+    ``address_space`` global or constant. None: the binary does not say. ``is_internal`` marks what the source
+    does not offer but the binary exports all the same: string constants, static variables, the compiler's own.
     """
 
     name: str

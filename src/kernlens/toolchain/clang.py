@@ -90,8 +90,15 @@ def _clang_command(front_end: FrontEnd, source: Path, options: str, output: str)
     language = [] if any(word.startswith("-cl-std=") for word in words) else [_LANGUAGE]
     return [
         front_end.clang, "--target=spir64-unknown-unknown", "-x", "cl", *language, "-Xclang", "-finclude-default-header",
-        "-O0", *words, "-c", "-emit-llvm", str(source), "-o", output,
+        *_typed_pointers(front_end), "-O0", *words, "-c", "-emit-llvm", str(source), "-o", output,
     ]  # fmt: skip
+
+
+def _typed_pointers(front_end: FrontEnd) -> list[str]:
+    """llvm-spirv 15 writes every pointer as one to char, or fails, unless clang keeps the types of pointers; clang 17
+    no longer can."""
+    version = front_end.clang.rpartition("-")[2]
+    return ["-Xclang", "-no-opaque-pointers"] if version in ("15", "16") else []
 
 
 def _run(command: list[str], source: Path, timeout: float) -> Completed:

@@ -32,6 +32,7 @@ _RESOLVED = re.compile(
     r"Module <(?P<provider>[^>]*)>"
 )
 _UNRESOLVED = re.compile(r"Module <(?P<user>[^>]*)>:\s+Unresolved Symbol <(?P<symbol>[^>]*)>\s*$")
+_ADDRESS = re.compile(r"Module <(0x[0-9a-fA-F]+)>")
 _INSPECTED = re.compile(
     r"Module <(?P<module>[^>]*)>:\s+(?P<kind>Exported|Imported|Unresolved Imported) Symbol <(?P<symbol>.*)>"
 )
@@ -54,9 +55,10 @@ class Resolution:
 
 @dataclass(frozen=True, slots=True)
 class DynamicLink:
-    """What zeModuleDynamicLink answered. ``log`` is its whole text.
+    """What zeModuleDynamicLink answered. ``log`` is its whole text, with the modules' names for their addresses.
 
-    ``resolutions`` are the imports that were bound, ``missing`` those that no module exports.
+    ``resolutions`` are the imports that were bound, ``missing`` those that no module exports. ``words`` is what the
+    driver says of its failure beside the log, empty if nothing.
     """
 
     linked: bool
@@ -64,6 +66,7 @@ class DynamicLink:
     log: str = field(repr=False)
     resolutions: tuple[Resolution, ...] = ()
     missing: tuple[Resolution, ...] = ()
+    words: str = ""
 
     @property
     def code_name(self) -> str:
@@ -113,10 +116,11 @@ def dynamic_link(modules: Sequence[LiveModule]) -> DynamicLink:
         for module in modules:
             others = [other for other in modules if other is not module]
             module.partners = tuple(dict.fromkeys([*module.partners, *others]))
-    return parse_dynamic_link(code, log, {module.handle: module.name for module in modules})
+    words = "" if code == SUCCESS else modules[0].context.driver.last_error().strip()
+    return parse_dynamic_link(code, log, {module.handle: module.name for module in modules}, words)
 
 
-def parse_dynamic_link(code: int, log: str, names: dict[int, str]) -> DynamicLink:
+def parse_dynamic_link(code: int, log: str, names: dict[int, str], words: str = "") -> DynamicLink:
     """The driver's link log as data; ``names`` are the modules' names by handle."""
     resolutions: list[Resolution] = []
     missing: list[Resolution] = []
@@ -129,9 +133,10 @@ def parse_dynamic_link(code: int, log: str, names: dict[int, str]) -> DynamicLin
     return DynamicLink(
         linked=code == SUCCESS,
         code=code,
-        log=log,
+        log=_ADDRESS.sub(lambda found: f"Module <{_named(found[1], names) or found[1]}>", log),
         resolutions=tuple(dict.fromkeys(resolutions)),
         missing=tuple(dict.fromkeys(missing)),
+        words=words,
     )
 
 
@@ -146,9 +151,9 @@ def static_link(
     call = "zeModuleCreate"
     if not inputs:
         raise RefusedCallError(call, "a static link needs at least one SPIR-V module", device=str(device), input=name)
+    joined = " ".join(item.flags for item in inputs if item.flags)
     for item in inputs:
-        # The static link of a library was seen to work where its plain compilation crashes, so flags play no part here.
-        refuse_spirv(call, item.spirv, "", device, item.name)
+        refuse_spirv(call, item.spirv, joined, device, item.name)
     count = len(inputs)
     sizes = (c_size_t * count)(*(len(item.spirv) for item in inputs))
     binaries = (c_void_p * count)(*(cast(c_char_p(item.spirv), c_void_p).value for item in inputs))
@@ -163,7 +168,6 @@ def static_link(
     )
     description = make(ze_module_desc_t, pNext=addressof(program), format=ZE_MODULE_FORMAT_IL_SPIRV)
     handle, log = create(context, device, description, f"{name} ({', '.join(item.name for item in inputs)})")
-    joined = " ".join(item.flags for item in inputs if item.flags)
     return LiveModule(context, device, handle, name=name, flags=joined, build_log=log)
 
 

@@ -1,0 +1,123 @@
+"""``kernlens link``: whether modules link, and the linked module."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from kernlens.cli.options import json_option, verb
+from kernlens.errors import KernlensError
+
+if TYPE_CHECKING:
+    from kernlens.analysis.driver_rules import DriverRules
+    from kernlens.linking import Linkable
+
+
+@verb("kernlens link kernels.spv library.spv --options -library-compilation")
+@click.argument("paths", nargs=-1, type=click.Path())
+@click.option("--options", metavar="O", default="", help="The build options of SPIR-V modules.")
+@click.option(
+    "--options-for", metavar="PATH O", nargs=2, multiple=True, help="The build options of one module; may be repeated."
+)
+@click.option(
+    "--driver", metavar="RELEASE", help="Foretell this driver (22.43, 26.27); else the newest that takes the modules."
+)
+@click.option("--dot", is_flag=True, help="Print the graph in Graphviz's language.")
+@click.option(
+    "--device", metavar="D", help="The device: of modules to take from files that hold several, and to link on."
+)
+@click.option("--dynamic", "how", flag_value="dynamic", help="Link on the driver: zeModuleDynamicLink.")
+@click.option("--static", "how", flag_value="static", help="Build one module of all on the driver.")
+@click.option(
+    "--offline", "how", flag_value="offline", help="Merge zebins, or SPIR-V, into one file; no driver is needed."
+)
+@click.option("--toolchain", metavar="T", default="system", show_default=True, help="Whose driver links.")
+@click.option("-o", "--output", metavar="FILE", type=click.Path(dir_okay=False), help="The linked module.")
+@click.option("--partial", is_flag=True, help="With --offline: imports may stay unresolved.")
+@click.option("--base", metavar="ADDRESS", help="With --offline: fill in every place as if loaded at this address.")
+@click.option("--map", "with_map", is_flag=True, help="With --offline: print each place with symbol and value.")
+@json_option()
+def command(
+    paths: tuple[str, ...],
+    options: str,
+    options_for: tuple[tuple[str, str], ...],
+    driver: str | None,
+    dot: bool,
+    device: str | None,
+    how: str | None,
+    toolchain: str,
+    output: str | None,
+    partial: bool,
+    base: str | None,
+    with_map: bool,
+    as_json: bool,
+) -> None:
+    """Say whether modules link, who provides what to whom, and why not; or link them.
+
+    Without --dynamic, --static or --offline nothing is run: the answer is what zeModuleDynamicLink of the chosen driver
+    will return and log, worked out from the modules alone. Exit status 0: they link, 1: they do not.
+    """
+    if not paths:
+        raise click.UsageError("there is nothing to link: name at least one module")
+    if how != "offline" and (partial or base or with_map):
+        raise click.UsageError("--partial, --base and --map belong to --offline")
+    if output and how not in ("static", "offline"):
+        raise click.UsageError("-o needs --static or --offline: a dynamic link leaves no file")
+    from kernlens.cli import link_answers as answers
+
+    if how in ("dynamic", "static"):
+        if device is None:
+            raise click.UsageError(f"--{how} needs --device (kernlens devices lists what can be simulated)")
+        rules = answers.rules_of_toolchain(toolchain)
+        modules = _modules(paths, options, options_for, device, rules)
+        sys.exit(answers.link_live(modules, device, toolchain, how == "static", output, as_json))
+    rules, modules = _foretold(paths, options, options_for, device, driver)
+    if how == "offline":
+        address = _address(base)
+        sys.exit(answers.link_offline(modules, output, partial, address, with_map, as_json))
+    sys.exit(answers.foretell_link([module for _, module in modules], rules, as_json, dot))
+
+
+def _foretold(
+    paths: Sequence[str], options: str, options_for: Sequence[tuple[str, str]], device: str | None, driver: str | None
+) -> tuple[DriverRules, list[Linkable]]:
+    """The rules to follow and the modules read by them: patch-token programs are the older driver's."""
+    from kernlens.analysis.driver_rules import LATEST, RELEASE_22_43, rules_of
+
+    rules = rules_of(driver) if driver else LATEST
+    modules = _modules(paths, options, options_for, device, rules)
+    if driver is None and any(module.format == "patch-tokens" for _, module in modules):
+        rules = RELEASE_22_43
+        modules = _modules(paths, options, options_for, device, rules)
+    return rules, modules
+
+
+def _modules(
+    paths: Sequence[str], options: str, options_for: Sequence[tuple[str, str]], device: str | None, rules: DriverRules
+) -> list[Linkable]:
+    """All modules of all paths; a path that is named twice is one module, as a handle given twice is to the driver."""
+    from kernlens.load.modules import modules_in
+
+    own = dict(options_for)
+    unknown = [path for path in own if path not in paths]
+    if unknown:
+        raise KernlensError(f"--options-for names {unknown[0]}, which is not among the modules to link")
+    found: list[Linkable] = []
+    for path in dict.fromkeys(paths):
+        found += modules_in(path, device=device, options=own.get(path, options), rules=rules)
+    twice = [path for path in dict.fromkeys(paths) if paths.count(path) > 1]
+    if twice:
+        click.echo(f"kernlens: {twice[0]} is named {paths.count(twice[0])} times and counts once", err=True)
+    return found
+
+
+def _address(text: str | None) -> int | None:
+    if text is None:
+        return None
+    try:
+        return int(text, 0)
+    except ValueError:
+        raise click.UsageError(f"--base {text} is no number; write it like 0xffff800000010000") from None

@@ -1,0 +1,180 @@
+"""What ``kernlens link`` prints for each way of linking; each function gives the exit status."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kernlens.cli.output import print_json, print_lines
+from kernlens.errors import KernlensError, LinkError
+from kernlens.model.module import Module
+
+if TYPE_CHECKING:
+    from kernlens.analysis.driver_rules import DriverRules
+    from kernlens.linking import DriverLink, Linkable
+
+#: The name by which ``--device`` means the machine's own, not a simulated one.
+REAL_DEVICE = "real"
+
+
+def foretell_link(modules: Sequence[Module], rules: DriverRules, as_json: bool, dot: bool) -> int:
+    """The answer without a driver."""
+    from kernlens.analysis.linking import foretell, foretell_static, obstacles
+    from kernlens.report.link import link_document, link_graph, link_text
+
+    forecast = foretell(modules, rules)
+    found = obstacles(modules, rules)
+    static = foretell_static(modules, rules) if all(one.format == "spirv" for one in modules) else None
+    if dot:
+        print_lines(link_graph(forecast))
+    elif as_json:
+        print_json(link_document(forecast, found, static))
+    else:
+        print_lines(link_text(forecast, found, static))
+    return 0 if forecast.links and not found else 1
+
+
+def rules_of_toolchain(name: str) -> DriverRules:
+    """The rules of the driver that a toolchain has."""
+    from kernlens.analysis.driver_rules import LATEST, nearest
+    from kernlens.toolchain.toolchains import toolchain
+
+    release = toolchain(name).release
+    return LATEST if release is None else nearest(release)
+
+
+def link_live(
+    modules: Sequence[Linkable], device: str, toolchain: str, static: bool, output: str | None, as_json: bool
+) -> int:
+    """The answer of a driver, on a simulated device or the machine's own."""
+    from kernlens.linking import link_on_driver
+    from kernlens.runtime.places import Place, simulated_place
+
+    place = Place(REAL_DEVICE) if device == REAL_DEVICE else simulated_place(device, toolchain)
+    answer = link_on_driver(modules, place, static=static)
+    if output and answer.binary is not None and answer.linked:
+        _write(output, answer.binary)
+    if as_json:
+        print_json(_live_document(answer, output))
+    else:
+        print_lines(_live_lines(answer, device, output))
+    return 0 if answer.linked else 1
+
+
+def _live_lines(answer: DriverLink, device: str, output: str | None) -> list[str]:
+    colour = "green" if answer.linked else "red"
+    word = "links" if answer.linked else "does not link"
+    lines = [click.style(f"{answer.kind} link on {device} {word}: {answer.code_name}", fg=colour, bold=True)]
+    lines += [f"  the driver says: {answer.words}"] if answer.words else []
+    lines += [f"  {line}" for line in answer.log.splitlines()]
+    for name, log in answer.build_logs:
+        # 26.27 writes its whole log twice.
+        said = dict.fromkeys(line for line in log.splitlines() if line.strip())
+        lines += [f"build log of {name}", *(f"  {line}" for line in said)]
+    lines += [f"unresolved: {', '.join(answer.unresolved)}"] if answer.unresolved else []
+    made = [f"{one.kernel} of {one.module}" for one in answer.kernels if one.reason is None]
+    lines += [f"kernels that can be created: {', '.join(made)}"] if made else []
+    lines += [f"kernel {one.kernel} of {one.module}: {one.reason}" for one in answer.kernels if one.reason]
+    lines += [f"written: {output}"] if output and answer.linked else []
+    return lines
+
+
+def _live_document(answer: DriverLink, output: str | None) -> dict[str, Any]:
+    return {
+        "schema": 1,
+        "kind": answer.kind,
+        "links": answer.linked,
+        "code_name": answer.code_name,
+        "words": answer.words,
+        "log": answer.log.splitlines(),
+        "build_logs": dict(answer.build_logs),
+        "unresolved": list(answer.unresolved),
+        "kernels": [{"module": one.module, "name": one.kernel, "reason": one.reason} for one in answer.kernels],
+        "output": output if answer.linked else None,
+    }
+
+
+def link_offline(
+    modules: Sequence[Linkable], output: str | None, partial: bool, base: int | None, with_map: bool, as_json: bool
+) -> int:
+    """The answer of the offline linker: zebins are merged, SPIR-V goes through spirv-link."""
+    if output is None:
+        raise click.UsageError("--offline writes the linked module: name it with -o")
+    if all(module.format == "spirv" for _, module in modules):
+        if base is not None or with_map:
+            raise KernlensError("SPIR-V has no places to fill in yet: --base and --map are for zebins")
+        return _link_spirv(modules, output, partial, as_json)
+    return _link_zebins(modules, output, partial, base, with_map, as_json)
+
+
+def _link_spirv(modules: Sequence[Linkable], output: str, partial: bool, as_json: bool) -> int:
+    from kernlens.toolchain.spirv_link import link_spirv
+
+    linked = link_spirv([(module.name, bytes(program.spirv)) for program, module in modules], partial=partial)
+    _write(output, linked.spirv)
+    if as_json:
+        raised = [{"module": name, "from": old, "to": new} for name, old, new in linked.raised]
+        print_json({"schema": 1, "output": output, "format": "spirv", "raised": raised})
+    else:
+        print_lines([f"{name} was SPIR-V {old} and is taken as {new}" for name, old, new in linked.raised])
+        print_lines([f"{len(modules)} modules linked into {output}"])
+    return 0
+
+
+def _link_zebins(
+    modules: Sequence[Linkable], output: str, partial: bool, base: int | None, with_map: bool, as_json: bool
+) -> int:
+    from kernlens.formats.zebin_locate import locate
+    from kernlens.linking import link_offline as merge
+    from kernlens.report.link_map import map_document, map_text
+
+    linked = merge(modules)
+    if linked.imports and not partial:
+        raise LinkError(_unresolved([module for _, module in modules], linked.imports), linked.imports)
+    located = locate(memoryview(linked.content), base or 0) if base is not None or with_map else None
+    _write(output, located.content if located is not None and base is not None else linked.content)
+    # Without a base the map shows values as if it were 0.
+    sites = located.sites if located is not None and with_map else ()
+    if as_json:
+        print_json(
+            {
+                "schema": 1,
+                "output": output,
+                "format": "zebin",
+                "base": base,
+                "imports": list(linked.imports),
+                "bound": linked.bound,
+                "renamed": [{"module": one[0], "symbol": one[1], "to": new} for one, new in linked.renamed.items()],
+                "dropped": list(linked.dropped),
+                "map": map_document(sites) if with_map else None,
+            }
+        )
+        return 0
+    lines = [f"{symbol} comes from {module}" for symbol, module in linked.bound.items()]
+    lines += [f"{one[1]} of {one[0]} is now {new}" for one, new in linked.renamed.items()]
+    lines += [f"still imported: {', '.join(linked.imports)}"] if linked.imports else []
+    lines += [f"left out, as they cannot be merged: {', '.join(linked.dropped)}"] if linked.dropped else []
+    print_lines([*lines, f"{len(modules)} modules linked into {output}"])
+    print_lines(map_text(sites))
+    return 0
+
+
+def _unresolved(modules: Sequence[Module], imports: Sequence[str]) -> str:
+    from kernlens.analysis.link_advice import advise
+
+    said = "; ".join(f"{symbol}: {advise(symbol, modules)}" for symbol in imports[:5])
+    more = f" (and {len(imports) - 5} more)" if len(imports) > 5 else ""
+    return f"unresolved: {said}{more}; --partial links all the same"
+
+
+def _write(path: str, content: bytes) -> None:
+    from pathlib import Path
+
+    from kernlens.errors import OutputError
+
+    try:
+        Path(path).write_bytes(content)
+    except OSError as error:
+        raise OutputError(f"cannot write {path}: {error.strerror}; name another place with -o") from error

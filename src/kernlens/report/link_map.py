@@ -1,0 +1,62 @@
+"""What an offline link wrote, as text and as a document: each place, its symbol and its value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol
+
+from kernlens.report.symbols import shortened
+from kernlens.report.table import table
+
+
+class Site(Protocol):
+    """A place that was filled in (``kernlens.formats.zebin_locate``)."""
+
+    @property
+    def section(self) -> str: ...
+    @property
+    def offset(self) -> int: ...
+    @property
+    def address(self) -> int: ...
+    @property
+    def symbol(self) -> str: ...
+    @property
+    def type_name(self) -> str: ...
+    @property
+    def size(self) -> int: ...
+    @property
+    def value(self) -> int | None: ...
+
+
+def map_text(sites: Sequence[Site]) -> Iterator[str]:
+    """The lines of ``--map``; a value that only the driver knows, or nobody, is a dash."""
+    yield from table(
+        ("section", "offset", "address", "symbol", "type", "value"),
+        [
+            (
+                one.section,
+                f"{one.offset:#x}",
+                f"{one.address:#x}",
+                shortened(one.symbol),
+                one.type_name,
+                None if one.value is None else f"{one.value:#0{2 + 2 * one.size}x}",
+            )
+            for one in sites
+        ],
+    )
+
+
+def map_document(sites: Sequence[Site]) -> list[dict[str, Any]]:
+    """The map for ``--json``; ``value`` is null where only the driver knows it, or nobody."""
+    return [
+        {
+            "section": one.section,
+            "offset": one.offset,
+            "address": one.address,
+            "symbol": one.symbol,
+            "type": one.type_name,
+            "size": one.size,
+            "value": one.value,
+        }
+        for one in sites
+    ]

@@ -1,0 +1,175 @@
+"""A module's symbols and relocations as text and as a document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import click
+
+from kernlens.model.binary import Relocation
+from kernlens.model.module import EXPORT_FUNCTIONS, EXPORT_VARIABLES, PSEUDO_KERNEL, Module, ModuleSymbol, SymbolKind
+from kernlens.model.program import Program
+from kernlens.report.table import table
+
+#: Characters of a symbol's name that a text shows; the document has them all.
+NAME_LENGTH = 80
+
+#: What a relocation's type asks for, by the type's name without its prefix.
+#: Sources: ZEELF.h of intel-graphics-compiler; ``Linker`` of compute-runtime.
+_MEANINGS = {
+    "NONE": "nothing",
+    "SYM_ADDR": "the symbol's address, 8 bytes",
+    "SYM_ADDR_32": "the address's low 4 bytes",
+    "SYM_ADDR_32_HI": "the address's high 4 bytes",
+    "PER_THREAD_PAYLOAD_OFFSET_32": "where the kernel's per-thread payload begins, 4 bytes",
+    "GLOBAL_IMM_32": "a value that the driver chooses, 4 bytes",
+    "SEND": "a send's descriptor",
+    "SYM_ADDR_16": "the address's low 2 bytes",
+}
+#: What the driver fills in itself.
+_DRIVER_MEANINGS = {
+    "__INTEL_PATCH_CROSS_THREAD_OFFSET_OFF_R0": "size of the implicit arguments",
+    "__INTEL_PER_THREAD_OFF": "where the kernel's per-thread payload begins",
+    "__INTEL_SURFACE_STATE_SIZE": "size of a surface state",
+    "__SubDeviceID": "which part of a divided device it runs on",
+}
+
+
+def shortened(name: str) -> str:
+    """A name for a line of text; the middle of a very long one is left out."""
+    if len(name) <= NAME_LENGTH:
+        return name
+    half = NAME_LENGTH // 2 - 2
+    return f"{name[:half]}...{name[-half:]}"
+
+
+def meaning(relocation: Relocation) -> str:
+    """What the place will hold, in words."""
+    said = _DRIVER_MEANINGS.get(relocation.symbol)
+    if said is not None:
+        return f"{said} (filled in by the driver)"
+    name = relocation.type_name.removeprefix("R_").removeprefix("ZE_")
+    return _MEANINGS.get(name, f"relocation type {relocation.type}")
+
+
+def flag_state(module: Module, spellings: Sequence[str], kinds: Sequence[SymbolKind]) -> str:
+    """``used``, ``missing: hides f, g``, ``not used`` or ``not known``."""
+    state = module.has_flag(tuple(spellings))
+    hidden = [shortened(one.name) for one in module.hidden if one.kind in kinds]
+    if hidden and not state:
+        more = f" and {len(hidden) - 5} more" if len(hidden) > 5 else ""
+        return f"missing: hides {', '.join(hidden[:5])}{more}"
+    return {True: "used", False: "not used", None: "not known"}[state]
+
+
+def symbols_text(program: Program, module: Module, *, all_relocations: bool = False) -> Iterator[str]:
+    """The lines that ``kernlens symbols`` prints of one module."""
+    where = f" for {module.device}" if module.device else ""
+    yield f"{click.style(module.name, bold=True)}  {module.format}{where}"
+    if module.options:
+        yield f"  options: {module.options}"
+    for flag, kinds in _FLAGS:
+        state = flag_state(module, flag, kinds)
+        line = f"  {flag[0]}: {state}"
+        yield click.style(line, fg="yellow") if state.startswith("missing") else line
+    yield f"  kernels: {', '.join(map(shortened, module.kernels)) or 'none'}"
+    if module.has_functions:
+        pseudo = program.kernels[PSEUDO_KERNEL]
+        yield f"  no kernel, but the code of all functions: {PSEUDO_KERNEL}, {pseudo.code_size:,} bytes"
+    yield from _group("exports", [one for one in module.exports if not one.is_internal])
+    yield from _group("imports", module.imports)
+    yield from _group("not exported, though the source offers them", module.hidden)
+    internal = [one.name for one in module.exports if one.is_internal]
+    if internal:
+        yield f"  visible to drivers, though the source does not export them: {', '.join(map(shortened, internal))}"
+    if module.driver_symbols:
+        yield f"  filled in by the driver: {', '.join(module.driver_symbols)}"
+    yield from _relocations(program, module, all_relocations)
+
+
+_FLAGS = (
+    (EXPORT_FUNCTIONS, (SymbolKind.FUNCTION, SymbolKind.UNKNOWN)),
+    (EXPORT_VARIABLES, (SymbolKind.VARIABLE,)),
+)
+
+
+def _group(title: str, symbols: Sequence[ModuleSymbol]) -> Iterator[str]:
+    if symbols:
+        yield f"  {title}"
+        rows = [
+            (shortened(one.name), str(one.kind), shortened(one.type_name or ""), one.size, one.address_space or "")
+            for one in symbols
+        ]
+        yield from table(("name", "kind", "type", "bytes", "space"), rows, indent="    ")
+
+
+def loaded_relocations(program: Program) -> list[Relocation]:
+    """The relocations that the driver applies; those of debug sections are for debuggers."""
+    return [one for one in program.relocations if not one.section.startswith(".debug")]
+
+
+def _relocations(program: Program, module: Module, everything: bool) -> Iterator[str]:
+    found = program.relocations if everything else loaded_relocations(program)
+    if found:
+        imported = {symbol.name for symbol in module.imports}
+        rows = [
+            (
+                one.section.removeprefix(".text."),
+                f"{one.offset:#x}",
+                one.type_name,
+                shortened(one.symbol),
+                "import" if one.symbol in imported else "driver" if one.symbol in module.driver_symbols else "own",
+                meaning(one),
+            )
+            for one in found
+        ]
+        yield "  relocations"
+        yield from table(("in", "offset", "type", "symbol", "whose", "meaning"), rows, indent="    ")
+    elif module.format == "spirv" and module.uses:
+        yield "  imports are used in"
+        yield from table(
+            ("function", "symbol"),
+            [(shortened(one.holder), shortened(one.symbol)) for one in module.uses],
+            indent="    ",
+        )
+
+
+def symbols_document(program: Program, module: Module) -> dict[str, Any]:
+    """One module for ``symbols --json``."""
+    return {
+        "name": module.name,
+        "format": module.format,
+        "device": str(module.device) if module.device else None,
+        "options": module.options,
+        "flags": {flag[0]: module.has_flag(flag) for flag, _ in _FLAGS},
+        "kernels": list(module.kernels),
+        "has_functions": module.has_functions,
+        "exports": [_symbol(one) for one in module.exports],
+        "imports": [_symbol(one) for one in module.imports],
+        "hidden": [_symbol(one) for one in module.hidden],
+        "driver_symbols": list(module.driver_symbols),
+        "relocations": [
+            {
+                "section": one.section,
+                "offset": one.offset,
+                "type": one.type,
+                "type_name": one.type_name,
+                "symbol": one.symbol,
+                "addend": one.addend,
+                "meaning": meaning(one),
+            }
+            for one in loaded_relocations(program)
+        ],
+    }
+
+
+def _symbol(symbol: ModuleSymbol) -> dict[str, Any]:
+    return {
+        "name": symbol.name,
+        "kind": str(symbol.kind),
+        "type": symbol.type_name,
+        "size": symbol.size,
+        "address_space": symbol.address_space,
+        "internal": symbol.is_internal,
+    }

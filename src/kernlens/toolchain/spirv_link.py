@@ -1,0 +1,108 @@
+"""SPIR-V modules as one, through SPIRV-Tools' spirv-link.
+
+It links modules of one SPIR-V version only, while translators choose each module's version by what it uses. As a version
+adds and takes away nothing that compute modules of an older one use (SPIR-V Specification, "Changes"), the older modules'
+headers are raised to the newest version among the inputs.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kernlens.errors import LinkError, ToolError, UnsupportedError
+from kernlens.toolchain.process import PACKAGES, Completed, command_line, run
+
+TIMEOUT = 120.0
+_LITTLE_ENDIAN = b"\x03\x02\x23\x07"
+_VERSION_OFFSET = 4
+_TARGET = re.compile(r"Target: SPIR-V (\d+)\.(\d+)")
+#: What spirv-link says of a symbol, with what to do about it.
+_COMPLAINTS = (
+    (
+        re.compile(r'Unresolved external reference to "(.*)"'),
+        "nobody exports {0}: add the module that does, or --partial",
+    ),
+    (re.compile(r"Too many external references, \d+, were found for \"(.*)\""), "several modules export {0}"),
+    (re.compile(r"Type mismatch on symbol \"(.*)\" between"), "importer and exporter disagree on the type of {0}"),
+    (re.compile(r"The entry point \"(.*)\", with .* was already defined"), "kernel {0} is in several modules"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedSpirv:
+    """The linked module. ``raised`` are (module, old version, new version) of modules whose version was raised."""
+
+    spirv: bytes = field(repr=False)
+    raised: tuple[tuple[str, str, str], ...]
+
+
+def link_spirv(modules: Sequence[tuple[str, bytes]], *, partial: bool = False, timeout: float = TIMEOUT) -> LinkedSpirv:
+    """Link SPIR-V modules, (name, bytes); exports stay exports. With ``partial`` imports may stay unresolved.
+
+    Raises LinkError for symbols that do not fit together, UnsupportedError for a module that spirv-link is too old for,
+    ToolError if it is not installed or fails otherwise.
+    """
+    import tempfile
+
+    if not modules:
+        raise LinkError("there is nothing to link: the list of modules is empty")
+    version = _check_versions(modules, timeout)
+    raised = []
+    with tempfile.TemporaryDirectory(prefix="kernlens-") as folder:
+        paths = []
+        for number, (name, spirv) in enumerate(modules):
+            own = _version(spirv)
+            if own != version:
+                raised.append((name, _text(own), _text(version)))
+                spirv = spirv[:_VERSION_OFFSET] + struct.pack("<I", version[0] << 16 | version[1] << 8) + spirv[8:]
+            paths.append(os.path.join(folder, f"{number}.spv"))
+            Path(paths[-1]).write_bytes(spirv)
+        output = os.path.join(folder, "linked.spv")
+        options = ["--create-library", *(["--allow-partial-linkage"] if partial else [])]
+        command = ["spirv-link", *options, *paths, "-o", output]
+        done = run(command, timeout=timeout)
+        if not done.ok or not os.path.exists(output):
+            raise _failure(done, modules)
+        return LinkedSpirv(Path(output).read_bytes(), tuple(raised))
+
+
+def _check_versions(modules: Sequence[tuple[str, bytes]], timeout: float) -> tuple[int, int]:
+    """The newest version among the modules."""
+    for name, spirv in modules:
+        if spirv[:4] != _LITTLE_ENDIAN or len(spirv) < 20:
+            raise UnsupportedError(f"{name} is no little-endian SPIR-V module, which is what spirv-link takes")
+    newest = max(_version(spirv) for _, spirv in modules)
+    answer = run(["spirv-link", "--version"], timeout=timeout).log
+    limit = _TARGET.search(answer)
+    if limit is not None and newest > (int(limit[1]), int(limit[2])):
+        name = next(name for name, spirv in modules if _version(spirv) == newest)
+        raise UnsupportedError(
+            f"{name} is SPIR-V {_text(newest)}, and the installed spirv-link takes up to {limit[1]}.{limit[2]}: make it anew "
+            f"with llvm-spirv --spirv-max-version={limit[1]}.{limit[2]}, or install newer SPIRV-Tools"
+        )
+    return newest
+
+
+def _version(spirv: bytes) -> tuple[int, int]:
+    word = struct.unpack_from("<I", spirv, _VERSION_OFFSET)[0]
+    return word >> 16 & 0xFF, word >> 8 & 0xFF
+
+
+def _text(version: tuple[int, int]) -> str:
+    return f"{version[0]}.{version[1]}"
+
+
+def _failure(done: Completed, modules: Sequence[tuple[str, bytes]]) -> LinkError | ToolError:
+    said = done.log.strip()
+    for pattern, advice in _COMPLAINTS:
+        found = pattern.search(said)
+        if found is not None:
+            return LinkError(advice.format(found[1]), (found[1],))
+    names = ", ".join(name for name, _ in modules)
+    first = said.splitlines()[0] if said else f"it {done.ending} (package {PACKAGES['spirv-link']})"
+    return ToolError(f"spirv-link cannot link {names}: {first}", command=command_line(done.command), log=done.log)
