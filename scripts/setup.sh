@@ -86,11 +86,11 @@ PYTHON
   return 1
 }
 
-# Changes exactly when the environment must be made anew: the build's files, the native sources, the extras, the checkout.
+# Changes exactly when the environment must be made anew: the build's files, the native sources, the checkout.
 environment_stamp() {
   (
     cd "$ROOT"
-    printf '%s\n' "$ROOT" "$1"
+    printf '%s\n' "$ROOT"
     find pyproject.toml setup.py scripts/setup.sh native -type f | LC_ALL=C sort | xargs sha256sum
   ) | sha256sum | cut -d ' ' -f 1
 }
@@ -98,8 +98,9 @@ environment_stamp() {
 # make_environment EXTRAS: a virtual environment that holds kernlens, editable: changes of the Python sources count at once.
 make_environment() {
   local stamp python
-  stamp=$(environment_stamp "$1")
-  if [ -x "$VENV/bin/kernlens" ] && [ "$(cat "$VENV/kernlens-$1.stamp" 2>/dev/null)" = "$stamp" ]; then
+  stamp=$(environment_stamp)
+  # What is there for tests serves for running too.
+  if [ -x "$VENV/bin/kernlens" ] && grep -qsx "$stamp" "$VENV/kernlens-$1.stamp" "$VENV/kernlens-test.stamp"; then
     return 0
   fi
   if [ ! -x "$VENV/bin/python" ] || ! "$VENV/bin/python" -c '' 2>/dev/null; then
@@ -126,36 +127,19 @@ set_up() {
   make_environment "$1"
 }
 
-# The machine's own Debian mirror, from apt's configuration.
-debian_mirror() {
-  apt-get indextargets --format '$(REPO_URI)' 2>/dev/null | grep -m 1 -E '/debian/?$'
-}
-
-# Sets KERNLENS_NEWEST_ROOT: a folder that holds Debian's next release with the newest Intel driver (750 MB, made once).
+# Sets KERNLENS_NEWEST_ROOT: a folder with the newest Intel compiler and driver (750 MB, made once; needs no root rights).
 # If it cannot be had, KERNLENS_NEWEST_ROOT_MISSING says why, and the tests that need it say so at the end of the run.
 find_newest_root() {
+  local folder=$CACHE/toolchains
   if [ -n "${KERNLENS_NEWEST_ROOT:-}" ]; then
     return 0
   fi
-  local root=$CACHE/newest-root
-  if [ ! -d "$root" ] && ! make_newest_root "$root"; then
-    export KERNLENS_NEWEST_ROOT_MISSING=${missing_reason:-"debootstrap failed, its log is above"}
-    say "without the newest driver: $KERNLENS_NEWEST_ROOT_MISSING"
-    return 0
+  if [ ! -d "$folder/newest" ]; then
+    say "fetching the newest Intel compiler and driver into $folder/newest (750 MB, once)"
+    if ! KERNLENS_TOOLCHAINS=$folder quietly "$VENV/bin/kernlens" toolchain add newest; then
+      export KERNLENS_NEWEST_ROOT_MISSING="kernlens toolchain add newest failed, its words are at the top of this log"
+      return 0
+    fi
   fi
-  export KERNLENS_NEWEST_ROOT=$root
-}
-
-make_newest_root() {
-  local mirror partial=$1.partial
-  can_be_root || { missing_reason="debootstrap needs root or sudo"; return 1; }
-  mirror=$(debian_mirror) || { missing_reason="apt's configuration names no Debian mirror"; return 1; }
-  say "making a root folder with the newest driver in $1 (750 MB, once)"
-  mkdir -p "$CACHE"
-  as_root rm -rf "$partial"
-  quietly as_root debootstrap --variant=minbase \
-    --include=intel-opencl-icd,intel-ocloc,libze-intel-gpu1,libze1,libigc2-tools,libigdfcl2,ocl-icd-libopencl1,clinfo,python3 \
-    forky "$partial" "$mirror" /usr/share/debootstrap/scripts/sid || return 1
-  as_root rm -rf "$partial"/var/cache/apt/archives/*.deb
-  as_root mv "$partial" "$1"
+  export KERNLENS_NEWEST_ROOT=$folder/newest
 }

@@ -62,10 +62,12 @@ def newest_sample(newest_root: Path) -> list[Built]:
 
 
 def _built(names: tuple[str, ...], devices: tuple[str, ...] = DEVICES, compiler: Compiler = DEBIAN) -> list[Built]:
+    chosen = [program(name) for name in names]
     try:
-        built, failed = build([program(name) for name in names], devices, compiler=compiler)
-    except CorpusError as error:
+        fetch(dict.fromkeys(package for one in chosen for package in one.packages))
+    except CorpusError as error:  # without a mirror, that is; a compiler that is missing or broken is a failure
         pytest.skip(f"the corpus: {error}")
+    built, failed = build(chosen, devices, compiler=compiler)
     assert not failed, f"{failed[0].program.name} does not compile for {failed[0].device}: {failed[0].log}"
     return built
 

@@ -21,10 +21,10 @@ RESULTS = {"program": "program", "program.bin": "program", "program.dbg": "progr
 
 @dataclass(frozen=True)
 class Compiler:
-    """An ocloc. ``root`` None: this machine's own; otherwise that root folder's."""
+    """An ocloc. ``root`` None: this machine's own, of Debian's ``packages``; otherwise that root folder's."""
 
     command: str
-    packages: tuple[str, ...]
+    packages: tuple[str, ...] = ()
     root: Path | None = None
 
     def __str__(self) -> str:
@@ -32,7 +32,7 @@ class Compiler:
 
     @property
     def version(self) -> str:
-        """Its packages and their versions, as dpkg knows them. Raises CorpusError if they are not installed."""
+        """What it is, exactly. Raises CorpusError if it is not installed."""
         return _version(self)
 
     def compile(self, source: str, device: str, options: str, folder: Path) -> str | None:
@@ -79,11 +79,11 @@ DEBIAN = Compiler("ocloc", ("intel-opencl-icd", "libigc1"))
 
 
 def newest(root: Path) -> Compiler:
-    """The compiler of a root folder made as scripts/setup.sh does. Raises CorpusError if it has none."""
+    """The compiler of a root folder made by ``kernlens toolchain add``. Raises CorpusError if it has none."""
     found = sorted((root / "usr/bin").glob("ocloc-*"))
     if not found:
         raise CorpusError(f"{root} holds no /usr/bin/ocloc-*")
-    return Compiler(str(found[-1]), ("intel-ocloc", "libigc2"), root)
+    return Compiler(str(found[-1]), root=root)
 
 
 def _collect(scratch: Path, folder: Path) -> bool:
@@ -99,12 +99,19 @@ def _collect(scratch: Path, folder: Path) -> bool:
 
 @cache
 def _version(compiler: Compiler) -> str:
-    command = ["dpkg-query", "-W", "-f", "${Package}=${Version} ", *compiler.packages]
     if compiler.root is not None:
-        command.insert(1, f"--admindir={compiler.root}/var/lib/dpkg")
-    elif shutil.which(compiler.command) is None:
+        return _libraries(compiler.root)
+    if shutil.which(compiler.command) is None:
         raise CorpusError(f"{compiler.command} is not installed: apt-get install {compiler.packages[0]}")
+    command = ["dpkg-query", "-W", "-f", "${Package}=${Version} ", *compiler.packages]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
     if done.returncode:
         raise CorpusError(f"dpkg does not know {' '.join(compiler.packages)}: {done.stderr.strip()}")
     return done.stdout.strip()
+
+
+def _libraries(root: Path) -> str:
+    """A root's packages are only unpacked, and dpkg knows none of them: its libraries' names carry the versions."""
+    folder = root / "usr/lib/x86_64-linux-gnu"
+    names = sorted(path.name for path in folder.glob("lib*.so.*.*") if path.name.startswith(("libigc.", "libocloc.")))
+    return " ".join([*(path.name for path in sorted((root / "usr/bin").glob("ocloc-*"))), *names])
