@@ -10,7 +10,9 @@ from kernlens.runtime.level_zero.modules import LiveModule
 from kernlens.runtime.level_zero.result_codes import LevelZeroError
 from kernlens.runtime.live import LiveBuild, LiveKernelBinary
 
-NO_DEBUG = "the module holds no debug data: its SPIR-V needs line information (compile it with -gline-tables-only or -g)"
+NO_DEBUG = (
+    "the module holds no debug data: its SPIR-V needs line information (compile it with -gline-tables-only or -g)"
+)
 NO_SOURCE = "Level Zero does not keep source text: SPIR-V built with -g may hold it"
 NO_SPIRV = "the module was not made from SPIR-V here, and Level Zero does not give a module's SPIR-V back"
 NO_OPTIONS = "the module was made by the application, and Level Zero does not give its build flags back"

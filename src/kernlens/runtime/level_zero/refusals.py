@@ -47,7 +47,7 @@ def refuse_spirv(call: str, spirv: bytes, flags: str, device: LiveDevice, name: 
             reason = (
                 f"this driver crashes on devices before Xe-HP when a module built with {LIBRARY_FLAGS[0]} exports "
                 f"a function that asks for its work-item's id or size ({', '.join(exports)}): "
-                "pass the id as an argument, or link statically"
+                "pass it as an argument, or link statically without that flag"
             )
     if reason is not None:
         raise RefusedCallError(call, reason, device=str(device), input=name)

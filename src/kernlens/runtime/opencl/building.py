@@ -19,7 +19,6 @@ from kernlens.runtime.opencl.programs import (
 CL_PLATFORM_NAME = 0x0902
 CL_DEVICE_TYPE_ALL = 0xFFFFFFFF
 _DEVICE_NOT_FOUND = -1
-_PLATFORM_NOT_FOUND = -1001
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +35,7 @@ def opencl_devices(library: OpenCL | None = None) -> tuple[OpenCLDevice, ...]:
     """All devices of all platforms. Raises ToolError without a loader; no platform at all gives an empty tuple."""
     library = library or open_opencl()
     found = []
-    for platform in _platforms(library):
+    for platform in library.platforms():
         name = library.text("clGetPlatformInfo", platform, CL_PLATFORM_NAME, query="CL_PLATFORM_NAME")
         for device in _devices_of(library, platform):
             found.append(
@@ -50,16 +49,6 @@ def opencl_devices(library: OpenCL | None = None) -> tuple[OpenCLDevice, ...]:
                 )
             )
     return tuple(found)
-
-
-def _platforms(library: OpenCL) -> list[int]:
-    count = c_uint32(0)
-    code = int(library.result("clGetPlatformIDs", 0, None, byref(count)))
-    if code == _PLATFORM_NOT_FOUND or count.value == 0:
-        return []
-    handles = (c_void_p * count.value)()
-    library.call("clGetPlatformIDs", count.value, handles, None)
-    return [int(handle) for handle in handles if handle]
 
 
 def _devices_of(library: OpenCL, platform: int) -> list[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kernlens.errors import ToolError
 
-INVALID_VALUE = -30
+PLATFORM_NOT_FOUND = -1001
 
 ERROR_NAMES = {
     -1: "CL_DEVICE_NOT_FOUND",
@@ -36,6 +36,12 @@ ERROR_NAMES = {
 }
 
 
+def telling_line(log: str) -> str:
+    """The first line of a build log that speaks of an error, else its first line; empty for an empty log."""
+    lines = [line.strip() for line in log.splitlines() if line.strip()]
+    return next((line for line in lines if "error" in line.lower()), lines[0] if lines else "")
+
+
 class OpenCLError(ToolError):
     """An OpenCL call returned an error: ``call`` is the function, ``query`` what it was asked, ``code`` its result."""
 
@@ -58,7 +64,7 @@ class OpenCLError(ToolError):
         asked = f"{call}({query})" if query else call
         place = (f" on {device}" if device else "") + (f" for {input}" if input else "")
         message = f"{asked} returned {self.code_name} ({code}){place}"
-        first = next((line.strip() for line in log.splitlines() if line.strip()), "")
-        if first:
-            message += f": {first}"
+        telling = telling_line(log)
+        if telling:
+            message += f": {telling}"
         super().__init__(message, command=call, log=log)

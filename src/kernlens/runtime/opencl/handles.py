@@ -6,17 +6,19 @@ import os
 import sys
 
 from kernlens.errors import KernlensError
+from kernlens.runtime.opencl.library import OpenCL
 
 
 class OpenCLHandleError(KernlensError):
     """Something that is no OpenCL object, or cannot be one."""
 
 
-def handle_of(thing: object, kind: str) -> int:
+def handle_of(thing: object, kind: str, library: OpenCL) -> int:
     """The handle of a pyopencl object, or ``thing`` itself if it is a number that can be a handle.
 
-    Raises OpenCLHandleError if it is neither, null, not aligned, or points to no driver's table of functions. The
-    driver itself then checks that the object is a ``kind``: Intel's does, PoCL does not.
+    Raises OpenCLHandleError if it is neither, null, not aligned, or does not begin with the table of functions that all
+    objects of an installed platform begin with. The driver itself then checks that the object is a ``kind``: Intel's
+    does, PoCL does not.
     """
     value = getattr(thing, "int_ptr", thing)
     if value is not thing and kind not in {base.__name__.strip("_").lower() for base in type(thing).__mro__}:
@@ -28,9 +30,9 @@ def handle_of(thing: object, kind: str) -> int:
     if value < 0 or value >= 1 << 64 or value % 8:
         raise OpenCLHandleError(f"the OpenCL {kind} handle {value:#x} is no object's address")
     if sys.platform == "linux":
-        table = _word(value)
-        if table is None or table % 8 or _word(table) is None:
-            raise OpenCLHandleError(f"the OpenCL {kind} handle {value:#x} does not point to an OpenCL object")
+        tables = {_word(platform) for platform in library.platforms()} - {None}
+        if _word(value) not in tables:
+            raise OpenCLHandleError(f"the OpenCL {kind} handle {value:#x} is no object of an installed platform")
     return value
 
 

@@ -39,7 +39,8 @@ def kernel_binary(kernel: object) -> bytes:
 
     Raises OpenCLError where the platform does not have Intel's query, HandleError for what is no kernel.
     """
-    return read_binary(open_opencl(), handle_of(kernel, "kernel"))
+    library = open_opencl()
+    return read_binary(library, handle_of(kernel, "kernel", library))
 
 
 def read_binary(library: OpenCL, handle: int) -> bytes:
@@ -51,7 +52,8 @@ def kernel_arguments(kernel: object) -> tuple[KernelArgument, ...]:
 
     Raises HandleError for what is no kernel.
     """
-    return read_arguments(open_opencl(), handle_of(kernel, "kernel"))
+    library = open_opencl()
+    return read_arguments(library, handle_of(kernel, "kernel", library))
 
 
 def read_arguments(library: OpenCL, handle: int) -> tuple[KernelArgument, ...]:

@@ -15,7 +15,7 @@ from ctypes import byref, c_char_p, c_int32, c_size_t, c_uint32, c_uint64, c_voi
 from typing import Any
 
 from kernlens.errors import ToolError
-from kernlens.runtime.opencl.error_codes import OpenCLError
+from kernlens.runtime.opencl.error_codes import PLATFORM_NOT_FOUND, OpenCLError
 
 _PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "clGetPlatformIDs": (c_int32, (c_uint32, c_void_p, c_void_p)),
@@ -78,6 +78,16 @@ class OpenCL:
         if code.value != 0 or not handle:
             raise OpenCLError(name, code.value, input=input)
         return int(handle)
+
+    def platforms(self) -> list[int]:
+        """The handles of the installed platforms; none is no error."""
+        count = c_uint32(0)
+        code = int(self.result("clGetPlatformIDs", 0, None, byref(count)))
+        if code == PLATFORM_NOT_FOUND or count.value == 0:
+            return []
+        handles = (c_void_p * count.value)()
+        self.call("clGetPlatformIDs", count.value, handles, None)
+        return [int(handle) for handle in handles if handle]
 
     def query(self, name: str, *what: Any, query: str) -> bytes:
         """The bytes that a ``clGet*Info`` function gives: first their number, then themselves.

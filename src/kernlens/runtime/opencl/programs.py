@@ -34,7 +34,9 @@ CL_DEVICE_ID_INTEL = 0x4251
 
 NOT_BUILT = "the program is not built for this device"
 NO_DEBUG = "the program holds no debug data: build it with -gline-tables-only or -g"
-NO_SOURCE = "the program was not made from source text"
+NO_SOURCE = (
+    "the program was not made from source text (nor is one that pyopencl takes from its cache: set PYOPENCL_NO_CACHE=1)"
+)
 NO_SPIRV = "the program was not made from SPIR-V, and the driver does not give the SPIR-V that it made itself"
 
 Answer = TypeVar("Answer")
@@ -46,8 +48,8 @@ def live_builds(program: object, name: str = "program") -> tuple[LiveBuild, ...]
     A part that the platform does not give is None, with its reason. Raises OpenCLHandleError for what is no program,
     OpenCLError if even the standard queries fail.
     """
-    handle = handle_of(program, "program")
-    return read_builds(open_opencl(), handle, name)
+    library = open_opencl()
+    return read_builds(library, handle_of(program, "program", library), name)
 
 
 def read_builds(library: OpenCL, handle: int, name: str) -> tuple[LiveBuild, ...]:

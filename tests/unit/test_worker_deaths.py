@@ -101,7 +101,7 @@ def test_folder_of_a_dead_worker_is_gone(tmp_path: Path, monkeypatch: pytest.Mon
 def test_errors_of_the_worker_are_made_again(tmp_path: Path) -> None:
     message = {"error": {"kind": "NotFoundError", "message": "there is none", "fields": {}}}
     driver = IsolatedDriver(place(tmp_path, f"say({message!r}); time.sleep(60)"))
-    with driver, pytest.raises(NotFoundError, match="^there is none$"):
+    with driver, pytest.raises(NotFoundError, match=r"^there is none$"):
         driver.devices()
 
 

@@ -1,0 +1,100 @@
+"""Live drivers for tests: where they run, small modules that link with each other, real programs."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kernlens.runtime.places import Place, package_folder, simulated_place
+from kernlens.toolchain.toolchains import NEWEST, SYSTEM
+
+SYSTEM_DEVICES = ("skl", "icllp", "tgllp", "dg2", "pvc")
+NEWEST_DEVICES = ("dg2", "mtl", "pvc", "bmg", "lnl", "ptl")
+SYSTEM_PLACES = tuple(f"{SYSTEM}/{device}" for device in SYSTEM_DEVICES)
+NEWEST_PLACES = tuple(f"{NEWEST}/{device}" for device in NEWEST_DEVICES)
+ALL_PLACES = SYSTEM_PLACES + NEWEST_PLACES
+
+#: One driver of each generation, for what does not depend on the device.
+BOTH = (f"{SYSTEM}/dg2", f"{NEWEST}/bmg")
+
+LIBRARY = "-library-compilation"
+
+MODULES = {
+    "exporter": """\
+global int counter = 5;
+int helper(int x) { return x * 3 + 1; }
+kernel void exporting(global int *out) { out[0] = helper(1) + counter; }
+""",
+    "importer": """\
+int helper(int x);
+kernel void importing(global int *out) { out[get_global_id(0)] = helper(out[0]); }
+""",
+    "variable": """\
+extern global int counter;
+kernel void reading(global int *out) { out[get_global_id(0)] = counter; }
+""",
+    "initialiser": """\
+extern global int counter;
+global int *global pointer = &counter;
+kernel void following(global int *out) { out[get_global_id(0)] = *pointer; }
+""",
+    "items": """\
+int item(int x) { return x + (int)get_global_id(0); }
+kernel void asking(global int *out) { out[0] = item(1); }
+""",
+    "plain": """\
+kernel __attribute__((reqd_work_group_size(16, 2, 1))) void scale(global float *values, float factor)
+{
+    local float shared[64];
+    shared[get_local_id(0)] = values[get_global_id(0)];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    values[get_global_id(0)] = shared[15 - get_local_id(0)] * factor;
+}
+kernel void clear(global float *values) { values[get_global_id(0)] = 0.0f; }
+""",
+}
+
+
+@pytest.fixture
+def place(request: pytest.FixtureRequest) -> Place:
+    """The place that the test's parameter names, as ``toolchain/device``."""
+    toolchain, device = request.param.split("/")
+    if toolchain == NEWEST:
+        request.getfixturevalue("newest_root")
+    return simulated_place(device, toolchain)
+
+
+def run_script(place: Place, script: str, *arguments: str) -> Any:
+    """What a script of ``live_scripts`` prints, run where the place's driver is; it must end with status 0."""
+    path = Path(__file__).parent / "live_scripts" / f"{script}.py"
+    done = subprocess.run(
+        [*place.python, str(path), *arguments],
+        env=place.full_environment(str(package_folder())),
+        capture_output=True,
+        timeout=300,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="session")
+def modules(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """``MODULES`` as SPIR-V, through clang and llvm-spirv: what applications give to Level Zero."""
+    folder = tmp_path_factory.mktemp("modules")
+    return {name: compile_spirv(text, folder / f"{name}.cl") for name, text in MODULES.items()}
+
+
+def compile_spirv(text: str, source: Path) -> bytes:
+    """OpenCL C to SPIR-V, unoptimised, with linkage decorations."""
+    source.write_text(text)
+    bitcode, spirv = source.with_suffix(".bc"), source.with_suffix(".spv")
+    front_end = ["clang-15", "-cc1", "-triple", "spir64-unknown-unknown", "-O0", "-cl-std=CL2.0"]
+    front_end += ["-finclude-default-header", "-emit-llvm-bc", str(source), "-o", str(bitcode)]
+    subprocess.run(front_end, check=True, timeout=120)
+    subprocess.run(["llvm-spirv-15", str(bitcode), "-o", str(spirv)], check=True, timeout=120)
+    return spirv.read_bytes()
