@@ -30,13 +30,17 @@ HEADINGS = (
 
 @verb("kernlens compile blur.cl sharpen.cl --device skl,dg2,pvc --options -gline-tables-only -o blur.klens")
 @click.argument("sources", nargs=-1, required=True, type=click.Path())
-@click.option("--device", "devices", metavar="D,...", required=True, help="The devices to compile for.")
+@click.option("--device", "devices", metavar="D,...", help="The devices to compile for.")
 @click.option("--options", metavar="O", default="-gline-tables-only", show_default=True, help="Build options.")
 @click.option(
     "--toolchain", metavar="T", default="system", show_default=True, help="Which compiler (kernlens toolchain list)."
 )
 @click.option(
-    "-o", "--output", metavar="FILE", type=click.Path(), help="The recording; FIRST-SOURCE.klens if not given."
+    "-o",
+    "--output",
+    metavar="FILE",
+    type=click.Path(),
+    help="The recording, FIRST-SOURCE.klens if not given; with --library the folder to write to.",
 )
 @click.option(
     "--jobs", metavar="N", type=click.IntRange(1), help="Compiles at a time; as many as processors if not given."
@@ -44,23 +48,32 @@ HEADINGS = (
 @click.option(
     "--timeout", metavar="SECONDS", type=click.FloatRange(1), default=600.0, show_default=True, help="For each compile."
 )
+@click.option("--library", is_flag=True, help="Make modules that export functions and variables, for kernlens link.")
 @click.option("--redact", type=click.Choice(["source"]), help="Leave source texts out of the recording.")
 @json_option()
 def command(
     sources: tuple[str, ...],
-    devices: str,
+    devices: str | None,
     options: str,
     toolchain: str,
     output: str | None,
     jobs: int | None,
     timeout: float,
+    library: bool,
     redact: str | None,
     as_json: bool,
 ) -> None:
     """Compile OpenCL C or SPIR-V for one or several devices: a table kernel by device, and a recording.
 
-    A recording that exists under the output's name is replaced.
+    A recording that exists under the output's name is replaced. With --library each OpenCL C source becomes SOURCE.spv
+    and, for each device, SOURCE.DEVICE.bin, in which every function and variable that is not static is exported.
     """
+    if library:
+        from kernlens.cli.compile_library import compile_modules
+
+        sys.exit(compile_modules(sources, _names(devices), options, toolchain, output, timeout, as_json))
+    if not devices:
+        raise click.UsageError("--device is missing; kernlens devices lists what can be compiled for")
     from kernlens.building import build
 
     recording = Path(output or Path(sources[0]).with_suffix(".klens").name)
@@ -68,7 +81,7 @@ def command(
     with _Progress(quiet=as_json) as progress:
         for one in build(
             sources,
-            [name for name in devices.split(",") if name],
+            _names(devices),
             options=options,
             toolchain=toolchain,
             recording=recording,
@@ -89,6 +102,10 @@ def command(
     for one in failed:
         _print_failure(one)
     sys.exit(3 if failed else 0)
+
+
+def _names(devices: str | None) -> list[str]:
+    return [name for name in (devices or "").split(",") if name]
 
 
 def _print(recording: Path, builds: list[Build]) -> None:

@@ -157,7 +157,8 @@ def _link_zebins(
     lines += [f"still imported: {', '.join(linked.imports)}"] if linked.imports else []
     lines += [f"left out, as they cannot be merged: {', '.join(linked.dropped)}"] if linked.dropped else []
     print_lines([*lines, f"{len(modules)} modules linked into {output}"])
-    print_lines(map_text(sites))
+    if with_map:
+        print_lines(map_text(sites))
     return 0
 
 
