@@ -44,9 +44,10 @@ class Parts:
         records = b"".join(record(offset=index * 16) for index in range(5))
         return Instructions(records, ["mov"], lambda: [f"  mov r{index}  " for index in range(5)])
 
-    def line_table(self) -> tuple[LineTable | None, str | None]:
-        if not self.has_lines:
-            return None, "built without debug data"
+    def line_table_reason(self) -> str | None:
+        return None if self.has_lines else "built without debug data"
+
+    def line_table(self) -> LineTable:
         call = InlinedCall("inner", 32, 48, call_file=1, call_line=40, call_column=3)
         return LineTable(
             files=(SourceFile(""), SourceFile("a.cl")),
@@ -56,7 +57,7 @@ class Parts:
             columns=array("I", (1, 2, 3, 4, 0, 0)),
             flags=bytes((1, 0, 0, 0, 0, 2)),
             find_inlined=lambda: (call,),
-        ), None
+        )
 
     def source_map(self, kernel: Kernel) -> SourceMap | None:
         table = kernel.line_table

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from kernlens.model.line_table import LineTable
     from kernlens.model.source_map import SourceMap
 
+NO_TABLE = "the debug data holds no line table for this kernel"
 ADVICE = "build with -gline-tables-only (or -g) to get one"
 
 
@@ -42,8 +43,11 @@ class Code:
     def arguments(self) -> tuple[KernelArgument, ...]:
         return ()
 
-    def line_table(self) -> tuple[LineTable | None, str | None]:
-        return None, f"raw instructions hold no line table; {ADVICE} and open the whole binary"
+    def line_table(self) -> LineTable | None:
+        return None
+
+    def line_table_reason(self) -> str | None:
+        return f"raw instructions hold no line table; {ADVICE} and open the whole binary"
 
     def instructions(self) -> Instructions:
         from kernlens.isa.decode import decode
@@ -78,14 +82,26 @@ class ProgramDebug:
 
         return read_debug_data(self._content) if self._content else None
 
-    def line_table(self, name: str) -> tuple[LineTable | None, str | None]:
+    def line_table(self, name: str) -> LineTable | None:
         from kernlens.formats.dwarf_line import read_kernel_debug_elf
 
+        return read_kernel_debug_elf(self._elf(name))
+
+    def line_table_reason(self, name: str) -> str | None:
         if self._read is None:
-            return None, without_debug(self._build_options)
-        kernel = self._read.kernel(name)
-        table = read_kernel_debug_elf(kernel.elf) if kernel is not None and kernel.elf else None
-        return (table, None) if table is not None else (None, "the debug data holds no line table for this kernel")
+            return without_debug(self._build_options)
+        elf = self._elf(name)
+        if elf:
+            from kernlens.formats.elf import read_elf
+
+            section = read_elf(elf, format="kernel-debug-elf").section(".debug_line")
+            if section is not None and section.size:
+                return None
+        return NO_TABLE
+
+    def _elf(self, name: str) -> memoryview:
+        kernel = self._read.kernel(name) if self._read is not None else None
+        return kernel.elf if kernel is not None else EMPTY
 
 
 class PatchTokenCode(Code):
@@ -110,8 +126,11 @@ class PatchTokenCode(Code):
     def arguments(self) -> tuple[KernelArgument, ...]:
         return self._kernel.arguments()
 
-    def line_table(self) -> tuple[LineTable | None, str | None]:
+    def line_table(self) -> LineTable | None:
         return self._debug.line_table(self._kernel.name)
+
+    def line_table_reason(self) -> str | None:
+        return self._debug.line_table_reason(self._kernel.name)
 
 
 class DebugCode(Code):
@@ -124,8 +143,11 @@ class DebugCode(Code):
         self._debug = debug
         self._name = name
 
-    def line_table(self) -> tuple[LineTable | None, str | None]:
+    def line_table(self) -> LineTable | None:
         return self._debug.line_table(self._name)
+
+    def line_table_reason(self) -> str | None:
+        return self._debug.line_table_reason(self._name)
 
 
 class ZebinDebug:
@@ -141,12 +163,13 @@ class ZebinDebug:
 
         return read_zebin_line_tables(self._zebin.elf)
 
-    def line_table(self, name: str) -> tuple[LineTable | None, str | None]:
+    def line_table(self, name: str) -> LineTable | None:
+        return self._tables[name]
+
+    def line_table_reason(self, name: str) -> str | None:
         if name in self._tables:
-            return self._tables[name], None
-        if self._tables:
-            return None, "the debug data holds no line table for this kernel"
-        return None, without_debug(self._build_options)
+            return None
+        return NO_TABLE if self._tables else without_debug(self._build_options)
 
 
 class ZebinCode(Code):
@@ -170,8 +193,11 @@ class ZebinCode(Code):
         entry = self._zebin.ze_info.kernels.get(self._kernel.name) if self._zebin.ze_info else None
         return entry.arguments if entry else ()
 
-    def line_table(self) -> tuple[LineTable | None, str | None]:
+    def line_table(self) -> LineTable | None:
         return self._debug.line_table(self._kernel.name)
+
+    def line_table_reason(self) -> str | None:
+        return self._debug.line_table_reason(self._kernel.name)
 
 
 @cache

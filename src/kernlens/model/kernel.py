@@ -60,8 +60,10 @@ class KernelParts(Protocol):
 
     def instructions(self) -> Instructions: ...
 
-    def line_table(self) -> tuple[LineTable | None, str | None]:
-        """The table, or None and why there is none."""
+    def line_table(self) -> LineTable | None: ...
+
+    def line_table_reason(self) -> str | None:
+        """Why there is no line table, found without decoding it; None if there is one."""
         ...
 
     def source_map(self, kernel: Kernel) -> SourceMap | None: ...
@@ -106,18 +108,14 @@ class Kernel:
         return self._parts.instructions()
 
     @cached_property
-    def _line_table(self) -> tuple[LineTable | None, str | None]:
-        return self._parts.line_table()
-
-    @property
     def line_table(self) -> LineTable | None:
         """The kernel's line table; None if there is none, and then ``line_table_reason`` says why."""
-        return self._line_table[0]
+        return None if self.line_table_reason else self._parts.line_table()
 
-    @property
+    @cached_property
     def line_table_reason(self) -> str | None:
         """Why there is no line table, and the flag that would give one; None if there is one."""
-        return self._line_table[1]
+        return self._parts.line_table_reason()
 
     @cached_property
     def source_map(self) -> SourceMap | None:

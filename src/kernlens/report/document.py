@@ -78,7 +78,7 @@ def _kernel(kernel: Kernel) -> Document:
 
 
 def _line_table(kernel: Kernel) -> Document:
-    return {"line_table": kernel.line_table is not None, "line_table_reason": kernel.line_table_reason}
+    return {"line_table": kernel.line_table_reason is None, "line_table_reason": kernel.line_table_reason}
 
 
 def _instructions(kernel: Kernel) -> list[Document]:

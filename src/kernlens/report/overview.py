@@ -73,7 +73,7 @@ def _kernel_row(program: Program, name: str) -> tuple[str | int | None, ...]:
         resources.slm_bytes,
         resources.barriers,
         kernel.code_size,
-        "yes" if kernel.line_table is not None else "no",
+        "no" if kernel.line_table_reason else "yes",
     )
 
 
