@@ -1,0 +1,65 @@
+"""What the examples share: their arguments, and programs of the running process to look at."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from kernlens.runtime.places import Place, simulated_place
+from kernlens.toolchain.simulation import simulated_environment
+from kernlens.toolchain.toolchains import SYSTEM, toolchain
+
+SOURCE = Path(__file__).with_name("scale.cl")
+
+
+def arguments(description: str | None) -> argparse.Namespace:
+    """The example's arguments.
+
+    A driver reads its variables when it is loaded, so a simulated device is set up here, before anything opens it.
+    """
+    parsed = _parser(description).parse_args()
+    if parsed.simulate:
+        os.environ.update(simulated_environment(parsed.simulate, toolchain()))
+    return parsed
+
+
+def isolated_arguments(description: str | None) -> tuple[argparse.Namespace, Place]:
+    """The example's arguments, and where to run the driver that they choose."""
+    parser = _parser(description)
+    parser.add_argument("--toolchain", default=SYSTEM, help="whose driver and compiler (see kernlens toolchain list)")
+    parser.add_argument("--device", default="dg2", help="the real device's name, without --simulate")
+    parsed = parser.parse_args()
+    if parsed.simulate:
+        return parsed, simulated_place(parsed.simulate, parsed.toolchain)
+    return parsed, Place(parsed.device)
+
+
+def _parser(description: str | None) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("path", nargs="?", default=str(SOURCE), help="OpenCL C source, or the file to read")
+    parser.add_argument("--kernel", default="scale", help="which kernel (default: scale)")
+    parser.add_argument("--output", help="the file to write, or how the names of several begin")
+    parser.add_argument("--simulate", metavar="DEVICE", help="a device that this machine does not have, such as dg2")
+    return parser
+
+
+def opencl_program(path: str, options: str = "-gline-tables-only") -> Any:
+    """An OpenCL program as an application has it: built from source, through pyopencl, for Intel's devices."""
+    import pyopencl
+
+    platform = next(found for found in pyopencl.get_platforms() if "Intel" in found.name)
+    context = pyopencl.Context(platform.get_devices())
+    return pyopencl.Program(context, Path(path).read_text()).build(options=options, cache_dir=False)
+
+
+def spirv_of(text: str, folder: Path) -> bytes:
+    """OpenCL C as SPIR-V with its exports and imports, through clang and llvm-spirv."""
+    source, bitcode, spirv = folder / "module.cl", folder / "module.bc", folder / "module.spv"
+    source.write_text(text)
+    front_end = ["clang-15", "-cc1", "-triple", "spir64-unknown-unknown", "-cl-std=CL2.0", "-finclude-default-header"]
+    subprocess.run([*front_end, "-emit-llvm-bc", str(source), "-o", str(bitcode)], check=True)
+    subprocess.run(["llvm-spirv-15", str(bitcode), "-o", str(spirv)], check=True)
+    return spirv.read_bytes()
