@@ -1,6 +1,8 @@
 """The native decoder; see native/decoder."""
 
-from collections.abc import Buffer, Sequence
+from collections.abc import Sequence
+
+from typing_extensions import Buffer  # of the standard library from Python 3.12 on; type checkers always know it
 
 RECORD_SIZE: int
 
