@@ -6,6 +6,7 @@ tests run them over a sample, ``verify.py`` over the whole corpus.
 
 from __future__ import annotations
 
+import re
 import tempfile
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
@@ -93,7 +94,7 @@ def check_join(built: Built) -> Outcome:
     tables = dict(_tables(built, line_rows))
     for kernel in load(built).kernels.values():
         ours = _places(kernel)
-        theirs = _places_by_rows(kernel.instructions.offsets, tables.get(kernel.name, []))
+        theirs = _places_by_rows(kernel, tables.get(kernel.name, []))
         outcome.compare(f"{built.name} {kernel.name}", ours, theirs)
     return outcome
 
@@ -166,6 +167,10 @@ def _tables(built: Built, oracle: Oracle) -> list[tuple[str, Sequence[Any]]]:
         return [(name, table) for name, path in elves for table in oracle(path)]
 
 
+#: A message that ends the thread, and a return without a predicate.
+_STOP = re.compile(r"[{,]EOT[,}]|^\s*(?:\(W\)\s+)?ret\b")
+
+
 def _places(kernel: Kernel) -> list[Place]:
     source_map = kernel.source_map
     if source_map is None:
@@ -174,13 +179,19 @@ def _places(kernel: Kernel) -> list[Place]:
     return [None if place is None else (Path(place.path).name, place.line) for place in places]
 
 
-def _places_by_rows(offsets: Sequence[int], rows: Sequence[tuple[str, int | None, int]]) -> list[Place]:
-    """The plainest join: for each offset the last row that is not behind it; line 0 and the table's end are no place."""
+def _places_by_rows(kernel: Kernel, rows: Sequence[tuple[str, int | None, int]]) -> list[Place]:
+    """The plainest join: for each offset the last row that is not behind it; line 0 and the table's end are no place,
+    nor is what stands behind an end of thread or a return (as its text says) in the same row."""
     places: list[Place] = []
-    for offset in offsets:
+    behind_stop = last = -1
+    for offset, text in zip(kernel.instructions.offsets, kernel.instructions.texts, strict=True):
         index = bisect_right(rows, offset, key=lambda row: row[2]) - 1
-        line = rows[index][1] if index >= 0 else None
+        behind_stop = behind_stop if index == last else -1
+        last = index
+        line = rows[index][1] if index >= 0 and behind_stop != index else None
         places.append((rows[index][0], line) if line else None)
+        if _STOP.search(text):
+            behind_stop = index
     return places
 
 
@@ -189,7 +200,7 @@ def _compare_with_dump(
 ) -> None:
     start = min((address for _, _, address in rows if address), default=0)
     offsets = kernel.instructions.offsets
-    columns = zip(offsets, _places(kernel), _places_by_rows(offsets, rows), dump.instructions, strict=False)
+    columns = zip(offsets, _places(kernel), _places_by_rows(kernel, rows), dump.instructions, strict=False)
     for offset, ours, by_rows, dumped in columns:
         if offset < start:
             continue

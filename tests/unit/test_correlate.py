@@ -158,3 +158,9 @@ def test_frames_of_nested_calls_are_those_whose_range_holds_the_instruction(span
     for index, offset in enumerate(offsets):
         around = [call.call_line for call in nested if call.low <= offset < call.high]
         assert [place.line for place in source_map.inlined_at(index)] == around[::-1]
+
+
+def test_what_follows_an_end_of_thread_in_the_same_row_has_no_row() -> None:
+    rows = table((0, 1, 3, 0, 1), (64, 1, 9, 0, 1), (96, 1, 9, 0, 3))
+    source_map = correlate(array("I", range(0, 96, 16)), rows, stops=[1, 4])
+    assert lines_of(source_map) == [3, 3, 0, 0, 9, 0]

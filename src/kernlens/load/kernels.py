@@ -66,7 +66,8 @@ class Code:
         table = kernel.line_table
         if table is None:
             return None
-        return correlate(kernel.instructions.offsets, table, kernel.resources.prologue_bytes)
+        found = kernel.instructions
+        return correlate(found.offsets, table, kernel.resources.prologue_bytes, found.stops)
 
 
 class ProgramDebug:

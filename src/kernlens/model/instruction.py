@@ -168,6 +168,18 @@ class Instructions(Sequence[Instruction]):
                 found.update(_targets(RECORD.unpack_from(self._records, index * RECORD.size)))
         return tuple(sorted(found))
 
+    @cached_property
+    def stops(self) -> list[int]:
+        """The indexes of instructions that control never passes: ends of thread and unconditional returns."""
+        found = [index for index, flags in enumerate(self.flags) if flags & END_OF_THREAD]
+        if "ret" in self._mnemonics:
+            wanted = self._mnemonics.index("ret")
+            numbers = self._records.cast("H")[3::_HALVES].tolist()
+            if wanted in numbers:
+                predicates = bytes(self._records[9 :: RECORD.size])
+                found += [index for index, number in enumerate(numbers) if number == wanted and not predicates[index]]
+        return sorted(found)
+
     @property
     def size(self) -> int:
         """Bytes from the first instruction's start to the last one's end."""
