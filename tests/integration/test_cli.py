@@ -210,8 +210,14 @@ def test_an_output_that_cannot_be_written_is_said(recording: Path, darktable_ker
     assert "written" in refusal("compile", darktable_kernels / "sharpen.cl", "--device", "skl", "-o", nowhere)
 
 
-def test_spirv_has_no_machine_code_to_show(corpus_sample: Sequence[Built]) -> None:
-    assert "kernlens compile" in refusal("disasm", corpus_sample[0].spirv)
+def test_spirv_lists_its_entry_points_and_has_no_machine_code_to_show(corpus_sample: Sequence[Built]) -> None:
+    spirv = corpus_sample[0].spirv
+    document = json.loads(answer("inspect", spirv, "--json"))
+    kernels = {one["name"] for one in document["programs"][0]["symbols"] if one["kind"] == "kernel"}
+    dis = subprocess.run(["spirv-dis", spirv], capture_output=True, text=True, check=True).stdout
+    assert kernels == set(re.findall(r'OpEntryPoint Kernel %\S+ "([^"]+)"', dis))
+    assert kernels
+    assert "kernlens compile" in refusal("disasm", spirv)
 
 
 def test_without_a_line_table_the_flag_is_named(darktable_kernels: Path, tmp_path: Path) -> None:

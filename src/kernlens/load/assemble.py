@@ -86,8 +86,35 @@ def raw_program(name: str, content: memoryview, device: Device, around: Surround
 
 
 def spirv_program(name: str, content: memoryview, around: Surroundings) -> Program:
-    """A Program that is not compiled for a device yet."""
-    return _program(name, "spirv", {}, around, device=around.device, spirv=content)
+    """A Program that is not compiled for a device yet: its kernels are symbols without code."""
+    return _program(
+        name, "spirv", {}, around, device=around.device, spirv=content, find_symbols=lambda: _spirv_symbols(content)
+    )
+
+
+def _spirv_symbols(content: memoryview) -> tuple[Symbol, ...]:
+    """Entry points, and what the linkage decorations export and import; a SPIR-V symbol has no place and no section."""
+    from kernlens.formats.spirv import read_spirv
+
+    module = read_spirv(content)
+    kernels = [Symbol(one.name, 0, 0, "global", "func", None, 0, one.id, "kernel") for one in module.entry_points]
+    entries = {one.id for one in module.entry_points}
+    linked = [
+        Symbol(
+            name=one.name,
+            value=0,
+            size=one.size or 0,
+            binding="global",
+            type="func" if one.is_function else "object",
+            section=None,
+            section_index=0,
+            index=one.id,
+            kind="import" if one.kind == "Import" else "export",
+        )
+        for one in module.linkages
+        if one.id not in entries
+    ]
+    return (*kernels, *linked)
 
 
 def _device(said: DeviceId, around: Surroundings) -> Device | None:

@@ -53,7 +53,8 @@ def program_overview(program: Program) -> Iterator[str]:
         yield from table(KERNEL_HEADINGS, [_kernel_row(program, name) for name in program.kernels])
         reasons = {kernel.line_table_reason for kernel in program.kernels.values()} - {None}
         yield from (click.style(f"  no lines: {reason}", fg="yellow") for reason in sorted(map(str, reasons)))
-    shown = [symbol for symbol in program.symbols if symbol.kind in ("export", "import", "driver")]
+    kinds = ("export", "import", "driver") if program.kernels else ("kernel", "export", "import")
+    shown = [symbol for symbol in program.symbols if symbol.kind in kinds]
     if shown:
         yield from table(
             ("symbol", "kind", "type", "size", "section"),
