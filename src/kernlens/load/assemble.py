@@ -93,12 +93,13 @@ def spirv_program(name: str, content: memoryview, around: Surroundings) -> Progr
 
 
 def _spirv_symbols(content: memoryview) -> tuple[Symbol, ...]:
-    """Entry points, and what the linkage decorations export and import; a SPIR-V symbol has no place and no section."""
+    """Entry points, and what the linkage decorations export and import besides them and the built-in variables; a
+    SPIR-V symbol has no place and no section."""
     from kernlens.formats.spirv import read_spirv
 
     module = read_spirv(content)
     kernels = [Symbol(one.name, 0, 0, "global", "func", None, 0, one.id, "kernel") for one in module.entry_points]
-    entries = {one.id for one in module.entry_points}
+    entries = {one.name for one in module.entry_points}
     linked = [
         Symbol(
             name=one.name,
@@ -112,7 +113,7 @@ def _spirv_symbols(content: memoryview) -> tuple[Symbol, ...]:
             kind="import" if one.kind == "Import" else "export",
         )
         for one in module.linkages
-        if one.id not in entries
+        if one.name not in entries and not one.name.startswith("__spirv_BuiltIn")
     ]
     return (*kernels, *linked)
 
