@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from collections.abc import Generator
 from pathlib import Path
 
@@ -59,6 +60,14 @@ def newest_root() -> Path:
 def newest_sample(newest_root: Path) -> list[Built]:
     """Zebins, with several kernels each, made by the newest compiler."""
     return _built(SAMPLE, NEWEST_DEVICES, newest(newest_root))
+
+
+@pytest.fixture(scope="session")
+def user_namespaces() -> None:
+    """For tests that mount something: the kernel may forbid it to this process, as it does in most containers."""
+    done = subprocess.run(["unshare", "--map-root-user", "--mount", "true"], capture_output=True, text=True, timeout=60)
+    if done.returncode:
+        pytest.skip(f"mounts in a name space of their own: {done.stderr.strip()}")
 
 
 def _built(names: tuple[str, ...], devices: tuple[str, ...] = DEVICES, compiler: Compiler = DEBIAN) -> list[Built]:

@@ -98,6 +98,7 @@ def test_driver_without_a_device() -> None:
         driver.devices()
 
 
+@pytest.mark.usefixtures("user_namespaces")
 def test_no_loader(newest_root: Path) -> None:
     """A root that has Python and no Level Zero loader: an empty folder in place of its libraries."""
     place = simulated_place("bmg", NEWEST)

@@ -145,6 +145,7 @@ except KernlensError as error:
 """
 
 
+@pytest.mark.usefixtures("user_namespaces")
 def test_removing_follows_no_mounts(folder: Path, tmp_path: Path) -> None:
     outside = tmp_path / "out side"
     outside.mkdir()
