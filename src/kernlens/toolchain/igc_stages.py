@@ -9,12 +9,17 @@ from __future__ import annotations
 import shlex
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kernlens.errors import OutputError
 from kernlens.model.stage import BINARY, KERNEL, PROGRAM, TEXT, CompileRun, Snapshot, Stage, held
 from kernlens.toolchain.igc_dump import read_dump
 from kernlens.toolchain.ocloc import TIMEOUT, OclocResult, compile_source
+from kernlens.toolchain.opencl_child import ChildBuild, build_in_child
 from kernlens.toolchain.toolchains import Toolchain
+
+if TYPE_CHECKING:
+    from tempfile import TemporaryDirectory
 
 _BEFORE_KERNELS = (
     Stage("source", ".cl", None, TEXT, PROGRAM, "OpenCL C as given by the application"),
@@ -51,6 +56,10 @@ IGC_2 = (
 )
 
 
+#: Year and week of the first driver release that was made for IGC 2.
+_FIRST_WITH_IGC_2 = (24, 48)
+
+
 def stages_of(chosen: Toolchain) -> tuple[Stage, ...]:
     """The stages of the toolchain's compiler, in pipeline order."""
     return stages_of_version(chosen.igc_version)
@@ -84,19 +93,42 @@ def snapshots(
     a run that is not ``ok`` and the stages that it got to. Raises what ``compile_source`` raises, and OutputError if
     there is no temporary folder.
     """
-    from tempfile import TemporaryDirectory
-
-    try:
-        below = TemporaryDirectory(prefix="kernlens-", dir=dump_folder)
-    except OSError as error:
-        raise OutputError(f"no folder for dumps can be made ({error}); point TMPDIR at one that is writable") from error
-    with below as name:
+    with _dump_folder(dump_folder) as name:
         folder = Path(name)
         environment = dump_environment(folder, all_passes)
         started = time.time_ns()
         result = compile_source(source, device, options, chosen, timeout, environment=environment)
         found = read_dump(folder, stages_of(chosen), result.binary, started)
     return compile_run(result, environment), _with_spirv(found, result, stages_of(chosen))
+
+
+def snapshots_of(
+    build: ChildBuild, stages: tuple[Stage, ...], dump_folder: Path | None = None
+) -> tuple[CompileRun, tuple[Snapshot, ...]]:
+    """The same for a build by the driver, in a child process; ``stages`` are those of the driver's compiler.
+
+    The device may be a simulated one: ``build.environment``, or this process's own, says so. A program that does not
+    build gives a run that is not ``ok``. Raises what ``build_in_child`` raises, and OutputError as above.
+    """
+    with _dump_folder(dump_folder) as name:
+        folder = Path(name)
+        done, started = build_in_child(build, dump_environment(folder))
+        return done, read_dump(folder, stages, done.binary, started)
+
+
+def stages_of_driver(driver_version: str) -> tuple[Stage, ...]:
+    """The stages of the compiler in a driver whose CL_DRIVER_VERSION is this (``26.27.039122``)."""
+    numbers = [int(part) for part in driver_version.split(".")[:2] if part.isdecimal()]
+    return IGC_2 if tuple(numbers) >= _FIRST_WITH_IGC_2 else IGC_1
+
+
+def _dump_folder(below: Path | None) -> TemporaryDirectory[str]:
+    from tempfile import TemporaryDirectory
+
+    try:
+        return TemporaryDirectory(prefix="kernlens-", dir=below)
+    except OSError as error:
+        raise OutputError(f"no folder for dumps can be made ({error}); point TMPDIR at one that is writable") from error
 
 
 def compile_run(result: OclocResult, environment: dict[str, str]) -> CompileRun:

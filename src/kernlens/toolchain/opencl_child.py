@@ -6,6 +6,7 @@ the one that has the driver open already.
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 import time
@@ -29,6 +30,7 @@ class ChildBuild:
     """What to build: ``text`` (OpenCL C) or ``spirv``, for the ``position``-th device of the platform of that name.
 
     ``environment`` is added to this process's. ``folder`` is what relative ``-I`` are relative to (None: here).
+    ``loader`` is the OpenCL loader to use, a path (None: the system's).
     """
 
     platform: str
@@ -40,6 +42,7 @@ class ChildBuild:
     folder: Path | None = None
     source: str = "program"
     device: str = ""
+    loader: str | None = None
 
 
 def build_in_child(
@@ -51,7 +54,7 @@ def build_in_child(
     device, DriverDiedError if the driver took its process down, OpenCLError for other refusals of the driver.
     """
     environment: dict[str, str | None] = {**build.environment, **dumps}
-    place = Place(build.device or build.platform, environment, (sys.executable,), folder=build.folder or Path.cwd())
+    place = Place(build.device or build.platform, environment, interpreter(), folder=build.folder or Path.cwd())
     clock = time.monotonic()
     started = time.time_ns()
     with IsolatedDriver(place, time_limit=time_limit) as driver:
@@ -65,6 +68,7 @@ def build_in_child(
                 options=build.options,
                 text=build.text,
                 spirv=build.spirv,
+                loader=build.loader,
             )
         except OpenCLError as error:
             if error.code != _BUILD_FAILURE:
@@ -93,6 +97,20 @@ def _run(
         spirv=build.spirv or b"",
         sources=((build.source, build.text),) if build.text is not None else (),
     )
+
+
+def interpreter() -> tuple[str, ...]:
+    """The command that starts Python as this process was started: with a toolchain root's driver that is through the
+    root's own dynamic loader."""
+    try:
+        program = os.path.basename(os.readlink("/proc/self/exe"))
+        words = Path("/proc/self/cmdline").read_bytes().split(b"\0")[:-1]
+    except OSError:
+        return (sys.executable,)
+    if not program.startswith("ld-linux"):
+        return (sys.executable,)
+    before = words[: len(words) - len(sys.orig_argv)]
+    return (*(os.fsdecode(word) for word in before), sys.executable)
 
 
 def source_text(source: str | Path) -> str:

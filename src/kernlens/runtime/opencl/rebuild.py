@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -34,13 +35,22 @@ class RebuildRequests:
         self._on_call = on_call
 
     def build(
-        self, platform: str, position: int, options: str, text: str | None = None, spirv: bytes | None = None
+        self,
+        platform: str,
+        position: int,
+        options: str,
+        text: str | None = None,
+        spirv: bytes | None = None,
+        loader: str | None = None,
     ) -> Mapping[str, Any]:
         """Build OpenCL C ``text``, or ``spirv``, for the ``position``-th device of the platform of that very name.
 
-        The binary is asked for as well: PoCL compiles kernels no sooner. Raises NotFoundError without such a device,
-        OpenCLError if the program does not build.
+        ``loader`` is the OpenCL loader to use (None: the system's). The binary is asked for as well: PoCL compiles
+        kernels no sooner. Raises NotFoundError without such a device, OpenCLError if the program does not build.
         """
+        if loader is not None:
+            # The loader that is in the process already is the one that gets used.
+            ctypes.CDLL(loader)
         library = open_opencl()
         library.on_call = self._on_call
         device = _device(platform, position)

@@ -1,0 +1,176 @@
+"""cl_codeplay_program_snapshot on pyopencl's objects: every check of the reference's tests, on every platform.
+
+Each platform's checks run in one process (``live_scripts/snapshots.py``), as drivers are chosen when they are loaded;
+what was delivered is then read back by the stages' own tools.
+"""
+
+from __future__ import annotations
+
+import base64
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kernlens.errors import NotFoundError
+from kernlens.runtime.places import Place, simulated_place
+from kernlens.toolchain import cpu_runtime_stages, pocl_stages
+from kernlens.toolchain.igc_stages import IGC_2
+from kernlens.toolchain.toolchains import NEWEST, SYSTEM
+from tests.integration.live_fixtures import run_script
+
+SOURCE = """\
+float powers(float x, int n)
+{
+    float sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += x * i;
+    return sum;
+}
+kernel void first(global float *values, int n) { values[get_global_id(0)] = powers(values[get_global_id(0)], n); }
+kernel void second(global float *values) { values[get_global_id(0)] += 1.0f; }
+"""
+
+INTEL_STAGES = [stage.name for stage in IGC_2]
+PLATFORMS = {
+    "pocl": (pocl_stages.PLATFORM, [stage.name for stage in pocl_stages.STAGES]),
+    "intel-cpu": (cpu_runtime_stages.PLATFORM, [stage.name for stage in cpu_runtime_stages.STAGES]),
+    f"{SYSTEM}/skl": ("Intel(R) OpenCL HD Graphics", INTEL_STAGES),
+    f"{SYSTEM}/dg2": ("Intel(R) OpenCL HD Graphics", INTEL_STAGES),
+    f"{NEWEST}/bmg": ("Intel(R) OpenCL Graphics", INTEL_STAGES),
+}
+
+EXPECTED_CODES = {
+    "list: no program": "CL_INVALID_PROGRAM",
+    "list: no program first": "CL_INVALID_PROGRAM",
+    "list: no device": "CL_INVALID_DEVICE",
+    "list: a number as device": "CL_INVALID_DEVICE",
+    "list: count 0": "CL_INVALID_VALUE",
+    "list: foreign device": "CL_INVALID_DEVICE",
+    "no program": "CL_INVALID_PROGRAM",
+    "context as program": "CL_INVALID_PROGRAM",
+    "no device": "CL_INVALID_DEVICE",
+    "foreign device": "CL_INVALID_DEVICE",
+    "no stage": "CL_INVALID_ARG_VALUE",
+    "unknown stage": "CL_INVALID_ARG_VALUE",
+    "unknown format": "CL_INVALID_ARG_VALUE",
+    "no callback": "CL_INVALID_ARG_VALUE",
+    "legal": "CL_SUCCESS",
+    "after the build": "CL_INVALID_PROGRAM_EXECUTABLE",
+    "after the build, unknown stage": "CL_INVALID_ARG_VALUE",
+    "raw handle": "CL_SUCCESS",
+}
+
+
+@pytest.fixture(scope="module", params=PLATFORMS)
+def told(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Any]:
+    """(platform's name here, what the script told)."""
+    name = request.param
+    if name.startswith(NEWEST):
+        request.getfixturevalue("newest_root")
+    source = tmp_path_factory.mktemp("snapshots") / "program.cl"
+    source.write_text(SOURCE)
+    return name, run_script(place_of(name), "snapshots", PLATFORMS[name][0], str(source))
+
+
+def place_of(name: str) -> Place:
+    if name == "pocl":
+        return Place("pocl")
+    if name == "intel-cpu":
+        try:
+            library = cpu_runtime_stages.runtime_library()
+        except NotFoundError as error:
+            pytest.skip(str(error))
+        if library is None:
+            pytest.skip("Intel's CPU runtime is not installed: pip install intel-opencl-rt intel-cmplr-lib-rt")
+        return Place(name, {"OCL_ICD_VENDORS": str(library), "LD_LIBRARY_PATH": str(library.parent)})
+    toolchain, device = name.split("/")
+    return simulated_place(device, toolchain)
+
+
+def test_listing(told: tuple[str, Any]) -> None:
+    name, answers = told
+    stages = PLATFORMS[name][1]
+    assert answers["stages"] == stages
+    assert answers["two"] == stages[:2]
+    assert answers["more than there are"] == answers["list after the build"] == stages
+
+
+def test_each_error_under_its_code_and_in_order(told: tuple[str, Any]) -> None:
+    codes = told[1]["codes"]
+    assert {what: EXPECTED_CODES[what] for what in codes} == codes
+    assert len(codes) >= len(EXPECTED_CODES) - 2  # a foreign device takes a second platform
+
+
+def test_the_latest_request_counts_and_the_build_works(told: tuple[str, Any]) -> None:
+    assert told[1]["latest"] == ["second"]
+    assert told[1]["kernel works"] in ("first", "second")
+    assert told[1]["failing build"] == "raised"
+
+
+def test_a_snapshot_that_cannot_be_made_leaves_the_build_alone(told: tuple[str, Any]) -> None:
+    built, *said = told[1]["full folder"]
+    assert built in ("first", "second")
+    assert len(said) == 1
+    assert "no snapshot of the stage" in said[0]
+    assert "point TMPDIR at one that is writable" in said[0]
+
+
+#: Forms that no tool of these packages reads, by their first bytes or a word that must stand in them.
+MARKS = {
+    ".cl": b"kernel void first",
+    ".ll": b"define",
+    ".visaasm": b".kernel",
+    ".isa": b"CISA",
+    ".visa.ll": b"visa id:",
+    ".asm": b"",
+    ".dat": b"",
+    ".elf": b"\x7fELF",
+    ".cos": b"Kernel Patch Lists",
+    ".kernbin": b"",
+    ".zeinfo": b"kernels:",
+    ".progbin": b"",
+    ".bc": b"BC\xc0\xde",
+    ".o": b"\x7fELF",
+    ".so": b"\x7fELF",
+    ".s": b".ltext",
+    ".bin": b"\x7fELF",
+    ".spv": b"\x03\x02\x23\x07",
+    ".spvasm": b"OpEntryPoint",
+}
+
+
+def test_every_stage_is_delivered_in_both_formats(told: tuple[str, Any], tmp_path: Path) -> None:
+    name, answers = told
+    for stage, forms in answers["snapshots"].items():
+        for form, found in forms.items():
+            assert found, f"{name} {stage} {form}"
+            for one in found:
+                content = base64.b64decode(one["content"])
+                assert content
+                assert MARKS[one["ending"]] in content, f"{name} {stage} {form} {one['ending']}"
+                # The CPU runtime's LLVM is newer than any that Debian 12 has a tool of.
+                if (name, stage) != ("intel-cpu", "llvm"):
+                    read_back(tmp_path, one["ending"], content)
+        kernels = {one["kernel"] for one in forms["text"]}
+        assert kernels in ({""}, {"first", "second"}), f"{name} {stage}"
+
+
+def read_back(folder: Path, ending: str, content: bytes) -> None:
+    """The stage's own tool must take it."""
+    path = folder / f"snapshot{ending}"
+    path.write_bytes(content)
+    tools = {
+        ".spv": ["spirv-val", "--target-env", "spv1.4", str(path)],
+        ".spvasm": ["spirv-as", "--target-env", "spv1.4", "--preserve-numeric-ids", str(path), "-o", str(folder / "x")],
+        ".bc": ["llvm-dis-15", str(path), "-o", str(folder / "x.ll")],
+        ".o": ["readelf", "--all", str(path)],
+        ".so": ["readelf", "--all", str(path)],
+        ".elf": ["readelf", "--all", str(path)],
+    }
+    command = tools.get(ending)
+    if command is None:
+        return
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, f"{command[0]}: {done.stderr[:500]}"
