@@ -96,6 +96,7 @@ def _dynamic(modules: Sequence[Linkable], driver: IsolatedDriver) -> DriverLink:
 def _static(modules: Sequence[Linkable], driver: IsolatedDriver) -> DriverLink:
     from kernlens.runtime.level_zero.linking import StaticInput
 
+    _check_types([module for _, module in modules])
     inputs = []
     for program, module in modules:
         if not len(program.spirv):
@@ -115,6 +116,18 @@ def _static(modules: Sequence[Linkable], driver: IsolatedDriver) -> DriverLink:
         kernels=tuple(_kernel_state(driver, name, kernel) for kernel in made["kernel_names"]),
         binary=driver.live_builds(name)[0].binary,
     )
+
+
+def _check_types(modules: Sequence[Module]) -> None:
+    """Compilers crash, or call with the wrong arguments, where importer and exporter disagree on a function's type."""
+    from kernlens.analysis.linking import foretell_static
+
+    for one in foretell_static(modules).mismatches:
+        raise LinkError(
+            f"{modules[one.importer].name} declares {one.symbol} as {one.wanted}, {modules[one.provider].name} defines it "
+            f"as {one.given}, and the compilers crash on that in a static link: make the declarations agree",
+            (one.symbol,),
+        )
 
 
 def _kernel_state(driver: IsolatedDriver, module: str, kernel: str) -> KernelState:

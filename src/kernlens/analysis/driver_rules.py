@@ -20,46 +20,43 @@ BUILD_FAILURE = 0x70000004
 class DriverRules:
     """One generation.
 
-    ``release`` is (year, week). ``exports_variables_without_flag``: global variables are exported whatever the flags.
+    ``release`` is (year, week). Without ``-ze-take-global-address`` variables are exported that code uses:
+    ``exports_variables_alone`` in any module, else only in one that exports a function too.
     ``reads_data_imports``: an imported variable's address in a global initialiser counts as an import (22.43 loses it
     without a word). ``crashes_on_data_imports``: linking such a module with one that exports the variable is a
     segmentation fault. ``names_missing_flag``: a failed link in which no module has the library flag says so
     (zeDriverGetLastErrorDescription). ``names_duplicates``: a static link says which symbol is defined twice.
-    ``checks_types``: a static link fails, inside the compiler, if an import and its export disagree on the type.
     ``loads_patch_tokens``: patch-token programs are taken as native binaries.
     """
 
     name: str
     release: tuple[int, int]
-    exports_variables_without_flag: bool
+    exports_variables_alone: bool
     reads_data_imports: bool
     crashes_on_data_imports: bool
     names_missing_flag: bool
     names_duplicates: bool
-    checks_types: bool
     loads_patch_tokens: bool
 
 
 RELEASE_22_43 = DriverRules(
     name="22.43",
     release=(22, 43),
-    exports_variables_without_flag=False,
+    exports_variables_alone=False,
     reads_data_imports=False,
     crashes_on_data_imports=False,
     names_missing_flag=False,
     names_duplicates=False,
-    checks_types=False,
     loads_patch_tokens=True,
 )
 RELEASE_26_27 = DriverRules(
     name="26.27",
     release=(26, 27),
-    exports_variables_without_flag=True,
+    exports_variables_alone=True,
     reads_data_imports=True,
     crashes_on_data_imports=True,
     names_missing_flag=True,
     names_duplicates=True,
-    checks_types=True,
     loads_patch_tokens=False,
 )
 GENERATIONS = (RELEASE_22_43, RELEASE_26_27)

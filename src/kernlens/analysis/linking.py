@@ -12,13 +12,14 @@ generations agree but for what ``driver_rules`` lists:
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from kernlens.analysis import module_graph
 from kernlens.analysis.driver_rules import BUILD_FAILURE, LATEST, LINK_FAILURE, SUCCESS, DriverRules
 from kernlens.analysis.module_graph import Duplicate, Edge, Mismatch
-from kernlens.model.module import EXPORT_FUNCTIONS, ImportUse, Module
+from kernlens.model.module import EXPORT_FUNCTIONS, ImportUse, Module, SymbolKind
 
 CODE_NAMES = {
     SUCCESS: "ZE_RESULT_SUCCESS",
@@ -195,38 +196,38 @@ class _Call:
 class StaticForecast:
     """The outcome of building several SPIR-V modules as one (``ze_module_program_exp_desc_t``).
 
-    ``unresolved`` do not fail the build: the result then has imports that a dynamic link can meet. ``log`` is what of
-    the build log is certain.
+    ``code`` is None if it is open: ``mismatches`` are functions whose importer and exporter disagree on the type, and
+    the compilers were seen to take such modules, to refuse them and to crash. ``unresolved`` do not fail the build: the
+    result then has imports that a dynamic link can meet. ``log`` is what of the build log is certain.
     """
 
-    code: int
+    code: int | None
     unresolved: tuple[str, ...]
     log: str = ""
+    mismatches: tuple[Mismatch, ...] = ()
 
     @property
     def links(self) -> bool:
-        """Whether the module is built and nothing is left to be linked."""
+        """Whether the module is built for certain and nothing is left to be linked."""
         return self.code == SUCCESS and not self.unresolved
 
 
 def foretell_static(modules: Sequence[Module], rules: DriverRules = LATEST) -> StaticForecast:
     """What a static link of SPIR-V modules will do: names need no flag here, as the compiler sees them all."""
-    given: dict[str, list[int]] = {}
-    for position, module in enumerate(modules):
-        for symbol in (*module.exports, *module.hidden):
-            given.setdefault(symbol.name, []).append(position)
-    twice = [name for name, found in given.items() if len(found) > 1]
-    if twice:
-        lines = [f"error: Linking globals named '{name}': symbol multiply defined!" for name in twice[:1]]
-        return StaticForecast(BUILD_FAILURE, (), "\n".join(lines) if rules.names_duplicates else "")
-    missing = dict.fromkeys(use.symbol for module in modules for use in module.uses if use.symbol not in given)
     everything = [_with_hidden(module) for module in modules]
-    if rules.checks_types and module_graph.mismatches(everything, module_graph.providers(everything)):
-        return StaticForecast(BUILD_FAILURE, tuple(missing))
-    return StaticForecast(SUCCESS, tuple(missing))
+    provider_of = module_graph.providers(everything)
+    twice = module_graph.duplicates(everything)
+    if twice:
+        log = f"error: Linking globals named '{twice[0].symbol}': symbol multiply defined!"
+        # Of several the compiler names one.
+        return StaticForecast(BUILD_FAILURE, (), log if rules.names_duplicates and len(twice) == 1 else "")
+    missing = dict.fromkeys(use.symbol for module in modules for use in module.uses if use.symbol not in provider_of)
+    functions = {one.name for module in everything for one in module.exports if one.kind is SymbolKind.FUNCTION}
+    found = tuple(one for one in module_graph.mismatches(everything, provider_of) if one.symbol in functions)
+    return StaticForecast(None if found else SUCCESS, tuple(missing), mismatches=found)
 
 
 def _with_hidden(module: Module) -> Module:
-    import dataclasses
-
-    return dataclasses.replace(module, exports=(*module.exports, *module.hidden), hidden=())
+    """The module as the compiler sees it when it has all sources: static variables are nobody else's."""
+    offered = [one for one in (*module.exports, *module.hidden) if not one.is_internal]
+    return dataclasses.replace(module, exports=tuple(offered), hidden=())

@@ -43,13 +43,26 @@ class SpirvUses:
     """Ids that functions and initialisers name.
 
     ``in_functions`` is function id -> ids that its body names, in order; ``in_initialisers`` variable id -> ids that its
-    initialiser is made of; ``entry_points`` are function ids; ``taken`` functions whose address is taken.
+    initialiser is made of; ``entry_points`` are function ids; ``taken`` functions whose address is taken; ``variables``
+    module-scope variables with their storage class's number.
     """
 
     in_functions: dict[int, dict[int, None]] = field(default_factory=dict)
     in_initialisers: dict[int, dict[int, None]] = field(default_factory=dict)
     entry_points: dict[int, None] = field(default_factory=dict)
     taken: set[int] = field(default_factory=set)
+    variables: dict[int, int] = field(default_factory=dict)
+
+    def variables_of(self, functions: Iterable[int]) -> set[int]:
+        """The module-scope variables that these functions' bodies name, and those that their initialisers name."""
+        found = {id for function in functions for id in self.in_functions.get(function, ()) if id in self.variables}
+        waiting = list(found)
+        while waiting:
+            for id in self.in_initialisers.get(waiting.pop(), ()):
+                if id in self.variables and id not in found:
+                    found.add(id)
+                    waiting.append(id)
+        return found
 
     def reached(self, roots: Iterable[int]) -> dict[int, None]:
         """The functions that can run when ``roots`` do, the roots included, in order of discovery."""
@@ -91,8 +104,9 @@ def read_spirv_uses(data: memoryview) -> SpirvUses:
                 constants[words[position + 2]] = words[position + _CONSTANT_OPERANDS[opcode] : after]
                 if opcode == _OP_CONSTANT_FUNCTION_POINTER:
                     found.taken.update(words[position + 3 : after])
-            elif opcode == _OP_VARIABLE and after > position + 4:
-                found.in_initialisers[words[position + 2]] = {words[position + 4]: None}
+            elif opcode == _OP_VARIABLE and after > position + 3:
+                found.variables[words[position + 2]] = words[position + 3]
+                found.in_initialisers[words[position + 2]] = dict.fromkeys(words[position + 4 : after])
         position = after
     _look_through(constants, found, budget=16 * len(words))
     return found

@@ -7,7 +7,7 @@ The order of ``Module.uses`` is the driver's own (compute-runtime, ``Linker::pat
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from kernlens.analysis.driver_rules import LATEST, DriverRules
@@ -38,6 +38,8 @@ _SPACES = {
     "UniformConstant": "constant",
     "CrossWorkgroup": "global",
 }
+#: Storage classes UniformConstant and CrossWorkgroup, as numbers.
+_STATIC_SPACES = {0: "constant", 5: "global"}
 _TEXT, _DATA = ".text.", ".data."
 #: What the driver takes out of the list of unresolved places again, by moving the last place into the gap.
 _TAKEN_OUT = ("__SubDeviceID", "__INTEL_PER_THREAD_OFF")
@@ -189,25 +191,24 @@ def _of_spirv(program: Program, name: str, options: str, rules: DriverRules) -> 
     read = read_spirv(program.spirv)
     uses = read_spirv_uses(program.spirv)
     kernels = tuple(dict.fromkeys(point.name for point in read.entry_points))
-    words = set(options.split())
-    with_functions = not words.isdisjoint(EXPORT_FUNCTIONS)
-    with_variables = rules.exports_variables_without_flag or not words.isdisjoint(EXPORT_VARIABLES)
     linkages = [one for one in read.linkages if not one.name.startswith(_BUILT_IN) and one.name not in kernels]
-    given: list[SpirvLinkage] = []
-    hidden: list[SpirvLinkage] = []
-    for one in linkages:
-        if one.kind != "Export":
-            continue
-        seen = (with_functions or one.id in uses.taken) if one.is_function else with_variables
-        (given if seen else hidden).append(one)
-    roots = [*uses.entry_points, *(one.id for one in given if one.is_function)]
+    offered = [one for one in linkages if one.kind == "Export"]
+    words = set(options.split())
+    functions = {one.id for one in offered if one.is_function}
+    if words.isdisjoint(EXPORT_FUNCTIONS):
+        functions &= uses.taken
+    roots = [*uses.entry_points, *sorted(functions)]
+    used = uses.variables_of(uses.reached(roots)) if functions or rules.exports_variables_alone else set()
+    variables = used if words.isdisjoint(EXPORT_VARIABLES) else set(uses.variables)
+    given = [one for one in offered if one.id in (functions if one.is_function else variables)]
+    hidden = [one for one in offered if one not in given]
     places = _spirv_places(read, uses, roots, rules)
     needed = {place.symbol for place in places}
     imported = _named(_linked_symbol(one) for one in linkages if one.kind == "Import" and one.name in needed)
     return Module(
         name=name,
         format="spirv",
-        exports=_named(map(_linked_symbol, given)),
+        exports=_named([*map(_linked_symbol, given), *_static_variables(read, uses, used)]),
         imports=imported,
         uses=places,
         kernels=kernels,
@@ -215,6 +216,15 @@ def _of_spirv(program: Program, name: str, options: str, rules: DriverRules) -> 
         options=options,
         hidden=_named(map(_linked_symbol, hidden)),
     )
+
+
+def _static_variables(read: SpirvModule, uses: SpirvUses, used: set[int]) -> Iterator[ModuleSymbol]:
+    """Variables without linkage: the compilers export those that are used, by the names that they have in the source."""
+    linked = {one.id for one in read.linkages}
+    for id in sorted(used - linked):
+        space = _STATIC_SPACES.get(uses.variables[id])
+        if space is not None and id in read.names:
+            yield ModuleSymbol(read.names[id], SymbolKind.VARIABLE, address_space=space, is_internal=True)
 
 
 def _spirv_places(

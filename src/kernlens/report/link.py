@@ -93,6 +93,9 @@ def _outcome(forecast: Forecast, obstacles: Sequence[str], static: StaticForecas
 def _static_words(static: StaticForecast) -> str:
     if static.links:
         return "links"
+    if static.code is None:
+        names = ", ".join(shortened(one.symbol) for one in static.mismatches[:5])
+        return f"is open: the types of {names} disagree, and compilers were seen to crash on that"
     if static.code == 0:
         return f"builds a module that still imports {', '.join(map(shortened, static.unresolved[:5]))}"
     return f"does not build{f': {static.log}' if static.log else ''}"
