@@ -90,10 +90,15 @@ def symbol_table(symbols: Sequence[OutputSymbol], names: StringTable, link: int)
     """
     content = bytearray(_SYMBOL.size)
     for one in symbols:
-        kind = BINDING_NUMBERS[one.binding] << 4 | TYPE_NUMBERS[one.type]
+        kind = _number(BINDING_NUMBERS, one.binding) << 4 | _number(TYPE_NUMBERS, one.type)
         content += _SYMBOL.pack(names.offset(one.name), kind, 0, one.section, one.value, one.size)
     local = 1 + sum(one.binding == "local" for one in symbols)
     return OutputSection(".symtab", SHT_SYMTAB, bytes(content), link=link, info=local, entry_size=_SYMBOL.size)
+
+
+def _number(numbers: dict[str, int], word: str) -> int:
+    """A number behind its name, or in decimal as the reader gives what has no name."""
+    return numbers[word] if word in numbers else int(word)
 
 
 def relocation_table(

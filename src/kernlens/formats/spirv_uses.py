@@ -108,7 +108,7 @@ def read_spirv_uses(data: memoryview) -> SpirvUses:
                 found.variables[words[position + 2]] = words[position + 3]
                 found.in_initialisers[words[position + 2]] = dict.fromkeys(words[position + 4 : after])
         position = after
-    _look_through(constants, found, budget=16 * len(words))
+    _look_through(constants, found, budget=2 * len(words))
     return found
 
 

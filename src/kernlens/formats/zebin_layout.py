@@ -11,12 +11,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from kernlens.errors import LinkError
 from kernlens.formats.elf import SHT_NOBITS, SHT_PROGBITS
 from kernlens.formats.elf_writer import OutputSection
 from kernlens.formats.zebin import FUNCTIONS_KERNEL, Zebin
 from kernlens.model.binary import Section
 
 _TEXT = ".text."
+#: No GPU's memory holds more; a damaged size does.
+_LARGEST = 1 << 48
 #: Alignment of code: what kernels begin at (KERNEL_START_POINTER, 64 bytes).
 _CODE_ALIGNMENT = 64
 #: Alignment of a module's data: that of OpenCL's largest type, long16 and double16.
@@ -41,6 +44,8 @@ class _Merged:
     def append(self, module: int, section: Section, alignment: int, remainder: int = 0) -> None:
         """Add a module's part, which begins ``remainder`` bytes behind a multiple of ``alignment``."""
         start = self.size + (remainder - self.size) % alignment
+        if start + section.size > _LARGEST:
+            raise LinkError(f"section {self.name} would have more than {_LARGEST:#x} bytes")
         self.starts[module] = start
         self.size = start + section.size
         if self.type != SHT_NOBITS:
@@ -115,10 +120,11 @@ class ZebinLayout:
 
     def functions_size(self) -> int:
         """Bytes from the start of all functions' code to where the last function ends, padding excluded."""
-        starts = self._merged[f"{_TEXT}{FUNCTIONS_KERNEL}"].starts
-        ends = [
-            starts[number] + len(zebin.functions.code) for number, zebin in enumerate(self._modules) if zebin.functions
-        ]
+        name = f"{_TEXT}{FUNCTIONS_KERNEL}"
+        ends = [0]
+        for module, start in self._merged[name].starts.items():
+            functions = self._modules[module].functions
+            ends.append(start + (self._sections[module][name].size if functions is None else len(functions.code)))
         return max(ends)
 
     def _section(self, module: int, index: int) -> Section | None:

@@ -144,12 +144,14 @@ class _Linker:
         return LinkedZebin(content, tuple(self.imports), self.bound, self.renamed, self._dropped(everything))
 
     def _check_kernels(self) -> None:
-        holder: dict[str, str] = {}
+        holders: dict[str, str] = {}
         for one in self.inputs:
             for kernel in one.zebin.kernels:
-                other = holder.setdefault(kernel.name, one.name)
-                if other != one.name or sum(each is one for each in self.inputs) > 1:
-                    raise LinkError(f"kernel {kernel.name} is in {other} and in {one.name}", (kernel.name,))
+                if kernel.name in holders:
+                    raise LinkError(
+                        f"kernel {kernel.name} is in {holders[kernel.name]} and in {one.name}", (kernel.name,)
+                    )
+                holders[kernel.name] = one.name
 
     def _merge_symbols(self) -> None:
         defined: dict[str, tuple[int, Symbol]] = {}
@@ -216,7 +218,8 @@ class _Linker:
         if symbol.name == FUNCTIONS_KERNEL and symbol.binding == "local":
             # The pseudo-kernel is all of the merged code, up to where the last function ends.
             size = self.layout.functions_size()
-        self.symbols.append(OutputSymbol(name, value, size, symbol.binding, symbol.type, self.section_numbers[section]))
+        number = self.section_numbers[section]
+        self.symbols.append(OutputSymbol(name, value % (1 << 64), size, symbol.binding, symbol.type, number))
         self.numbers[module, symbol.index] = len(self.symbols)
 
     def _bind(self, name: str, uses: list[tuple[int, Symbol]], defined: dict[str, tuple[int, Symbol]]) -> None:
@@ -240,6 +243,7 @@ class _Linker:
             for table in one.zebin.elf.sections:
                 if table.type in (SHT_REL, SHT_RELA) and self.layout.has(module, table.info):
                     for relocation in one.zebin.elf.relocations_of(table):
+                        self._check_offset(one, relocation, table.info)
                         place, offset = self.layout.place(module, table.info, relocation.offset)
                         entry = self._relocation(module, relocation, offset)
                         grouped.setdefault((place, table.type == SHT_RELA), []).append(entry)
@@ -253,6 +257,14 @@ class _Linker:
             )
             for (place, with_addends), entries in grouped.items()
         ]
+
+    @staticmethod
+    def _check_offset(one: LinkInput, relocation: Relocation, target: int) -> None:
+        section = one.zebin.elf.sections[target]
+        if relocation.offset >= section.size:
+            raise LinkError(
+                f"{one.name}: a relocation is at {relocation.offset:#x} of {section.name}, which has {section.size} bytes"
+            )
 
     def _relocation(self, module: int, relocation: Relocation, offset: int) -> OutputRelocation:
         number = 0

@@ -16,6 +16,7 @@ from kernlens.report.symbols import shortened
 #: Lines of the driver's log, and places of one import, that a text shows; the document has them all.
 _LOG_LINES = 40
 _PLACES = 4
+_NAMES = 8
 _COLOURS = {True: "green", False: "red"}
 
 
@@ -32,7 +33,7 @@ def link_text(forecast: Forecast, obstacles: Sequence[str], static: StaticForeca
     if forecast.duplicates:
         yield click.style("defined more than once", bold=True)
         for one in forecast.duplicates:
-            holders = ", ".join(names[position] for position in one.modules)
+            holders = _listed([names[position] for position in one.modules])
             yield f"  {shortened(one.symbol)}: {holders}; a dynamic link takes the first, a static link fails"
     if forecast.mismatches:
         yield click.style("types that disagree (a dynamic link does not check them)", bold=True)
@@ -40,7 +41,7 @@ def link_text(forecast: Forecast, obstacles: Sequence[str], static: StaticForeca
             wants = f"{names[mismatch.importer]} wants {shortened(mismatch.wanted)}"
             yield f"  {shortened(mismatch.symbol)}: {wants}, {names[mismatch.provider]} has {shortened(mismatch.given)}"
     for cycle in forecast.cycles:
-        yield f"in a circle: {', '.join(names[position] for position in cycle)} (they link if given in one call)"
+        yield f"in a circle: {_listed([names[position] for position in cycle])} (they link if given in one call)"
     yield from _outcome(forecast, obstacles, static)
 
 
@@ -53,7 +54,13 @@ def _edges(forecast: Forecast, names: Sequence[str]) -> Iterator[str]:
     idle = set(range(len(names))) - {end for edge in forecast.edges for end in (edge.importer, edge.provider)}
     idle -= {one.module for one in forecast.unresolved}
     if idle and len(names) > 1:
-        yield f"neither gives nor gets: {', '.join(names[position] for position in sorted(idle))}"
+        yield f"neither gives nor gets: {_listed([names[position] for position in sorted(idle)])}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Names for a line of text; of many only the first."""
+    shown = ", ".join(map(shortened, names[:_NAMES]))
+    return shown if len(names) <= _NAMES else f"{shown} and {len(names) - _NAMES} more"
 
 
 def places(uses: Sequence[ImportUse]) -> str:

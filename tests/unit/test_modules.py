@@ -1,0 +1,183 @@
+"""Programs to modules: SPIR-V written here under each flag and driver, and the driver's order of places."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from kernlens.analysis.driver_rules import RELEASE_22_43, RELEASE_26_27, DriverRules
+from kernlens.errors import FormatError, KernlensError, UnsupportedError
+from kernlens.formats.spirv_uses import read_spirv_uses
+from kernlens.load.assemble import raw_program, spirv_program
+from kernlens.load.context import Surroundings
+from kernlens.load.modules import module_of
+from kernlens.model.binary import Relocation, Symbol
+from kernlens.model.module import ImportUse, Module, SymbolKind
+from kernlens.model.program import Program
+from tests.writers.spirv import SpirvWriter
+
+LIBRARY, GLOBALS = "-library-compilation", "-ze-take-global-address"
+VOID, INT, TYPE, POINTER = 10, 11, 12, 13
+KERNEL, OFFERED, HIDDEN_CALLER, TAKEN, FOREIGN, FOREIGN2 = 40, 41, 42, 43, 44, 45
+USED, UNUSED, OUTER, STATIC, TABLE = 50, 51, 52, 53, 54
+EXPORT, IMPORT = 0, 1
+
+
+def spirv() -> memoryview:
+    """A kernel that uses an imported function and variables; an exported function that nobody here calls, with an import
+    of its own; a function whose address is taken; a variable that holds an imported one's address."""
+    writer = SpirvWriter()
+    writer.add(17, 4).add(17, 6).add(14, 2, 2).add(15, 6, KERNEL, "work")
+    for id, name in ((KERNEL, "work"), (OFFERED, "offered"), (TAKEN, "taken"), (STATIC, "state")):
+        writer.add(5, id, name)
+    for id, name, kind in (
+        (OFFERED, "offered", EXPORT),
+        (TAKEN, "taken", EXPORT),
+        (FOREIGN, "foreign", IMPORT),
+        (FOREIGN2, "foreign2", IMPORT),
+        (USED, "used", EXPORT),
+        (UNUSED, "unused", EXPORT),
+        (OUTER, "outer", IMPORT),
+        (TABLE, "table", EXPORT),
+    ):
+        writer.add(71, id, 41, name, kind)
+    writer.add(19, VOID).add(21, INT, 32, 0).add(33, TYPE, INT, INT).add(32, POINTER, 5, INT)
+    writer.add(5600, POINTER, 60, TAKEN).add(52, POINTER, 61, 124, OUTER)
+    for variable in (USED, UNUSED, OUTER, STATIC):
+        writer.add(59, POINTER, variable, 5)
+    writer.add(59, POINTER, TABLE, 5, 61)
+    writer.add(54, INT, FOREIGN, 0, TYPE).add(56).add(54, INT, FOREIGN2, 0, TYPE).add(56)
+    # A literal that equals the id of an import must not count as a use: OpLoad's alignment.
+    writer.add(54, VOID, KERNEL, 0, TYPE).add(61, INT, 70, USED, 2, FOREIGN2).add(61, INT, 71, STATIC)
+    writer.add(57, INT, 72, FOREIGN, 70).add(62, 60, 72).add(56)
+    writer.add(54, INT, OFFERED, 0, TYPE).add(57, INT, 73, FOREIGN2).add(56)
+    writer.add(54, INT, TAKEN, 0, TYPE).add(56)
+    return writer.build()
+
+
+def module(options: str = "", rules: DriverRules = RELEASE_26_27) -> Module:
+    return module_of(spirv_program("m", spirv(), Surroundings()), options=options, rules=rules)
+
+
+def names(module: Module) -> tuple[set[str], set[str], set[str]]:
+    return (
+        {one.name for one in module.exports},
+        {one.name for one in module.imports},
+        {one.name for one in module.hidden},
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "rules", "exports", "imports", "hidden"),
+    [
+        ("", RELEASE_26_27, {"taken", "used", "state"}, {"foreign", "outer"}, {"offered", "unused", "table"}),
+        # A function that is exported is why 22.43 exports the variables that are used.
+        ("", RELEASE_22_43, {"taken", "used", "state"}, {"foreign"}, {"offered", "unused", "table"}),
+        (
+            LIBRARY,
+            RELEASE_26_27,
+            {"taken", "offered", "used", "state"},
+            {"foreign", "foreign2", "outer"},
+            {"unused", "table"},
+        ),
+        (
+            f"{LIBRARY} {GLOBALS}",
+            RELEASE_22_43,
+            {"taken", "offered", "used", "unused", "table", "state"},
+            {"foreign", "foreign2"},
+            set(),
+        ),
+    ],
+)
+def test_what_flags_and_drivers_make_of_a_module(
+    options: str, rules: DriverRules, exports: set[str], imports: set[str], hidden: set[str]
+) -> None:
+    assert names(module(options, rules)) == (exports, imports, hidden)
+
+
+def test_static_variables_are_seen_but_not_offered() -> None:
+    assert {one.name for one in module().exports if one.is_internal} == {"state"}
+
+
+def test_uses_name_the_function_that_needs_them() -> None:
+    found = module(LIBRARY)
+    assert found.kernels == ("work",)
+    assert [(one.symbol, one.holder, one.segment is None, one.offset) for one in found.uses] == [
+        ("foreign", "work", False, None),
+        ("foreign2", "offered", False, None),
+        ("outer", "%54", True, None),
+    ]
+
+
+def test_kinds_and_types_of_imports() -> None:
+    found = {one.name: (one.kind, one.type_name, one.size) for one in module().imports}
+    assert found == {"foreign": (SymbolKind.FUNCTION, "int(int)", None), "outer": (SymbolKind.VARIABLE, "int", 4)}
+
+
+def test_words_that_do_not_fit() -> None:
+    content = bytes(spirv())
+    with pytest.raises(FormatError, match="does not fit"):
+        read_spirv_uses(memoryview(content[:20] + b"\0\0\0\0" + content[24:]))
+
+
+def test_a_constant_that_everything_names_ends() -> None:
+    """Many functions that name one huge table must not take the product of both."""
+    writer = SpirvWriter(bound=1 << 20)
+    writer.add(44, POINTER, 60, *range(1000, 31000))
+    for function in range(100_000, 103_000):
+        writer.add(54, VOID, function, 0, TYPE).add(62, 60, 1).add(56)
+    content = writer.build()
+    found = read_spirv_uses(content)
+    assert sum(map(len, found.in_functions.values())) < 4 * len(content) // 4
+
+
+def test_damaged_spirv_raises_only_errors_of_ours() -> None:
+    chance = random.Random(3)
+    good = bytes(spirv())
+    for _ in range(2000):
+        damaged = bytearray(good)
+        for _ in range(chance.choice((1, 2, 6))):
+            damaged[chance.randrange(len(damaged))] = chance.choice((0, 1, 0xFF, chance.randrange(256)))
+        try:
+            module_of(spirv_program("m", memoryview(bytes(damaged)), Surroundings()), options=LIBRARY)
+        except KernlensError:
+            continue
+
+
+def test_places_come_in_the_drivers_order() -> None:
+    """By code segment; and what the driver takes out again leaves a gap that the last place fills."""
+
+    def place(section: str, offset: int, symbol: str, type: int = 2) -> Relocation:
+        return Relocation(section, offset, type, "R_SYM_ADDR_32", symbol, None)
+
+    relocations = (
+        place("second", 8, "f"),
+        place("first", 4, "__INTEL_PER_THREAD_OFF"),
+        place("first", 12, "f"),
+        place("first", 16, "__INTEL_PATCH_CROSS_THREAD_OFFSET_OFF_R0"),
+        place("first", 20, "", 4),
+        place("second", 24, "g"),
+    )
+    symbols = tuple(
+        Symbol(name, 0, 0, "global", "notype", None, -1, 0, kind)
+        for name, kind in (("f", "import"), ("g", "import"), ("__INTEL_PER_THREAD_OFF", "driver"))
+    )
+    program = Program(
+        "p",
+        "patch-tokens",
+        {"first": None, "second": None},  # type: ignore[dict-item]
+        find_symbols=lambda: symbols,
+        find_relocations=lambda: relocations,
+    )
+    found = module_of(program)
+    assert [(one.symbol, one.segment, one.offset) for one in found.uses] == [("g", 1, 24), ("f", 0, 12), ("f", 1, 8)]
+    assert found.driver_symbols == ("__INTEL_PER_THREAD_OFF",)
+    assert found.uses[0] == ImportUse("g", "second", 1, 24, "R_SYM_ADDR_32")
+
+
+def test_raw_instructions_have_no_symbols() -> None:
+    from kernlens.isa.devices import device
+
+    with pytest.raises(UnsupportedError, match="holds no symbols"):
+        module_of(raw_program("raw", memoryview(bytes(64)), device("dg2"), Surroundings()))
