@@ -105,7 +105,7 @@ def test_a_dump_that_was_cut_off_is_a_failure_with_its_reason(tmp_path: Path) ->
 
 def test_on_a_full_disk_nothing_that_was_dumped_is_trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, _codegen__ll=b"whole, or not\n")
-    monkeypatch.setattr(igc_dump, "_room", lambda folder: 0)
+    monkeypatch.setattr(igc_dump, "is_full", lambda folder: True)
     found = read_dump(tmp_path, IGC_2, b"")
     assert {snapshot.stage for snapshot in found} >= {"spirv", "llvm-codegen", "program"}
     assert all("disk of the dump folder is full" in (snapshot.failure or "") for snapshot in found)

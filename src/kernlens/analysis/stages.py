@@ -1,7 +1,12 @@
-"""Questions over snapshots: what a pass changed, how two stages differ, whether two stages agree on the lines."""
+"""Questions over snapshots: what a pass changed, how two stages differ, whether two stages agree on the lines.
+
+LLVM IR numbers its metadata and attribute groups anew whenever one of them comes or goes. Comparisons look past those
+numbers, and leave out the tables at the end that define them: otherwise every line would count as changed.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -11,6 +16,8 @@ from kernlens.model.stage_map import StageMap
 
 #: A dump begins with its own file name between two rules, as comments: no part of the program.
 _HEADING_LINES = 3
+_METADATA_NUMBER = re.compile(r"!\d+|(?<= )#\d+")
+_TABLES = ("!", "attributes #")
 #: Texts with more lines than this are compared by line sets only: the finest difference takes too long to find.
 _MOST_DIFF_LINES = 200_000
 
@@ -32,7 +39,7 @@ def pass_steps(snapshots: Sequence[Snapshot]) -> Iterator[PassStep]:
 
     A pass is compared with the pass before it; the first one with the LLVM IR as it was read.
     """
-    before: list[str] | None = None
+    before: list[CodeLine] | None = None
     idle: list[Snapshot] = []
     for snapshot in snapshots:
         if snapshot.failure is not None or snapshot.form != "text" or snapshot.ending != ".ll":
@@ -59,7 +66,7 @@ def _folded(idle: list[Snapshot]) -> Iterator[PassStep]:
         yield PassStep(idle[-1], False, count=len(idle))
 
 
-def _counts(before: list[str], after: list[str]) -> tuple[int, int]:
+def _counts(before: list[CodeLine], after: list[CodeLine]) -> tuple[int, int]:
     """Lines that are only after, and only before, counted as often as they occur; moved lines count as neither."""
     from collections import Counter
 
@@ -67,17 +74,41 @@ def _counts(before: list[str], after: list[str]) -> tuple[int, int]:
     return (new - old).total(), (old - new).total()
 
 
-def program_lines(snapshot: Snapshot) -> list[str]:
-    """The text's lines without the heading that names the dump's own file."""
+class CodeLine(str):
+    """A line of a stage's text that equals another if they differ in numbers of metadata only."""
+
+    __slots__ = ("_key",)
+    _key: str
+
+    def __new__(cls, line: str, key: str) -> CodeLine:
+        made = super().__new__(cls, line)
+        made._key = key
+        return made
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, CodeLine) and self._key == other._key
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+
+def program_lines(snapshot: Snapshot) -> list[CodeLine]:
+    """The text's lines to compare: without the heading that names the dump's own file, and of LLVM IR without its
+    tables of metadata and attributes."""
     lines = snapshot.text.split("\n")
     head = lines[:_HEADING_LINES]
     if len(head) == _HEADING_LINES and all(line.startswith(("; ", "// ")) for line in head) and "----" in head[0]:
-        return lines[_HEADING_LINES:]
-    return lines
+        lines = lines[_HEADING_LINES:]
+    if snapshot.ending not in (".ll", ".visa.ll"):
+        return [CodeLine(line, line) for line in lines]
+    return [CodeLine(line, _METADATA_NUMBER.sub("", line)) for line in lines if not line.startswith(_TABLES)]
 
 
 def difference(before: Snapshot, after: Snapshot) -> Iterator[str]:
-    """The two texts' difference as unified diff lines, without line ends; nothing if they are equal.
+    """The two texts' difference as unified diff lines, without line ends; nothing if the programs are equal.
 
     Raises KernlensError if one of them is binary, or if they are too large to compare.
     """

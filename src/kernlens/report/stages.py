@@ -75,7 +75,8 @@ def pass_list(steps: Iterable[PassStep]) -> Iterator[str]:
     for step in steps:
         ran += step.count
         if not step.changed:
-            rows.append((f"    ... {plural(step.count, 'pass').replace('passs', 'passes')} without effect", "", ""))
+            idle = "1 pass" if step.count == 1 else f"{step.count:,} passes"
+            rows.append((f"    ... {idle} without effect", "", ""))
             continue
         changed += 1
         moved = not step.added and not step.removed

@@ -23,6 +23,7 @@ from kernlens.runtime.snapshot_layer import SnapshotLayer, snapshot_layer
 
 #: CL_PROGRAM_BINARY_FORMAT_*_CODEPLAY.
 DEFAULT, BINARY, TEXT = 0, 1, 2
+_NO_FORMAT = 0xFFFFFFFF
 _FORMS = {DEFAULT: None, BINARY: "binary", TEXT: "text"}
 
 INVALID_VALUE, INVALID_DEVICE, INVALID_PROGRAM, INVALID_PROGRAM_EXECUTABLE, INVALID_ARG_VALUE = -30, -33, -44, -45, -50
@@ -119,13 +120,17 @@ def _request_of_layer(
     callback: SnapshotCallback,
     user_data: Any,
 ) -> None:
-    if not isinstance(stage, str) or not _is_format(format) or not callable(callback):
-        raise OpenCLError(REQUEST_CALL, INVALID_ARG_VALUE)
-
     def deliver(content: bytes, ending: str, kernel: str) -> None:
         callback(len(content), content, SnapshotLabel(ending, kernel), user_data)
 
-    layer.request(program, device, stage, format, deliver)
+    # What cannot be said in C is said as something that the layer refuses, in its turn.
+    layer.request(
+        program,
+        device,
+        stage if isinstance(stage, str) else None,
+        format if _is_format(format) else _NO_FORMAT,
+        deliver if callable(callback) else None,
+    )
 
 
 def _handle(library: OpenCL, thing: object, kind: str, call: str, code: int) -> int:

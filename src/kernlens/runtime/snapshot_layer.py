@@ -41,19 +41,26 @@ class SnapshotLayer:
         return [name.decode("utf-8", "replace") for name in names if name is not None]
 
     def request(
-        self, program: int, device: int, stage: str, format: int, deliver: Callable[[bytes, str, str], None]
+        self,
+        program: int,
+        device: int,
+        stage: str | None,
+        format: int,
+        deliver: Callable[[bytes, str, str], None] | None,
     ) -> None:
-        """As clRequestProgramSnapshotCODEPLAY, with ``deliver(content, ending, kernel)``; raises OpenCLError with its
-        code."""
+        """As clRequestProgramSnapshotCODEPLAY, with ``deliver(content, ending, kernel)``; None stands for a null
+        pointer. Raises OpenCLError with its code."""
 
         def received(size: int, content: int, label: int, _user_data: int) -> None:
             # The label is two C strings, one after the other: the ending and the kernel's name.
             ending = ctypes.string_at(label) if label else b""
             kernel = ctypes.string_at(label + len(ending) + 1) if label else b""
+            assert deliver is not None
             deliver(ctypes.string_at(content, size), ending.decode(), kernel.decode("utf-8", "replace"))
 
-        callback = _CALLBACK(received)
-        _check(REQUEST_CALL, self._request(program, device, stage.encode(), format, callback, None))
+        callback = _CALLBACK(received) if deliver is not None else _CALLBACK()
+        name = stage.encode() if stage is not None else None
+        _check(REQUEST_CALL, self._request(program, device, name, format, callback, None))
         _kept[program] = callback
 
 

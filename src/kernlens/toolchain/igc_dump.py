@@ -63,7 +63,7 @@ def read_dump(folder: Path, stages: Sequence[Stage], binary: bytes, started: int
     A dump that was cut off because the disk is full becomes a snapshot with its ``failure``.
     """
     names = sorted(os.listdir(folder))
-    full = _room(folder) < ROOM
+    full = is_full(folder)
     kernels = _Kernels(_kernel_files(folder, names), binary)
     programs = _program_files(folder, names)
     passes = _passes(folder, names, started, full)
@@ -78,13 +78,13 @@ def read_dump(folder: Path, stages: Sequence[Stage], binary: bytes, started: int
             elif file_ := programs.get((stage.name if stage.name in POINTS.values() else "", ending)):
                 found.append(_snapshot(stage, form, file_, None, started, full))
             elif full and stage.name in _ALWAYS:
-                found.append(_failed(stage, form, None, _FULL))
+                found.append(_failed(stage, form, None, FULL))
     return tuple(found)
 
 
 #: The stages that every compile has: their absence from a full disk is a failure, not a property of the program.
 _ALWAYS = frozenset({"spirv", *POINTS.values(), "program"})
-_FULL = "the disk of the dump folder is full; point TMPDIR at a roomier place"
+FULL = "the disk of the dump folder is full; point TMPDIR at a roomier place"
 _CUT = "the dump was cut off while it was written; is the disk of the dump folder full?"
 
 
@@ -96,7 +96,7 @@ def _snapshot(stage: Stage, form: str, file: _File, kernel: str | None, started:
     if stage.name == "source":
         content = content.removesuffix(b"\0")
     if full:
-        return _failed(stage, form, kernel, _FULL)
+        return _failed(stage, form, kernel, FULL)
     if _is_cut(content, file.ending):
         return _failed(stage, form, kernel, _CUT)
     seconds = None if started is None else max(file.modified - started, 0) / 1e9
@@ -116,14 +116,11 @@ def _read(path: Path) -> bytes:
         return file.read(FILE_LIMIT)
 
 
-def _room(folder: Path) -> int:
-    """Bytes that the folder's file system can still take."""
-    if not hasattr(os, "statvfs"):
-        import shutil
+def is_full(folder: Path) -> bool:
+    """Whether the folder's file system has no room for another dump."""
+    import shutil
 
-        return shutil.disk_usage(folder).free
-    state = os.statvfs(folder)
-    return state.f_bavail * state.f_frsize
+    return shutil.disk_usage(folder).free < ROOM
 
 
 def _kernel_files(folder: Path, names: Iterable[str]) -> Iterator[_File]:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from kernlens.errors import OutputError
 from kernlens.model.stage import BINARY, KERNEL, PROGRAM, TEXT, CompileRun, Snapshot, Stage, held
-from kernlens.toolchain.igc_dump import read_dump
+from kernlens.toolchain.igc_dump import FULL, is_full, read_dump
 from kernlens.toolchain.ocloc import TIMEOUT, OclocResult, compile_source
-from kernlens.toolchain.opencl_child import ChildBuild, build_in_child
+from kernlens.toolchain.opencl_child import ChildBuild, DriverDiedError, build_in_child
 from kernlens.toolchain.toolchains import Toolchain
 
 if TYPE_CHECKING:
@@ -99,6 +99,9 @@ def snapshots(
         started = time.time_ns()
         result = compile_source(source, device, options, chosen, timeout, environment=environment)
         found = read_dump(folder, stages_of(chosen), result.binary, started)
+        if not result.ok and is_full(folder):
+            # The compiler dies of a dump that it cannot write: the source is not to blame, and the program still wanted.
+            result = compile_source(source, device, options, chosen, timeout)
     return compile_run(result, environment), _with_spirv(found, result, stages_of(chosen))
 
 
@@ -112,7 +115,12 @@ def snapshots_of(
     """
     with _dump_folder(dump_folder) as name:
         folder = Path(name)
-        done, started = build_in_child(build, dump_environment(folder))
+        try:
+            done, started = build_in_child(build, dump_environment(folder))
+        except DriverDiedError as error:
+            if is_full(folder):
+                raise OutputError(f"the driver died: {FULL}") from error
+            raise
         return done, read_dump(folder, stages, done.binary, started)
 
 

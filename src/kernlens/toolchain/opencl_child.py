@@ -16,10 +16,12 @@ from pathlib import Path
 
 from kernlens.errors import NotFoundError
 from kernlens.model.stage import CompileRun
-from kernlens.runtime.isolation import TIME_LIMIT, IsolatedDriver
+from kernlens.runtime.isolation import TIME_LIMIT, DriverDiedError, IsolatedDriver
 from kernlens.runtime.opencl.error_codes import OpenCLError
 from kernlens.runtime.opencl.rebuild import Rebuild
 from kernlens.runtime.places import Place
+
+__all__ = ["ChildBuild", "DriverDiedError", "build_in_child", "interpreter", "source_text"]
 
 #: CL_BUILD_PROGRAM_FAILURE: the source's fault; any other code is the driver's or the caller's.
 _BUILD_FAILURE = -11

@@ -1,0 +1,102 @@
+"""``kernlens stages`` as its users run it."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kernlens
+from kernlens.errors import KernlensError
+from kernlens.pipeline import recorded_pipelines
+from kernlens.toolchain.igc_stages import IGC_1
+from tests.integration.stage_fixtures import SMALL, small
+
+__all__ = ["small"]
+
+
+def command(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    line = [sys.executable, "-c", "from kernlens.cli.main import main; main()", "stages", *map(str, words)]
+    return subprocess.run(line, capture_output=True, text=True, timeout=300)
+
+
+def answer(*words: str | Path) -> Any:
+    done = command(*words, "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_the_command(small: Path, tmp_path: Path) -> None:
+    recording = tmp_path / "scale.klens"
+    listed = command(small, "--device", "skl", "-o", recording)
+    assert listed.returncode == 0, listed.stderr
+    heading, outcome, line = listed.stdout.splitlines()[:3]
+    assert heading.startswith(f"{small} for skl  NEO ")
+    assert outcome.startswith("  compiled in ")
+    assert line.startswith("  $ IGC_ShaderDumpEnable=1")
+    for stage in IGC_1:
+        assert re.search(rf"^  {stage.name} .*{re.escape(stage.sentence)}", listed.stdout, re.MULTILINE)
+    document = answer(recording)
+    assert document["schema"] == 1
+    (found,) = document["pipelines"]
+    assert found["versions"][0].startswith("NEO ")
+    assert [one["stage"] for one in found["snapshots"] if one["form"] == "text"][:2] == ["source", "spirv"]
+    assert command(recording, "--stage", "source").stdout == SMALL
+    assert "define spir_kernel void @scale" in command(recording, "--stage", "llvm-codegen").stdout
+    differences = command(recording, "--diff", "llvm-unified", "llvm-optimized").stdout.splitlines()
+    assert differences[:2] == ["--- llvm-unified", "+++ llvm-optimized"]
+    assert command(recording, "--diff", "source", "source").stdout == "source and source are equal\n"
+    followed = command(recording, "--line", "scale.cl:5").stdout
+    assert f"{small}:5  sum += x * i;" in followed
+    assert re.search(r"^  program  scale  \d+ instructions$", followed, re.MULTILINE)
+    assert "; inlined at 11" in followed
+    (lines,) = answer(recording, "--line", "5")["pipelines"]
+    assert {part["stage"] for part in lines["stages"]} >= {"spirv", "llvm-codegen", "visa", "gen-assembly", "program"}
+    instruction = lines["stages"][-1]["instructions"][0]
+    assert instruction["line"] == 5
+    assert instruction["inlined_at"][0]["line"] == 11
+    changed = command(small, "--device", "skl", "--all-passes").stdout
+    assert re.search(r"passes ran, \d+ of them changed the program", changed)
+    assert re.search(r"\.\.\. \d+ passes without effect", changed)
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "message"),
+    [
+        (["SMALL"], 2, "which device"),
+        (["SMALL", "--device", "no-such"], 2, "knows no device"),
+        (["MISSING", "--device", "skl"], 2, "there is no source file"),
+        (["BROKEN", "--device", "skl"], 3, "does not compile for skl"),
+        (["SMALL", "--device", "skl", "--stage", "visas"], 2, "there is no stage 'visas' here; there is: visa"),
+        (["SMALL", "--device", "skl", "--stage", "program", "--form", "text"], 2, "has no text form here"),
+        (["SMALL", "--device", "skl", "--line", "1000"], 2, "no stage says of line 1000"),
+        (["SMALL", "--device", "skl", "--line", "x"], 2, "--line takes a number"),
+        (["SMALL", "--device", "skl", "--line", "5", "--options", "-w"], 2, "build with -gline-tables-only"),
+        (["SMALL", "--device", "skl", "--line", "5", "--stage", "visa"], 2, "three questions"),
+        (["SMALL", "--device", "skl", "--diff", "spirv", "program"], 2, "has no text to compare"),
+    ],
+)
+def test_errors_of_the_command(words: list[str], status: int, message: str, small: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.cl"
+    broken.write_text("kernel void broken( {")
+    places = {"SMALL": small, "MISSING": tmp_path / "missing.cl", "BROKEN": broken}
+    done = command(*(places.get(word, word) for word in words))
+    assert done.returncode == status, done.stderr
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_binary_and_a_recording_without_snapshots(small: Path, tmp_path: Path) -> None:
+    compiled = tmp_path / "compiled.klens"
+    (program,) = kernlens.compile(small, "skl", recording=compiled)
+    with pytest.raises(KernlensError, match=r"holds no snapshots; .*kernlens stages SOURCE --device D -o FILE"):
+        recorded_pipelines(compiled)
+    (tmp_path / "scale.bin").write_bytes(program.binary)
+    done = command(tmp_path / "scale.bin")
+    assert done.returncode == 2
+    assert "is a finished binary, which holds no stages" in done.stderr

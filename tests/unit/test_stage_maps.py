@@ -1,0 +1,135 @@
+"""Stage maps, one line through them, passes and differences, on snapshots that are written here."""
+
+from __future__ import annotations
+
+import pytest
+
+from kernlens.analysis.stages import agreement, difference, pass_steps
+from kernlens.errors import KernlensError, NotFoundError
+from kernlens.load.stage_maps import snapshot_map, stage_maps
+from kernlens.model.line_choice import LineChoice
+from kernlens.model.source_map import SourcePlace
+from kernlens.model.stage import Snapshot, choose
+from kernlens.model.stage_map import ProgramLine, StageMap
+from kernlens.report.highlight import highlighted
+
+
+def snapshot(stage: str, text: str, ending: str = ".ll", kernel: str | None = None, form: str = "text") -> Snapshot:
+    content = text.encode()
+    return Snapshot(stage, kernel, form, ending, lambda: content, len(content))
+
+
+def dump(name: str, body: str, number: int = 1) -> Snapshot:
+    """LLVM IR as IGC dumps it: with its file's name on top, and numbered metadata."""
+    rule = "; " + "-" * 48
+    text = f"{rule}\n; OCL_asm0_{name}.ll\n{rule}\ndefine void @f() #{number} {{\n{body}}}\n"
+    tables = f"attributes #{number} = {{ nounwind }}\n!{number} = !DILocation(line: 5, scope: !0)\n"
+    return snapshot(name, text + tables)
+
+
+def test_passes_without_effect_are_folded_and_renumbering_is_none() -> None:
+    add, ret = "  %a = add i32 1, 2, !dbg !{0}\n", "  ret void\n"
+    steps = list(
+        pass_steps(
+            [
+                dump("llvm-before-unification", add.format(1) + ret, 1),
+                dump("0001-Unify-Idle", add.format(7) + ret, 7),
+                dump("0002-Unify-Idle", add.format(8) + ret, 8),
+                dump("0003-Unify-Remove", ret, 8),
+                dump("llvm-unified", ret, 9),
+                dump("0004-OPT-Idle", ret, 9),
+                dump("0005-OPT-Add", add.format(2) * 2 + ret, 2),
+                dump("0006-OPT-Swap", ret + add.format(2) * 2, 2),
+            ]
+        )
+    )
+    assert [(step.snapshot.stage, step.changed, step.added, step.removed, step.count) for step in steps] == [
+        ("0002-Unify-Idle", False, 0, 0, 2),
+        ("0003-Unify-Remove", True, 0, 1, 1),
+        ("0004-OPT-Idle", False, 0, 0, 1),
+        ("0005-OPT-Add", True, 2, 0, 1),
+        ("0006-OPT-Swap", True, 0, 0, 1),
+    ]
+
+
+def test_a_difference_shows_the_lines_as_they_are_and_looks_past_numbers() -> None:
+    before = dump("llvm-unified", "  %a = add i32 1, 2, !dbg !1\n  ret void, !dbg !1\n", 1)
+    after = dump("llvm-optimized", "  ret void, !dbg !9\n", 9)
+    lines = list(difference(before, after))
+    assert lines[:2] == ["--- llvm-unified", "+++ llvm-optimized"]
+    assert [line for line in lines[2:] if line[0] in "+-"] == ["-  %a = add i32 1, 2, !dbg !1"]
+    assert not list(difference(before, before))
+    with pytest.raises(KernlensError, match=r"program has no text to compare, only its \.progbin"):
+        list(difference(before, snapshot("program", "", ".progbin", form="binary")))
+
+
+def visa(kernel: str, *lines: int) -> Snapshot:
+    text = 'FILE "/s/k.cl"\n' + "".join(f"LOC {line}\n    op{line} (M1, 1) V1 /// $1\n" for line in lines)
+    return snapshot("visa", text, ".visaasm", kernel)
+
+
+def test_a_line_through_stages_names_each_kernel_that_has_a_part() -> None:
+    ir = "define void @k() {\n  add, !dbg !1\n  mul, !dbg !2\n  sub, !dbg !1\n}\n"
+    ir += "!1 = !DILocation(line: 5, scope: !3)\n!2 = !DILocation(line: 6, scope: !3)\n"
+    ir += '!3 = !DISubprogram(file: !4)\n!4 = !DIFile(filename: "k.cl", directory: "/s")\n'
+    made = [snapshot("llvm-codegen", ir), visa("a", 5, 6, 5, 5), visa("b", 6), visa("c", 6, 5)]
+    broken = Snapshot("visa", "d", "text", ".visaasm", bytes, failure="the disk is full")
+    maps = stage_maps([*made, broken, snapshot("source", "x", ".cl"), snapshot("object", "// Line 5\n  mov\n", ".asm")], [])
+    assert [(one.stage, one.kernel) for one in maps] == [("llvm-codegen", None), *(("visa", name) for name in "abc")]
+    five = ProgramLine(LineChoice("k.cl", 5), maps)
+    assert [(part.stage, part.kernel, part.texts) for part in five.stages] == [
+        ("llvm-codegen", None, ("  add, !dbg !1", "  sub, !dbg !1")),
+        ("visa", "a", ("    op5 (M1, 1) V1 /// $1",) * 3),
+        ("visa", "c", ("    op5 (M1, 1) V1 /// $1",)),
+    ]
+    code, a, _ = five.stages
+    assert code.positions == (2, 4)
+    assert list(a.runs()) == [(0,), (2, 3)]
+    nowhere = ProgramLine(LineChoice(None, 7), maps).stages
+    assert [(part.stage, part.kernel, part.indexes) for part in nowhere] == [
+        ("llvm-codegen", None, ()),
+        ("visa", "a", ()),
+    ]
+    assert not any(part.indexes for part in ProgramLine(LineChoice("other.cl", 5), maps).stages)
+
+
+def test_the_text_of_a_map_is_read_when_it_is_asked_for() -> None:
+    found = snapshot_map(visa("a", 5))
+    assert found is not None
+    assert (found.placed, len(found), found.lines) == (1, 1, {("/s/k.cl", 5): (0,)})
+    assert snapshot_map(snapshot("visa", "    op (M1, 1) V1\n", ".visaasm")) is None  # no line at all
+
+
+def test_agreement_counts_what_both_place() -> None:
+    def made(*lines: int) -> StageMap:
+        places = [SourcePlace("k.cl", line) if line else None for line in lines]
+        nothing: list[tuple[SourcePlace, ...]] = [()] * len(lines)
+        return StageMap("s", "k", "line", range(len(lines)), places, nothing, ["k"] * len(lines), list)
+
+    found = agreement(made(1, 2, 0, 4), made(1, 3, 3, 0))
+    assert (found.both, found.equal) == (2, 1)
+    with pytest.raises(KernlensError, match="not of one compile"):
+        agreement(made(1), made(1, 2))
+
+
+def test_a_choice_names_what_there_is() -> None:
+    found = (
+        snapshot("visa", "a", ".visaasm", "a"),
+        snapshot("visa", "b", ".isa", "a", "binary"),
+        snapshot("source", "s"),
+    )
+    assert [one.form for one in choose(found, "visa")] == ["text"]
+    assert [one.form for one in choose(found, "visa", "a", "binary")] == ["binary"]
+    assert choose(found, "source", "a", "binary")[0].form == "text"
+    with pytest.raises(NotFoundError, match="there is no stage 'viso' here; there is: visa"):
+        choose(found, "viso")
+
+
+def test_colours_leave_the_text_alone() -> None:
+    import click
+
+    text = "; comment\ndefine void @f() {\n  ret void, !dbg !5\n}\n"
+    assert highlighted(text, ".ll") != text
+    assert click.unstyle(highlighted(text, ".ll")) == text
+    assert click.unstyle(highlighted("  [x] [/y] \\[z\n\n", ".asm")) == "  [x] [/y] \\[z\n\n"
+    assert highlighted(text, ".unknown") == text
