@@ -29,7 +29,7 @@ ALLOWED = {
     # It also opens live objects and recordings, and asks the toolchains for their disassemblers.
     "load": {"formats", "isa", "model", "analysis", "capture", "runtime", "toolchain"},
     # Modules of the package itself (building, pipeline): what Python and the command line share, below the latter.
-    "verbs": {"load", "capture", "runtime", "toolchain", "formats", "isa", "model"},
+    "verbs": {"load", "analysis", "capture", "runtime", "toolchain", "formats", "isa", "model"},
     "cli": {"verbs", "report", "analysis", "capture", "runtime", "toolchain", "load", "formats", "isa", "model"},
     # The package itself names its public functions' homes.
     "": {"verbs", "load", "capture", "model"},

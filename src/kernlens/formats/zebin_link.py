@@ -5,6 +5,9 @@ kernels must lie in one section (compute-runtime refuses exports from two), data
 names must be unique as the driver looks even local ones up by name, and each import that another module exports
 becomes a reference to that definition. What only the driver can fill in stays.
 
+Left out are the SPIR-V (there is no one module that the result was made from) and the debug sections: the symbols of
+their relocations have wrong or no names in files of IGC 2.40, so that nothing tells which section an offset is into.
+
 It lies beside the reader because it is the same knowledge of the format: bytes in, bytes out. Sources as for ``zebin``
 and ``elf``; compute-runtime's ``zebin_decoder.cpp`` and ``linker.cpp`` for what a loadable file may hold.
 """
@@ -42,6 +45,7 @@ from kernlens.model.binary import Relocation, Symbol
 
 _FUNCTIONS = f".text.{FUNCTIONS_KERNEL}"
 _ENTRY = "_entry"
+_DEBUG_FLAGS = ("-g", "-gline-tables-only")
 _BUILD_OPTIONS = ".misc.buildOptions"
 _NOTES = ".note.intelgt.compat"
 
@@ -288,7 +292,10 @@ class _Linker:
         return merge_ze_info(texts)
 
     def _options(self) -> list[OutputSection]:
+        """The options of all modules, but not those for debug data, of which the merged file has none."""
         words = dict.fromkeys(word for one in self.inputs for word in (one.zebin.build_options or "").split())
+        for flag in _DEBUG_FLAGS:
+            words.pop(flag, None)
         if not words:
             return []
         return [OutputSection(_BUILD_OPTIONS, SHT_ZEBIN_MISC, " ".join(words).encode() + b"\0")]
