@@ -149,6 +149,26 @@ def test_the_driver_does_not_load_it_with_an_import_left(device: str, zebins: di
         assert driver.dynamic_link(["linked", "between"]).linked
 
 
+def test_an_address_in_an_initialiser_that_crashes_a_dynamic_link(
+    zebins: dict[str, dict[str, Path]], tmp_path: Path
+) -> None:
+    """Merged here, the driver loads it: the place in data is then an ordinary one."""
+    source = tmp_path / "pointer.cl"
+    source.write_text(
+        "extern global int counter;\nglobal int *global pointer = &counter;\n"
+        "kernel void follow(global int *out) { out[0] = *pointer; }\n"
+    )
+    spirv = tmp_path / "pointer.spv"
+    spirv.write_bytes(compile_library(source).spirv)
+    made = compile_source(spirv, "bmg", device_options(""), toolchain(NEWEST))
+    library = memoryview(zebins["bmg"]["library"].read_bytes())
+    result = link_zebins([("pointer", memoryview(made.binary)), ("library", library)])
+    assert result.imports == ()
+    with IsolatedDriver(simulated_place("bmg", NEWEST)) as driver:
+        assert driver.load_native("linked", result.content)["has_imports"] is False
+        assert driver.kernel("linked", "follow").binary
+
+
 @pytest.mark.parametrize("device", DEVICES)
 def test_what_was_in_the_parts_is_in_the_whole(device: str, zebins: dict[str, dict[str, Path]]) -> None:
     """Each symbol's bytes are those of its part but for what relocations name, and each relocation is still there."""
