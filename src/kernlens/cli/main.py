@@ -21,6 +21,7 @@ VERBS = {
     "extract": "Every part of a file, as files.",
     "inspect": "What a file is: containers, kernels, resources, symbols.",
     "link": "Whether modules link, who provides what to whom, and why not; the linked module.",
+    "run": "An application on a simulated device.",
     "stages": "A program at every stage of its compile, and one source line followed through all of them.",
     "symbols": "What modules export and import, and their relocations.",
     "toolchain": "Compilers and drivers side by side: list, add, remove.",
