@@ -37,7 +37,6 @@ ALLOWED = {
 
 #: Files that look up, each for one reason; whoever adds one says why.
 EXCEPTIONS = {
-    "toolchain/checks.py": {"load"},  # doctor tries the whole way, from a source to decoded instructions
     "toolchain/opencl_child.py": {"runtime"},  # runs in a child process of its own, as a program would
 }
 

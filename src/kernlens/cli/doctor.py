@@ -15,7 +15,7 @@ from kernlens.cli.options import json_option, verb
 def command(as_json: bool) -> None:
     """Try every part that kernlens works with; exit status 1 if a needed one does not work."""
     from kernlens.cli.output import print_json
-    from kernlens.toolchain.checks import checks
+    from kernlens.checks import checks
 
     found = []
     for check in checks():
