@@ -12,8 +12,8 @@ from pathlib import Path
 
 def annotate(files: list[str], texts: bool) -> None:
     """Instructions, line tables and their join for every kernel of the files."""
-    from kernlens.load import open_file
-    from kernlens.load.decoding import decode_kernels
+    from kernlens.loading import open_file
+    from kernlens.loading.decoding import decode_kernels
 
     selection = [(program, list(program.kernels.values())) for file in files for program in open_file(file).programs]
     decode_kernels(selection, texts=texts)
@@ -52,7 +52,7 @@ def line_tables(files: list[str]) -> None:
 
 def listing(files: list[str]) -> None:
     """Milliseconds to open an archive and name all kernels in it: first, then best of ten in the same process."""
-    from kernlens.load import open_file
+    from kernlens.loading import open_file
 
     times = []
     for _ in range(10):

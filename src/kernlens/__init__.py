@@ -6,16 +6,13 @@
 
 from __future__ import annotations
 
-import sys
-from types import ModuleType
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kernlens.building import compile as compile
     from kernlens.errors import KernlensError as KernlensError
-    from kernlens.load import load as load
-    from kernlens.load.live import from_level_zero as from_level_zero
-    from kernlens.load.live import from_opencl as from_opencl
+    from kernlens.loading import load as load
+    from kernlens.loading.live import from_level_zero as from_level_zero
+    from kernlens.loading.live import from_opencl as from_opencl
     from kernlens.pipeline import stages as stages
 
 __version__ = "0.1.0"
@@ -24,9 +21,9 @@ __version__ = "0.1.0"
 _HOMES = {
     "KernlensError": "kernlens.errors",
     "compile": "kernlens.building",
-    "from_level_zero": "kernlens.load.live",
-    "from_opencl": "kernlens.load.live",
-    "load": "kernlens.load",
+    "from_level_zero": "kernlens.loading.live",
+    "from_opencl": "kernlens.loading.live",
+    "load": "kernlens.loading",
     "stages": "kernlens.pipeline",
 }
 
@@ -42,17 +39,6 @@ def __getattr__(name: str) -> object:
     found: object = getattr(import_module(home), name)
     globals()[name] = found
     return found
-
-
-class _Package(ModuleType):
-    """Importing the room ``kernlens.load`` binds it to the package's attribute of that name: the function must stay."""
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if not (isinstance(value, ModuleType) and name in _HOMES):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package
 
 
 def __dir__() -> list[str]:

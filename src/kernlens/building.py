@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from kernlens.errors import NotFoundError, ToolError
 from kernlens.isa.devices import device
-from kernlens.load import open_bytes
-from kernlens.load.context import Surroundings
-from kernlens.load.decoding import decode_kernels
+from kernlens.loading import open_bytes
+from kernlens.loading.context import Surroundings
+from kernlens.loading.decoding import decode_kernels
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program, Source
 from kernlens.toolchain.compile import CompileJob, compile_many

@@ -87,8 +87,8 @@ def _trial(toolchain: Toolchain) -> Check:
     """Compile and decode a kernel of one line: the main path, end to end."""
     import tempfile
 
-    from kernlens.load import open_bytes
-    from kernlens.load.context import Surroundings
+    from kernlens.loading import open_bytes
+    from kernlens.loading.context import Surroundings
     from kernlens.toolchain.ocloc import compile_source
 
     name = f"compile and decode for {_TRIAL_DEVICE}"

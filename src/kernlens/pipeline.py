@@ -50,15 +50,15 @@ class Pipeline(Sequence[Snapshot]):
 
     @cached_property
     def _is_gpu(self) -> bool:
-        from kernlens.load.identify import identify
+        from kernlens.loading.identify import identify
 
         return identify(memoryview(self.run.binary)) in _GPU_BINARIES
 
     @cached_property
     def programs(self) -> tuple[Program, ...]:
         """The programs in the binary, with these snapshots; empty if it is not one of Intel's GPU compilers."""
-        from kernlens.load import open_bytes
-        from kernlens.load.context import Surroundings
+        from kernlens.loading import open_bytes
+        from kernlens.loading.context import Surroundings
         from kernlens.model.program import Source
 
         run = self.run
@@ -79,7 +79,7 @@ class Pipeline(Sequence[Snapshot]):
     @cached_property
     def stage_maps(self) -> tuple[StageMap, ...]:
         """The source map of each stage that has one; the machine code's come last."""
-        from kernlens.load.stage_maps import stage_maps
+        from kernlens.loading.stage_maps import stage_maps
 
         return stage_maps(self.snapshots, [one for one in self.programs if one.kernels])
 

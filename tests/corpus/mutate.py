@@ -85,9 +85,9 @@ def exercise(content: bytes, folder: Path) -> None:
     """Open an input and ask for everything in it."""
     from kernlens.analysis.parts import parts
     from kernlens.isa.devices import device
-    from kernlens.load.context import Surroundings
-    from kernlens.load.identify import identify
-    from kernlens.load.open import open_bytes, open_file
+    from kernlens.loading.context import Surroundings
+    from kernlens.loading.identify import identify
+    from kernlens.loading.open import open_bytes, open_file
     from kernlens.report.document import annotate_document, inspect_document
 
     view = memoryview(content)
@@ -165,7 +165,7 @@ def campaign(seeds: Sequence[bytes], count: int, seed: int, workers: int, batch:
 
 def seeds_of(paths: Sequence[Path], size_limit: int = 200_000) -> list[bytes]:
     """The files, and each container and kernel within them as a seed of its own; large ones are left out."""
-    from kernlens.load import open_file
+    from kernlens.loading import open_file
 
     found: dict[bytes, None] = {}
     for path in paths:

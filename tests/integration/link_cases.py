@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kernlens.analysis.driver_rules import DriverRules
-from kernlens.load.context import Surroundings
-from kernlens.load.modules import module_of
-from kernlens.load.open import open_bytes
+from kernlens.loading.context import Surroundings
+from kernlens.loading.modules import module_of
+from kernlens.loading.open import open_bytes
 from kernlens.model.module import Module
 from kernlens.runtime.isolation import IsolatedDriver
 from kernlens.toolchain.clang import compile_library

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 
 from kernlens.errors import ToolError
 from kernlens.formats.neo_elf import is_neo_elf, read_neo_elf
-from kernlens.load import load
+from kernlens.loading import load
 from kernlens.model.kernel import Kernel
 from kernlens.runtime.isolation import LEVEL_ZERO, OPENCL, IsolatedDriver
 from kernlens.runtime.live import LiveBuild

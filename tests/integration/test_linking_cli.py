@@ -191,7 +191,7 @@ def test_two_hundred_modules_at_once(folder: Path, tmp_path: Path) -> None:
         shutil.copy(folder / "b.dg2.bin", tmp_path / f"b{number}.bin")
     from kernlens.analysis.driver_rules import RELEASE_22_43
     from kernlens.analysis.linking import foretell
-    from kernlens.load.modules import modules_in
+    from kernlens.loading.modules import modules_in
 
     paths = sorted(tmp_path.iterdir())
     start = time.perf_counter()

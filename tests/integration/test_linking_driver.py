@@ -17,9 +17,9 @@ from kernlens.analysis.driver_rules import (
 from kernlens.analysis.linking import Forecast, foretell, foretell_static
 from kernlens.errors import LinkError
 from kernlens.linking import link_on_driver
-from kernlens.load.assemble import spirv_program
-from kernlens.load.context import Surroundings
-from kernlens.load.modules import module_of
+from kernlens.loading.assemble import spirv_program
+from kernlens.loading.context import Surroundings
+from kernlens.loading.modules import module_of
 from kernlens.runtime.isolation import IsolatedDriver
 from kernlens.runtime.level_zero import DynamicLink, LevelZeroError, RefusedCallError, StaticInput
 from kernlens.runtime.places import Place

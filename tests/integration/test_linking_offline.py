@@ -13,8 +13,8 @@ from kernlens.errors import LinkError, UnsupportedError
 from kernlens.formats.zebin import read_zebin
 from kernlens.formats.zebin_link import LinkedZebin, link_zebins
 from kernlens.formats.zebin_locate import locate
-from kernlens.load import open_file
-from kernlens.load.modules import modules_in
+from kernlens.loading import open_file
+from kernlens.loading.modules import modules_in
 from kernlens.runtime.isolation import IsolatedDriver
 from kernlens.runtime.places import simulated_place
 from kernlens.toolchain.clang import compile_library, device_options
@@ -370,8 +370,8 @@ def test_modules_of_two_compilers(
 
 
 def open_bytes_of(content: bytes) -> memoryview:
-    from kernlens.load.context import Surroundings
-    from kernlens.load.open import open_bytes
+    from kernlens.loading.context import Surroundings
+    from kernlens.loading.open import open_bytes
 
     (program,) = open_bytes(memoryview(content), "older", Surroundings()).programs
     assert program.format == "zebin"

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from kernlens.load import load
+from kernlens.loading import load
 from kernlens.report.document import annotate_document
 from kernlens.report.page import html_page
 from tests.corpus.build import Built

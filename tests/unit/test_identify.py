@@ -7,7 +7,7 @@ import struct
 import pytest
 
 from kernlens.errors import FormatError
-from kernlens.load.identify import identify, unknown_input
+from kernlens.loading.identify import identify, unknown_input
 
 
 def elf(file_type: int, machine: int) -> bytes:

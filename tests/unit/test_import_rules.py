@@ -1,6 +1,6 @@
 """The import directions of the package: what each room may import, held over every file.
 
-cli -> report -> analysis -> model; cli -> capture, runtime, toolchain, load -> formats, isa -> model. Imports under
+cli -> report -> analysis -> model; cli -> capture, runtime, toolchain, loading -> formats, isa -> model. Imports under
 ``if TYPE_CHECKING`` count like all others; so do those inside functions.
 """
 
@@ -27,12 +27,12 @@ ALLOWED = {
     "capture": {"formats", "isa", "model", "toolchain", "runtime"},
     # A program's source maps are made on first use, so what assembles programs calls the analysis that makes them.
     # It also opens live objects and recordings, and asks the toolchains for their disassemblers.
-    "load": {"formats", "isa", "model", "analysis", "capture", "runtime", "toolchain"},
+    "loading": {"formats", "isa", "model", "analysis", "capture", "runtime", "toolchain"},
     # Modules of the package itself (building, pipeline): what Python and the command line share, below the latter.
-    "verbs": {"load", "analysis", "capture", "runtime", "toolchain", "formats", "isa", "model"},
-    "cli": {"verbs", "report", "analysis", "capture", "runtime", "toolchain", "load", "formats", "isa", "model"},
+    "verbs": {"loading", "analysis", "capture", "runtime", "toolchain", "formats", "isa", "model"},
+    "cli": {"verbs", "report", "analysis", "capture", "runtime", "toolchain", "loading", "formats", "isa", "model"},
     # The package itself names its public functions' homes.
-    "": {"verbs", "load", "capture", "model"},
+    "": {"verbs", "loading", "capture", "model"},
 }
 
 #: Files that look up, each for one reason; whoever adds one says why.

@@ -6,7 +6,7 @@ import pytest
 
 from kernlens.analysis.stages import agreement, difference, pass_steps
 from kernlens.errors import KernlensError, NotFoundError
-from kernlens.load.stage_maps import snapshot_map, stage_maps
+from kernlens.loading.stage_maps import snapshot_map, stage_maps
 from kernlens.model.line_choice import LineChoice
 from kernlens.model.source_map import SourcePlace
 from kernlens.model.stage import Snapshot, choose

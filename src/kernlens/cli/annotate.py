@@ -48,8 +48,8 @@ def command(
     as_json: bool,
 ) -> None:
     """Print each source line with its instruction count, its share, and the instructions it became."""
-    from kernlens.load import open_file
-    from kernlens.load.decoding import decode_kernels
+    from kernlens.loading import open_file
+    from kernlens.loading.decoding import decode_kernels
 
     contents = open_file(path, device=device, source_roots=source_roots, source=source)
     selection = select(contents.machine_code(), kernel_names, device)

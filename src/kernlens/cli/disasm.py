@@ -13,8 +13,8 @@ from kernlens.cli.options import device_option, json_option, kernel_option, path
 def command(path: str, kernel_names: tuple[str, ...], device: str | None, as_json: bool) -> None:
     """Print the machine instructions of a file's kernels."""
     from kernlens.cli.output import print_json, print_lines
-    from kernlens.load import open_file
-    from kernlens.load.decoding import decode_kernels
+    from kernlens.loading import open_file
+    from kernlens.loading.decoding import decode_kernels
 
     selection = select(open_file(path, device=device).machine_code(), kernel_names, device)
     decode_kernels(selection, texts=True)

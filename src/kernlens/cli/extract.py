@@ -20,7 +20,7 @@ def command(path: str, output: str, source_roots: tuple[str, ...], device: str |
     """Write every container, section, kernel and source of a file into a folder, and list them."""
     from kernlens.analysis.parts import parts
     from kernlens.cli.output import print_json, print_lines
-    from kernlens.load import open_file
+    from kernlens.loading import open_file
     from kernlens.report.table import table
 
     contents = open_file(path, device=device, source_roots=source_roots)

@@ -11,7 +11,7 @@ from kernlens.cli.options import device_option, for_device, json_option, path_ar
 @json_option()
 def command(path: str, device: str | None, as_json: bool) -> None:
     """Show what a file is: nested containers, kernels, resources, symbols."""
-    from kernlens.load import open_file
+    from kernlens.loading import open_file
 
     contents = open_file(path, device=device)
     programs = for_device(contents.programs, device)

@@ -99,7 +99,7 @@ def _modules(
     paths: Sequence[str], options: str, options_for: Sequence[tuple[str, str]], device: str | None, rules: DriverRules
 ) -> list[Linkable]:
     """All modules of all paths; a path that is named twice is one module, as a handle given twice is to the driver."""
-    from kernlens.load.modules import modules_in
+    from kernlens.loading.modules import modules_in
 
     own = dict(options_for)
     unknown = [path for path in own if path not in paths]

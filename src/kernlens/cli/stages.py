@@ -96,7 +96,7 @@ def _pipelines(path: str, device: str | None, options: str, toolchain: str, all_
 
 
 def _kind(path: str) -> str | None:
-    from kernlens.load.identify import identify
+    from kernlens.loading.identify import identify
 
     if not Path(path).is_file():
         return None

@@ -25,7 +25,7 @@ def command(
     -ze-take-global-address for variables. What a missing flag hides is shown where the binary keeps its SPIR-V.
     """
     from kernlens.analysis.driver_rules import rules_of
-    from kernlens.load.modules import modules_in
+    from kernlens.loading.modules import modules_in
 
     rules = rules_of(driver)
     found = [one for path in paths for one in modules_in(path, device=device, options=options, rules=rules)]

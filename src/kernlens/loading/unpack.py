@@ -6,9 +6,9 @@ from dataclasses import replace
 from functools import partial
 
 from kernlens.errors import FormatError
-from kernlens.load.assemble import debug_program, patch_token_program, spirv_program, zebin_program
-from kernlens.load.context import Surroundings
-from kernlens.load.identify import identify
+from kernlens.loading.assemble import debug_program, patch_token_program, spirv_program, zebin_program
+from kernlens.loading.context import Surroundings
+from kernlens.loading.identify import identify
 from kernlens.model.binary import Container, Section
 from kernlens.model.program import Program, Source
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from kernlens.errors import UnsupportedError
 from kernlens.isa.devices import device
-from kernlens.load.context import Surroundings
-from kernlens.load.open import open_bytes
+from kernlens.loading.context import Surroundings
+from kernlens.loading.open import open_bytes
 from kernlens.model.program import Program, Source
 
 if TYPE_CHECKING:

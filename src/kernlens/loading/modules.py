@@ -265,7 +265,7 @@ def modules_in(
     """
     import os
 
-    from kernlens.load.open import open_file
+    from kernlens.loading.open import open_file
 
     programs = open_file(path).programs
     linkable = [one for one in programs if one.format in LINKABLE]

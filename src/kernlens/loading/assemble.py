@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from kernlens.isa.devices import identify
-from kernlens.load.context import Surroundings
-from kernlens.load.kernels import Code, DebugCode, PatchTokenCode, ProgramDebug, ZebinCode, ZebinDebug
+from kernlens.loading.context import Surroundings
+from kernlens.loading.kernels import Code, DebugCode, PatchTokenCode, ProgramDebug, ZebinCode, ZebinDebug
 from kernlens.model.binary import EMPTY, Relocation, Symbol
 from kernlens.model.device import Device, DeviceId
 from kernlens.model.kernel import Kernel
@@ -164,12 +164,12 @@ def _program(
 
 
 def _stage_maps(program: Program) -> tuple[StageMap, ...]:
-    from kernlens.load.stage_maps import stage_maps
+    from kernlens.loading.stage_maps import stage_maps
 
     return stage_maps(program.snapshots, [program])
 
 
 def _sources(kernels: Iterable[Kernel], module: memoryview, around: Surroundings) -> tuple[Source, ...]:
-    from kernlens.load.sources import find_sources
+    from kernlens.loading.sources import find_sources
 
     return find_sources(kernels, module, around)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 
 from kernlens.analysis.sources import match_sources
-from kernlens.load.context import Surroundings
+from kernlens.loading.context import Surroundings
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Source
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from kernlens.errors import KernlensError, NotFoundError, UnsupportedError
-from kernlens.load.assemble import raw_program
-from kernlens.load.context import Surroundings
-from kernlens.load.identify import identify, unknown_input
-from kernlens.load.unpack import Unpacker
+from kernlens.loading.assemble import raw_program
+from kernlens.loading.context import Surroundings
+from kernlens.loading.identify import identify, unknown_input
+from kernlens.loading.unpack import Unpacker
 from kernlens.model.binary import EMPTY, Container
 from kernlens.model.device import Device
 from kernlens.model.program import Program, Source
