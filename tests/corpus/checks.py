@@ -18,7 +18,7 @@ from typing import Any
 import kernlens
 from kernlens.formats.debug_data import read_debug_data
 from kernlens.formats.elf import Elf, read_elf
-from kernlens.formats.zebin import FUNCTIONS_KERNEL
+from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.kernel import Kernel
 from kernlens.model.line_table import END_SEQUENCE, IS_STMT, LineTable
 from kernlens.model.program import Program
@@ -162,7 +162,7 @@ def _tables(built: Built, oracle: Oracle) -> list[tuple[str, Sequence[Any]]]:
         sections = [section[1] for section in elf_contents(built.binary).sections]
         kernels = [name.removeprefix(".text.") for name in sections if name.startswith(".text.")]
         found = zip(kernels, oracle(built.binary), strict=True)
-        return [(kernel, table) for kernel, table in found if kernel != FUNCTIONS_KERNEL]
+        return [(kernel, table) for kernel, table in found if kernel != PSEUDO_KERNEL]
     with _debug_elves(built) as elves:
         return [(name, table) for name, path in elves for table in oracle(path)]
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kernlens.formats.zebin import FUNCTIONS_KERNEL
 from kernlens.isa.library import add_search_path
+from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from tests.corpus.build import Built
 from tests.corpus.checks import CHECKS, Outcome, check_texts, load
 
@@ -51,7 +51,7 @@ def test_zebins_of_the_newest_compiler(
 def test_each_kernel_of_a_zebin_has_its_own_lines(newest_sample: list[Built]) -> None:
     """The trap: without relocation every kernel reads the first one's table."""
     for built in newest_sample:
-        kernels = [kernel for name, kernel in load(built).kernels.items() if name != FUNCTIONS_KERNEL]
+        kernels = [kernel for name, kernel in load(built).kernels.items() if name != PSEUDO_KERNEL]
         tables = [kernel.line_table for kernel in kernels if kernel.line_table is not None]
         assert [table.offsets[-1] for table in tables] == [kernel.code_size for kernel in kernels], built.name
         assert len({(*table.offsets, *table.lines) for table in tables}) == len(kernels) > 1, built.name

@@ -13,8 +13,8 @@ import pytest
 from kernlens.formats.debug_data import read_debug_data
 from kernlens.formats.dwarf_line import read_zebin_line_tables
 from kernlens.formats.elf import Elf, read_elf
+from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.line_table import END_SEQUENCE, LineTable
-from kernlens.model.module import PSEUDO_KERNEL
 from tests.corpus.build import Built
 from tests.corpus.checks import Outcome, check_columns, check_lines, load
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from kernlens.errors import FormatError
 from kernlens.formats.dwarf_line import read_kernel_debug_elf, read_zebin_line_tables
 from kernlens.formats.elf import read_elf
+from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.line_table import END_SEQUENCE, IS_STMT, PROLOGUE_END, InlinedCall, LineTable
-from kernlens.model.module import PSEUDO_KERNEL
 from tests.writers import dwarf
 from tests.writers.dwarf import Row, UnitWriter, debug_zebin, encode, line_unit_4, line_unit_5, special, uleb
 from tests.writers.elf import ElfWriter

@@ -58,7 +58,7 @@ def test_after_a_retry_the_last_program_and_the_kernel_of_the_retry_count(tmp_pa
 
 
 def test_kernels_keep_the_programs_order_and_their_own_names(tmp_path: Path) -> None:
-    for entry, name in (("0002", "b"), ("0001", "z"), ("0003", igc_dump.SYMBOL_KERNEL)):
+    for entry, name in (("0002", "b"), ("0001", "z"), ("0003", igc_dump.PSEUDO_KERNEL)):
         write(tmp_path, **{f"_simd8_entry_{entry}__asm": f"//.kernel {name}\n".encode()})
         write(tmp_path, **{f"_entry_{entry}__kernbin": name.encode()})
     found = read_dump(tmp_path, IGC_1, b"")

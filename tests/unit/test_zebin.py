@@ -7,8 +7,9 @@ import struct
 import pytest
 
 from kernlens.errors import FormatError
-from kernlens.formats.zebin import FUNCTIONS_KERNEL, read_zebin
+from kernlens.formats.zebin import read_zebin
 from kernlens.model.device import IpVersion
+from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from tests.writers.elf import FUNC, GLOBAL, LOCAL, NOTYPE, OBJECT, SHT_NOTE, SHT_REL, ElfWriter, note, rel
 
 SPIRV, ZE_INFO, VISA, MISC = 0xFF000009, 0xFF000011, 0xFF000013, 0xFF000014
@@ -32,13 +33,13 @@ def word(value: int) -> bytes:
 def program() -> ElfWriter:
     writer = ElfWriter(machine=205)
     gemm = writer.add(".text.gemm", b"\x11" * 48 + bytes(16), flags=6)
-    functions = writer.add(f".text.{FUNCTIONS_KERNEL}", b"\x22" * 64, flags=6)
+    functions = writer.add(f".text.{PSEUDO_KERNEL}", b"\x22" * 64, flags=6)
     constants = writer.add(".data.const", bytes(8))
     symtab = writer.add_symbols(
         [
             ("gemm", 0, 48, LOCAL, FUNC, gemm),
             ("_entry", 32, 0, LOCAL, NOTYPE, gemm),
-            (FUNCTIONS_KERNEL, 0, 64, LOCAL, FUNC, functions),
+            (PSEUDO_KERNEL, 0, 64, LOCAL, FUNC, functions),
             ("helper", 16, 32, GLOBAL, FUNC, functions),
             ("table", 0, 8, GLOBAL, OBJECT, constants),
             ("elsewhere", 0, 0, GLOBAL, NOTYPE, 0),
@@ -67,7 +68,7 @@ def test_kernels_end_where_their_symbols_do() -> None:
     assert bytes(kernel.heap) == b"\x11" * 48 + bytes(16)
     assert kernel.entry_offset == 32
     assert zebin.functions is not None
-    assert zebin.functions.name == FUNCTIONS_KERNEL
+    assert zebin.functions.name == PSEUDO_KERNEL
     assert not zebin.is_debug
 
 
@@ -77,7 +78,7 @@ def test_kinds_of_symbols() -> None:
         "": "local",
         "gemm": "kernel",
         "_entry": "local",
-        FUNCTIONS_KERNEL: "local",
+        PSEUDO_KERNEL: "local",
         "helper": "export",
         "table": "export",
         "elsewhere": "import",

@@ -10,9 +10,10 @@ import pytest
 from kernlens.errors import KernlensError, LinkError
 from kernlens.formats.ze_info import read_ze_info
 from kernlens.formats.ze_info_merge import merge_ze_info
-from kernlens.formats.zebin import FUNCTIONS_KERNEL, Zebin, read_zebin
+from kernlens.formats.zebin import Zebin, read_zebin
 from kernlens.formats.zebin_link import link_zebins
 from kernlens.formats.zebin_locate import locate
+from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from tests.writers.elf import (
     FUNC,
     GLOBAL,
@@ -30,13 +31,13 @@ from tests.writers.elf import (
 )
 
 ZE_INFO, MISC = 0xFF000011, 0xFF000014
-FUNCTIONS = f".text.{FUNCTIONS_KERNEL}"
+FUNCTIONS = f".text.{PSEUDO_KERNEL}"
 DRIVER = "__INTEL_PATCH_CROSS_THREAD_OFFSET_OFF_R0"
 
 
 def ze_info(kernel: str, functions: str = "", simd: int = 16, spill: int = 0, version: str = "1.73") -> bytes:
     lines = ["---", f"version:         '{version}'", "kernels:"]
-    for name in (kernel, FUNCTIONS_KERNEL):
+    for name in (kernel, PSEUDO_KERNEL):
         lines += [f"  - name:            {name}", "    execution_env:", f"      simd_size:       {simd}"]
         lines += [f"      spill_size:      {spill}", "      has_no_stateless_write: true"]
     if functions:
@@ -57,7 +58,7 @@ def importer(device: int = 0x4F6) -> memoryview:
         [
             ("use", 0, 48, LOCAL, FUNC, kernel),
             ("_entry", 32, 0, LOCAL, NOTYPE, kernel),
-            (FUNCTIONS_KERNEL, 0, 60, LOCAL, FUNC, functions),
+            (PSEUDO_KERNEL, 0, 60, LOCAL, FUNC, functions),
             ("_entry", 8, 0, LOCAL, NOTYPE, functions),
             (".str", 4, 4, GLOBAL, OBJECT, variables),
             ("own", 8, 8, GLOBAL, OBJECT, variables),
@@ -80,7 +81,7 @@ def exporter(name: str = "helper") -> memoryview:
     kernel = writer.add(f".text.own_{name}", b"\x44" * 64, flags=6)
     symtab = writer.add_symbols(
         [
-            (FUNCTIONS_KERNEL, 0, 120, LOCAL, FUNC, functions),
+            (PSEUDO_KERNEL, 0, 120, LOCAL, FUNC, functions),
             ("_entry", 8, 0, LOCAL, NOTYPE, functions),
             (name, 16, 100, GLOBAL, FUNC, functions),
             ("shared", 0, 4, GLOBAL, OBJECT, variables),
@@ -224,10 +225,10 @@ def test_the_kernel_entry_is_found_in_a_located_file() -> None:
 def test_ze_info_of_all_modules() -> None:
     text = merge_ze_info([("a", ze_info("use").decode()), ("b", ze_info("own", "helper", 32, 64).decode())])
     info = read_ze_info(memoryview(text.encode()))
-    assert list(info.kernels) == ["use", "own", FUNCTIONS_KERNEL]
+    assert list(info.kernels) == ["use", "own", PSEUDO_KERNEL]
     assert info.functions == ("helper",)
     # The module without functions has nothing to say of the pseudo-kernel.
-    assert info.kernels[FUNCTIONS_KERNEL].entry["execution_env"] == {
+    assert info.kernels[PSEUDO_KERNEL].entry["execution_env"] == {
         "simd_size": 32,
         "spill_size": 64,
         "has_no_stateless_write": True,
@@ -238,7 +239,7 @@ def test_ze_info_of_all_modules() -> None:
 def test_the_pseudo_kernel_needs_what_any_modules_functions_need() -> None:
     first = ze_info("a", "f", 16, 32).decode().replace("has_no_stateless_write: true", "barrier_count: 1", 2)
     text = merge_ze_info([("a", first), ("b", ze_info("b", "g", 16, 64).decode())])
-    environment = read_ze_info(memoryview(text.encode())).kernels[FUNCTIONS_KERNEL].entry["execution_env"]
+    environment = read_ze_info(memoryview(text.encode())).kernels[PSEUDO_KERNEL].entry["execution_env"]
     assert environment == {"simd_size": 16, "spill_size": 64, "barrier_count": 1}
 
 

@@ -27,7 +27,7 @@ from kernlens.formats.dwarf_forms import (
 )
 from kernlens.formats.dwarf_relocation import DebugSections
 from kernlens.formats.dwarf_strings import DebugStrings
-from kernlens.model.module import PSEUDO_KERNEL
+from kernlens.model.intel_symbols import PSEUDO_KERNEL
 
 DW_TAG_SUBPROGRAM = 0x2E
 DW_AT_SIBLING = 0x01

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from kernlens.formats.patch_token_layouts import PatchToken, RelocationTable, SymbolTable
 from kernlens.model.binary import Relocation, Symbol
+from kernlens.model.intel_symbols import DRIVER_SYMBOLS
 
 #: ``GenSymType`` -> (ELF-like type, verdict).
 _SYMBOL_KINDS = {
@@ -38,15 +39,6 @@ _RELOCATION_NAMES = (
     "R_SYM_ADDR_16",
 )
 
-#: Symbols that the driver fills in itself: no other module provides them.
-_DRIVER_SYMBOLS = frozenset(
-    (
-        "__INTEL_PATCH_CROSS_THREAD_OFFSET_OFF_R0",
-        "__INTEL_PER_THREAD_OFF",
-        "__INTEL_SURFACE_STATE_SIZE",
-        "__SubDeviceID",
-    )
-)
 
 
 def symbols_of(tokens: Sequence[PatchToken], kernel: str, kernel_index: int) -> tuple[Symbol, ...]:
@@ -57,7 +49,7 @@ def symbols_of(tokens: Sequence[PatchToken], kernel: str, kernel_index: int) -> 
         for entry in token.entries if isinstance(token, SymbolTable) else ():
             type_name, verdict = _SYMBOL_KINDS.get(entry.kind, (str(entry.kind), "local"))
             is_function = entry.kind in _FUNCTION_KINDS
-            if verdict == "import" and entry.name in _DRIVER_SYMBOLS:
+            if verdict == "import" and entry.name in DRIVER_SYMBOLS:
                 verdict = "driver"
             found.append(
                 Symbol(
@@ -107,7 +99,7 @@ def with_imports(symbols: tuple[Symbol, ...], relocations: Sequence[Relocation])
             section=None,
             section_index=-1,
             index=-1,
-            kind="driver" if name in _DRIVER_SYMBOLS else "import",
+            kind="driver" if name in DRIVER_SYMBOLS else "import",
         )
         for name in missing
         if name

@@ -14,7 +14,7 @@ from typing import Any
 from kernlens.errors import LinkError
 from kernlens.formats import ze_info_text
 from kernlens.formats.ze_info import read_ze_info
-from kernlens.model.module import PSEUDO_KERNEL
+from kernlens.model.intel_symbols import PSEUDO_KERNEL
 
 _TOP_LEVEL = re.compile(r"^([A-Za-z_]\w*):[ \t]*(.*)$", re.MULTILINE)
 _ENTRY = re.compile(r"^( *)- ", re.MULTILINE)

@@ -16,6 +16,7 @@ from kernlens.formats.elf import EM_INTELGT, SHT_NOTE, Elf, read_elf
 from kernlens.formats.ze_info import ZeInfo, read_ze_info
 from kernlens.formats.zebin_notes import ZebinNotes, read_notes
 from kernlens.model.binary import EMPTY, Relocation, Section, Symbol
+from kernlens.model.intel_symbols import DRIVER_SYMBOLS, PSEUDO_KERNEL
 from kernlens.model.kernel import KernelResources
 
 ET_EXEC = 2
@@ -25,18 +26,6 @@ SHT_ZEBIN_ZEINFO = 0xFF000011
 SHT_ZEBIN_GTPIN_INFO = 0xFF000012
 SHT_ZEBIN_VISAASM = 0xFF000013
 SHT_ZEBIN_MISC = 0xFF000014
-
-#: The pseudo-kernel whose section holds all functions that are no kernels.
-FUNCTIONS_KERNEL = "Intel_Symbol_Table_Void_Program"
-#: Symbols that the driver itself defines: no module exports them.
-DRIVER_SYMBOLS = frozenset(
-    (
-        "__INTEL_PATCH_CROSS_THREAD_OFFSET_OFF_R0",
-        "__INTEL_PER_THREAD_OFF",
-        "__INTEL_SURFACE_STATE_SIZE",
-        "__SubDeviceID",
-    )
-)
 
 _TEXT = ".text."
 _ENTRY = "_entry"
@@ -72,12 +61,12 @@ class Zebin:
     @cached_property
     def kernels(self) -> tuple[ZebinKernel, ...]:
         """The kernels in file order, without the pseudo-kernel that holds functions."""
-        return tuple(kernel for kernel in self._text_kernels if kernel.name != FUNCTIONS_KERNEL)
+        return tuple(kernel for kernel in self._text_kernels if kernel.name != PSEUDO_KERNEL)
 
     @cached_property
     def functions(self) -> ZebinKernel | None:
         """The code of all functions that are no kernels, None if there is none."""
-        return next((kernel for kernel in self._text_kernels if kernel.name == FUNCTIONS_KERNEL), None)
+        return next((kernel for kernel in self._text_kernels if kernel.name == PSEUDO_KERNEL), None)
 
     @cached_property
     def _text_kernels(self) -> tuple[ZebinKernel, ...]:

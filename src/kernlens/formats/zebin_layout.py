@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from kernlens.errors import LinkError
 from kernlens.formats.elf import SHT_NOBITS, SHT_PROGBITS
 from kernlens.formats.elf_writer import OutputSection
-from kernlens.formats.zebin import FUNCTIONS_KERNEL, Zebin
+from kernlens.formats.zebin import Zebin
 from kernlens.model.binary import Section
+from kernlens.model.intel_symbols import PSEUDO_KERNEL
 
 _TEXT = ".text."
 #: No GPU's memory holds more; a damaged size does.
@@ -120,7 +121,7 @@ class ZebinLayout:
 
     def functions_size(self) -> int:
         """Bytes from the start of all functions' code to where the last function ends, padding excluded."""
-        name = f"{_TEXT}{FUNCTIONS_KERNEL}"
+        name = f"{_TEXT}{PSEUDO_KERNEL}"
         ends = [0]
         for module, start in self._merged[name].starts.items():
             functions = self._modules[module].functions

@@ -31,8 +31,6 @@ from kernlens.formats.elf_writer import (
 )
 from kernlens.formats.ze_info_merge import merge_ze_info
 from kernlens.formats.zebin import (
-    DRIVER_SYMBOLS,
-    FUNCTIONS_KERNEL,
     SHT_ZEBIN_MISC,
     SHT_ZEBIN_VISAASM,
     SHT_ZEBIN_ZEINFO,
@@ -42,8 +40,9 @@ from kernlens.formats.zebin import (
 from kernlens.formats.zebin_layout import ZebinLayout
 from kernlens.formats.zebin_notes import merge_notes
 from kernlens.model.binary import Relocation, Symbol
+from kernlens.model.intel_symbols import DRIVER_SYMBOLS, PSEUDO_KERNEL
 
-_FUNCTIONS = f".text.{FUNCTIONS_KERNEL}"
+_FUNCTIONS = f".text.{PSEUDO_KERNEL}"
 _ENTRY = "_entry"
 _DEBUG_FLAGS = ("-g", "-gline-tables-only")
 _BUILD_OPTIONS = ".misc.buildOptions"
@@ -183,7 +182,7 @@ class _Linker:
         if not symbol.name or not self.layout.has(module, symbol.section_index):
             return False
         first = symbol.section != _FUNCTIONS or self.layout.first_holder(_FUNCTIONS) == module
-        return first or symbol.name not in (_ENTRY, FUNCTIONS_KERNEL)
+        return first or symbol.name not in (_ENTRY, PSEUDO_KERNEL)
 
     def _local_name(self, module: int, symbol: Symbol, local: list[tuple[int, Symbol, str]], taken: set[str]) -> str:
         """The driver looks up every symbol but ``_entry`` by name alone, so no two may share one."""
@@ -219,7 +218,7 @@ class _Linker:
     def _add(self, module: int, symbol: Symbol, name: str) -> None:
         section, value = self.layout.place(module, symbol.section_index, symbol.value)
         size = symbol.size
-        if symbol.name == FUNCTIONS_KERNEL and symbol.binding == "local":
+        if symbol.name == PSEUDO_KERNEL and symbol.binding == "local":
             # The pseudo-kernel is all of the merged code, up to where the last function ends.
             size = self.layout.functions_size()
         number = self.section_numbers[section]

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 from kernlens.analysis.driver_rules import LATEST, DriverRules
 from kernlens.errors import UnsupportedError
 from kernlens.model.binary import Relocation, Symbol
+from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.module import (
     EXPORT_FUNCTIONS,
     EXPORT_VARIABLES,
-    PSEUDO_KERNEL,
     ImportUse,
     Module,
     ModuleSymbol,

@@ -7,9 +7,6 @@ from enum import StrEnum
 
 from kernlens.model.device import Device
 
-#: Code of all functions that are not kernels: the compiler emits it as if it were a kernel of this name.
-PSEUDO_KERNEL = "Intel_Symbol_Table_Void_Program"
-
 #: Flags that make the compiler export symbols, with the spellings that it takes
 #: (compute-runtime, MODULE_SYMBOL_SUPPORT.md). ``-cl-take-global-address`` is known to work with NEO 22.43.
 EXPORT_FUNCTIONS = ("-library-compilation", "-ze-library-compilation")

@@ -8,7 +8,8 @@ from typing import Any
 import click
 
 from kernlens.model.binary import Relocation
-from kernlens.model.module import EXPORT_FUNCTIONS, EXPORT_VARIABLES, PSEUDO_KERNEL, Module, ModuleSymbol, SymbolKind
+from kernlens.model.intel_symbols import PSEUDO_KERNEL
+from kernlens.model.module import EXPORT_FUNCTIONS, EXPORT_VARIABLES, Module, ModuleSymbol, SymbolKind
 from kernlens.model.program import Program
 from kernlens.report.table import table
 

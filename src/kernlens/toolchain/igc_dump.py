@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernlens.formats import gen_assembly, visaasm_lines
+from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.stage import KERNEL, TEXT, Snapshot, Stage
 
 #: What stands between the hash and the ending of a program file -> its stage.
@@ -25,8 +26,6 @@ POINTS = {
 }
 #: The stage whose dump ends a phase of passes: the phase's passes stand before it.
 PHASE_ENDS = {"unify": "llvm-unified", "opt": "llvm-optimized", "cg": "llvm-push-analysis"}
-#: A kernel that IGC 2 makes to hold symbols; nobody launches it.
-SYMBOL_KERNEL = "Intel_Symbol_Table_Void_Program"
 #: A dump folder whose file system has less room than this many bytes left has cut dumps off.
 ROOM = 1 << 16
 #: A file larger than this many bytes is no dump that can be shown.
@@ -147,7 +146,7 @@ class _Kernels:
         for entry in sorted(self._entries):
             name = self._names[entry]
             files = [file for file in self._entries[entry] if file.ending == ending]
-            if name == SYMBOL_KERNEL or not files:
+            if name == PSEUDO_KERNEL or not files:
                 continue
             tried, simd = self._counted[entry]
             # Some files are written by the last try alone, or once for all widths.

@@ -6,6 +6,7 @@ module's own binary, ``kernlens.formats``: it runs in a toolchain's root that ho
 
 from __future__ import annotations
 
+from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.runtime.level_zero.capture import live_build
 from kernlens.runtime.level_zero.drivers import Context, Driver, LiveDevice, drivers, first_device
 from kernlens.runtime.level_zero.handles import BufferTooSmallError, HandleError
@@ -18,7 +19,7 @@ from kernlens.runtime.level_zero.linking import (
     inspect_linkage,
     static_link,
 )
-from kernlens.runtime.level_zero.modules import PSEUDO_KERNEL, GlobalPointer, LiveModule, build_spirv, load_native
+from kernlens.runtime.level_zero.modules import GlobalPointer, LiveModule, build_spirv, load_native
 from kernlens.runtime.level_zero.result_codes import LevelZeroError, RefusedCallError
 
 __all__ = [

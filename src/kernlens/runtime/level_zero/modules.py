@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from kernlens.errors import NotFoundError
+from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.runtime.level_zero.drivers import Context, LiveDevice
 from kernlens.runtime.level_zero.handles import HandleOwner, check_raw_handle, known_handle
 from kernlens.runtime.level_zero.kernels import LiveKernel
@@ -32,10 +33,6 @@ from kernlens.runtime.level_zero.structures import (
     ze_module_desc_t,
     ze_module_properties_t,
 )
-
-#: The pseudo-kernel in which Intel's compiler keeps all functions that are not kernels. The driver lists it with the
-#: kernels and even creates it as one.
-PSEUDO_KERNEL = "Intel_Symbol_Table_Void_Program"
 
 LIBRARY_FLAG = "-library-compilation"
 GLOBALS_FLAG = "-ze-take-global-address"
