@@ -216,7 +216,7 @@ def without_debug(build_options: str | None) -> str:
     words = (build_options or "").split()
     if "-g" in words or "-gline-tables-only" in words:
         return (
-            "the program was built with a debug flag, but this compiler wrote no debug data into it "
-            "(NEO 22.43 does so for zebin: let it write its default format)"
+            "the program was built with a debug flag, but holds no debug data: NEO 22.43 writes none into zebin "
+            "(let it write its default format), and an offline link leaves it out"
         )
     return f"the program was built without debug data; {ADVICE}"
