@@ -18,8 +18,8 @@ import pytest
 import zstandard
 
 from kernlens.capture.blobs import PackedBlob, pack, unpack
-from kernlens.capture.recording import Recording, is_recording
-from kernlens.capture.recording_schema import SCHEMA_VERSION
+from kernlens.capture.recording import Recording
+from kernlens.capture.recording_schema import SCHEMA_VERSION, is_recording
 from kernlens.capture.recording_writer import ProgramEntry, RecordedToolchain, RecordingWriter, SnapshotEntry
 from kernlens.errors import FormatError, KernlensError, NotFoundError, OutputError, UnsupportedError
 

@@ -21,15 +21,14 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from kernlens.capture.blobs import PackedBlob, unpack
 from kernlens.capture.recording_schema import (
-    APPLICATION_ID,
     FAILED,
     FORMS,
     HEADER_SIZE,
     OK,
     ROLES,
     SCHEMA_VERSION,
-    SQLITE_MAGIC,
     TABLES,
+    is_recording,
     same_definition,
 )
 from kernlens.capture.recording_writer import RecordedToolchain
@@ -48,11 +47,6 @@ ROW_LIMIT = 200_000
 VALUE_LIMIT = (1 << 30) + 4096
 #: Steps of SQLite's machine between two looks at the clock.
 STEPS = 50_000
-
-
-def is_recording(head: bytes) -> bool:
-    """Whether a file that begins with ``head`` (at least 72 bytes of it) is a recording."""
-    return head.startswith(SQLITE_MAGIC) and head[68:72] == APPLICATION_ID.to_bytes(4, "big")
 
 
 @dataclass(frozen=True, slots=True)

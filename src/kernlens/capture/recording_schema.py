@@ -43,3 +43,8 @@ OK, FAILED = "ok", "failed"
 def same_definition(one: str, other: str) -> bool:
     """Whether two table definitions are the same but for white space."""
     return re.sub(r"\s+", " ", one) == re.sub(r"\s+", " ", other)
+
+
+def is_recording(head: bytes) -> bool:
+    """Whether a file that begins with ``head`` (at least 72 bytes of it) is a recording."""
+    return head.startswith(SQLITE_MAGIC) and head[68:72] == APPLICATION_ID.to_bytes(4, "big")

@@ -28,6 +28,7 @@ from kernlens.capture.recording_schema import (
     OK,
     SCHEMA_VERSION,
     TABLES,
+    is_recording,
 )
 from kernlens.capture.redaction import Redaction
 from kernlens.errors import KernlensError, OutputError
@@ -188,7 +189,6 @@ def _now() -> str:
 
 
 def _make_room(path: Path, overwrite: bool) -> None:
-    from kernlens.capture.recording import is_recording
 
     if path.is_dir():
         raise OutputError(f"{path} is a folder; name a file for the recording")
