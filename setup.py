@@ -25,6 +25,10 @@ class SharedLibrary(Extension):
     """
 
 
+class Executable(SharedLibrary):
+    """A program that a shared library starts; built beside it, to ``kernlens/native/<name>``."""
+
+
 class BuildNative(build_ext):
     """``build_ext`` that names plain shared libraries as the platform does; they have no module initialiser."""
 
@@ -33,8 +37,31 @@ class BuildNative(build_ext):
         for extension in self.extensions:
             if isinstance(extension, SharedLibrary) and fullname in (extension.name, extension.name.rpartition(".")[2]):
                 suffix = {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
+                if isinstance(extension, Executable):
+                    suffix = ".exe" if WINDOWS else ""
                 return str(Path(*fullname.split("."))) + suffix
         return str(super().get_ext_filename(fullname))
+
+    def build_extension(self, ext: Extension) -> None:
+        if not isinstance(ext, Executable):
+            super().build_extension(ext)
+            return
+        program = Path(self.get_ext_fullpath(ext.name))
+        objects = self.compiler.compile(
+            ext.sources,
+            output_dir=self.build_temp,
+            macros=ext.define_macros,
+            include_dirs=ext.include_dirs,
+            extra_postargs=ext.extra_compile_args,
+            depends=ext.depends,
+        )
+        self.compiler.link_executable(
+            objects,
+            program.name,
+            output_dir=str(program.parent),
+            libraries=self.get_libraries(ext),
+            extra_postargs=ext.extra_link_args,
+        )
 
     def copy_extensions_to_source(self) -> None:
         for extension in self.extensions:  # a folder that holds nothing but built libraries is not in the tree
@@ -70,6 +97,35 @@ NATIVE = [
         py_limited_api=True,
     ),
 ]
+
+# The OpenCL layer needs the OpenCL headers; without them the rest of the package is built, with a warning.
+OPENCL_LAYER = {
+    "depends": [*glob("native/opencl_layer/*.h"), *glob("native/opencl_layer/snapshot_build/*.h")],
+    "define_macros": [("CL_TARGET_OPENCL_VERSION", "300")],
+    "include_dirs": ["src/kernlens/include"],
+    "extra_compile_args": OPTIMIZE,
+    "libraries": ["dl"],
+    "optional": True,
+}
+if sys.platform == "linux":
+    NATIVE += [
+        SharedLibrary(
+            "kernlens.native.libkernlens_opencl_layer",
+            sources=sources("native/opencl_layer"),
+            # nodelete: the process's environment keeps pointers to strings of the layer.
+            extra_link_args=["-pthread", "-Wl,-z,nodelete"],
+            **OPENCL_LAYER,
+        ),
+        Executable(
+            "kernlens.native.kernlens_snapshot_build",
+            sources=[
+                *sources("native/opencl_layer/snapshot_build"),
+                "native/opencl_layer/bytes.c",
+                "native/opencl_layer/files.c",
+            ],
+            **OPENCL_LAYER,
+        ),
+    ]
 
 setup(
     ext_modules=NATIVE,

@@ -1,0 +1,62 @@
+#define _GNU_SOURCE
+#include "environment.h"
+
+#include "files.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void environment_set(struct environment *environment, const char *name, const char *format, ...)
+{
+    char *value = NULL;
+    va_list arguments;
+    va_start(arguments, format);
+    int size = vasprintf(&value, format, arguments);
+    va_end(arguments);
+    char *setting = size < 0 ? NULL : text_format("%s=%s", name, value);
+    if (size >= 0)
+        free(value);
+    if (setting == NULL || environment->count == ENVIRONMENT_SETTINGS) {
+        free(setting);
+        environment->failed = true;
+        return;
+    }
+    environment->settings[environment->count++] = setting;
+}
+
+static bool is_set(const struct environment *environment, const char *variable)
+{
+    size_t length = strcspn(variable, "=") + 1;
+    for (size_t index = 0; index < environment->count; ++index)
+        if (strncmp(environment->settings[index], variable, length) == 0)
+            return true;
+    return false;
+}
+
+char **environment_list(const struct environment *environment)
+{
+    size_t inherited = 0;
+    while (environ != NULL && environ[inherited] != NULL)
+        ++inherited;
+    char **list = calloc(inherited + environment->count + 1, sizeof *list);
+    if (list == NULL || environment->failed) {
+        free(list);
+        return NULL;
+    }
+    size_t count = 0;
+    for (size_t index = 0; index < inherited && environ[index] != NULL; ++index)
+        if (!is_set(environment, environ[index]))
+            list[count++] = environ[index];
+    memcpy(list + count, environment->settings, environment->count * sizeof *list);
+    return list;
+}
+
+void environment_free(struct environment *environment)
+{
+    for (size_t index = 0; index < environment->count; ++index)
+        free(environment->settings[index]);
+    *environment = (struct environment){0};
+}

@@ -1,0 +1,344 @@
+"""The OpenCL layer, by a C program that knows nothing of Python: opencl_layer/snapshot_test.c on every OpenCL compiler here."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import kernlens
+
+HERE = Path(__file__).parent / "opencl_layer"
+NATIVE = Path(kernlens.__file__).parent / "native"
+HEADERS = Path(kernlens.__file__).parent / "include"
+LAYER = "libkernlens_opencl_layer.so"
+BUILDER = "kernlens_snapshot_build"
+ICD_FOLDER = Path("/etc/OpenCL/vendors")
+TIME_LIMIT = 900
+
+#: Driver A without a GPU: no .aub files, the compiler is real.
+SIMULATED = {"NEOReadDebugKeys": "1", "SetCommandStreamReceiver": "1", "AUBDumpSubCaptureMode": "2"}
+#: Driver B's null device.
+NULL_DEVICE = {
+    "NEOReadDebugKeys": "1",
+    "UseAubStream": "0",
+    "SetCommandStreamReceiver": "5",
+    "UseExternalAllocatorForSshAndDsh": "0",
+    "UseBindlessMode": "0",
+}
+
+
+@dataclass(frozen=True)
+class Platform:
+    """How to run a program so that its first device is the wanted one. ``late`` names a stage that comes from a second
+    build if the process's own compiler cannot write it."""
+
+    name: str
+    environment: dict[str, str]
+    late: str
+    prefix: tuple[str, ...] = ()
+    folder: Path = Path("/")
+
+    def run(self, work: Path, *arguments: str, layer: bool = True, **more: str) -> subprocess.CompletedProcess[str]:
+        """Runs the test program, which lies with the layer in ``work``."""
+        inside = self.inside(work)
+        environment = {**os.environ, **self.environment, **more}
+        for name in ("OPENCL_LAYERS", "LD_PRELOAD", "KERNLENS_SNAPSHOT_STAGE"):
+            if name not in more:
+                environment.pop(name, None)
+        if layer:
+            environment["OPENCL_LAYERS"] = f"{inside}/{LAYER}"
+        command = [*self.prefix, f"{inside}/snapshot_test", *arguments]
+        return subprocess.run(
+            command, cwd=work, env=environment, capture_output=True, text=True, timeout=TIME_LIMIT, check=False
+        )
+
+    def inside(self, work: Path) -> Path:
+        """The path of a folder as the program sees it."""
+        return Path("/") / work.relative_to(self.folder)
+
+
+def intel(product: str, slices: str) -> Platform:
+    return Platform(
+        f"driver A, {product}",
+        {
+            **SIMULATED,
+            "OCL_ICD_VENDORS": str(ICD_FOLDER / "intel.icd"),
+            "ProductFamilyOverride": product,
+            "HardwareInfoOverride": slices,
+        },
+        late="gen-assembly",
+    )
+
+
+def cpu_runtime(folder: Path) -> Platform:
+    """Intel's OpenCL runtime for CPUs, from the wheels in this environment."""
+    try:
+        files = importlib.metadata.files("intel-opencl-rt") or []
+    except importlib.metadata.PackageNotFoundError:
+        pytest.skip("Intel's CPU runtime: pip install intel-opencl-rt intel-cmplr-lib-rt")
+    library = next(Path(str(file.locate())).resolve() for file in files if file.name == "libintelocl.so")
+    (folder / "cpu.icd").write_text(f"{library}\n")
+    return Platform(
+        "Intel's CPU runtime",
+        {
+            "OCL_ICD_VENDORS": str(folder),
+            # Debian's loader; the wheel's own is tried by a test of its own.
+            "LD_LIBRARY_PATH": f"/usr/lib/x86_64-linux-gnu:{library.parent}",
+        },
+        late="assembly",
+    )
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The layer, the test program and a SPIR-V module of its source."""
+    if not (NATIVE / LAYER).exists():
+        pytest.fail(f"{NATIVE / LAYER} is not built: install the package where the OpenCL headers are")
+    folder = tmp_path_factory.mktemp("opencl-layer")
+    flags = ["-std=c11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", f"-I{HEADERS}"]
+    sources = sorted(str(path) for path in HERE.glob("*.c"))
+    subprocess.run(
+        ["gcc", *flags, "-o", str(folder / "snapshot_test"), *sources, "-lOpenCL", "-lpthread"], check=True, timeout=120
+    )
+    for name in (LAYER, BUILDER):
+        shutil.copy2(NATIVE / name, folder / name)
+    (folder / "module.cl").write_text(SOURCE)
+    subprocess.run(
+        ["ocloc", "compile", "-q", "-file", "module.cl", "-device", "skl", "-output", "module"],
+        cwd=folder,
+        check=True,
+        timeout=120,
+        capture_output=True,
+    )
+    (module,) = folder.glob("module*.spv")
+    module.rename(folder / "module.spv")
+    return folder
+
+
+#: As in support.c: two kernels, "vadd" and "vmul".
+SOURCE = """\
+float scaled(float x, int n) { for (int i = 0; i < n; i++) x = x * x + 1.0f; return x; }
+kernel void vadd(global float *a, global const float *b, int n)
+{ int i = get_global_id(0); a[i] = scaled(b[i], n); }
+kernel void vmul(global float *a, global const float *b)
+{ int i = get_global_id(0); a[i] *= b[i]; }
+"""
+
+
+@pytest.fixture(scope="module", params=["pocl", "cpu", "skl", "dg2", "bmg"])
+def platform(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Platform:
+    if request.param == "pocl":
+        icd = ICD_FOLDER / "pocl.icd"
+        cache = tmp_path_factory.mktemp("pocl-cache")
+        # One cache for all runs: without it, two builds differ in the names of PoCL's temporary files.
+        return Platform("PoCL", {"OCL_ICD_VENDORS": str(icd), "POCL_CACHE_DIR": str(cache)}, late="object")
+    if request.param == "cpu":
+        return cpu_runtime(tmp_path_factory.mktemp("icd"))
+    if request.param == "bmg":
+        root: Path = request.getfixturevalue("newest_root")
+        return newest(root)
+    return intel(request.param, {"skl": "1x3x8", "dg2": "8x4x16"}[request.param])
+
+
+def newest(root: Path) -> Platform:
+    """Driver B in its root, with a /proc of its own; needs to be root."""
+    if os.geteuid() != 0:
+        pytest.skip("the newest driver's root is entered with chroot, which needs to be root")
+    enter = (
+        "unshare",
+        "-m",
+        "sh",
+        "-c",
+        'mount -t proc proc "$0/proc" && exec chroot "$0" sh -c \'cd "$(dirname "$0")" && exec "$0" "$@"\' "$@"',
+        str(root),
+    )
+    return Platform(
+        "driver B, bmg",
+        {**NULL_DEVICE, "ProductFamilyOverride": "bmg", "HardwareInfoOverride": "5x4x8", "TMPDIR": "/tmp"},
+        late="gen-assembly",
+        prefix=enter,
+        folder=root,
+    )
+
+
+@pytest.fixture(scope="module")
+def place(platform: Platform, work: Path) -> Iterator[Path]:
+    """The test program's folder, copied to where the platform can see it."""
+    if platform.folder == Path("/"):
+        yield work
+        return
+    folder = platform.folder / "tmp" / f"kernlens-layer-{os.getpid()}"
+    shutil.copytree(work, folder, dirs_exist_ok=True)
+    yield folder
+    shutil.rmtree(folder)
+
+
+def passed(result: subprocess.CompletedProcess[str]) -> None:
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert " 0 failed" in result.stdout
+
+
+def temporary_folders(platform: Platform) -> set[Path]:
+    return set((platform.folder / "tmp").glob("kernlens-snapshot-*"))
+
+
+def test_every_check(platform: Platform, place: Path) -> None:
+    before = temporary_folders(platform)
+    passed(platform.run(place, "checks", str(platform.inside(place) / "module.spv"), TMPDIR="/tmp"))
+    assert temporary_folders(platform) <= before, "folders are left behind"
+    assert not list(place.glob("OCL_asm*")), "the compiler's files in the current folder"
+
+
+def test_nothing_without_the_layer(platform: Platform, place: Path) -> None:
+    passed(platform.run(place, "plain", layer=False))
+
+
+def test_binary_stays_the_same(platform: Platform, place: Path) -> None:
+    """Without the layer, with it, and with a request for each stage."""
+    options = "-g" if platform.folder == Path("/") else ""  # driver B's binaries with -g differ from build to build
+    fresh = {"NEO_CACHE_PERSISTENT": "0"}
+
+    def binary(name: str, *, stage: str = "", layer: bool = True) -> bytes:
+        output = platform.inside(place) / name
+        passed(platform.run(place, "binary", str(output), stage, options, layer=layer, **fresh))
+        return (place / name).read_bytes()
+
+    plain = binary("plain", layer=False)
+    assert binary("again", layer=False) == plain
+    assert binary("layer") == plain
+    stages = ("visa", "llvm-optimized", "visa-llvm-map", "gen-assembly", "resources", "program", "spirv")
+    for stage in stages if "driver" in platform.name else (platform.late, "llvm", "object"):
+        assert binary(stage, stage=stage) == plain, stage
+
+
+def test_folder_that_cannot_be_written(platform: Platform, place: Path, tmp_path: Path) -> None:
+    result = platform.run(place, "refused", platform.late, KERNLENS_SNAPSHOT_DIR="/proc/self")
+    passed(result)
+    assert f"no snapshot of stage '{platform.late}'" in result.stderr
+    assert "no folder can be made" in result.stderr
+    log = place / "reasons"
+    passed(
+        platform.run(
+            place,
+            "refused",
+            platform.late,
+            KERNLENS_SNAPSHOT_DIR="/proc/self",
+            KERNLENS_SNAPSHOT_LOG=str(platform.inside(log)),
+        )
+    )
+    assert "no folder can be made" in log.read_text()
+
+
+def test_full_disk(platform: Platform, place: Path) -> None:
+    """A file system with room for next to nothing, mounted where only the test program sees it."""
+    if os.geteuid() != 0:
+        pytest.skip("mounting a small file system needs to be root")
+    small = place / "small"
+    small.mkdir(exist_ok=True)
+    mount = ("unshare", "-m", "sh", "-c", f'mount -t tmpfs -o size=8k none {small} && exec "$0" "$@"')
+    full = Platform(
+        platform.name, platform.environment, platform.late, prefix=(*mount, *platform.prefix), folder=platform.folder
+    )
+    result = full.run(place, "refused", platform.late, KERNLENS_SNAPSHOT_DIR=str(platform.inside(small)))
+    passed(result)
+    assert f"no snapshot of stage '{platform.late}'" in result.stderr
+
+
+def test_second_build_that_takes_too_long(platform: Platform, place: Path) -> None:
+    """A process that never answers is ended, and the build succeeds."""
+    stuck = place / "stuck"
+    stuck.mkdir(exist_ok=True)
+    shutil.copy2(place / LAYER, stuck / LAYER)
+    (stuck / BUILDER).write_text("#!/bin/sh\nsleep 600 >/dev/null 2>&1\n")
+    (stuck / BUILDER).chmod(0o755)
+    result = platform.run(
+        place,
+        "refused",
+        platform.late,
+        layer=False,
+        OPENCL_LAYERS=f"{platform.inside(stuck)}/{LAYER}",
+        KERNLENS_SNAPSHOT_TIMEOUT="1",
+        IGC_DumpToCustomDir="/nonexistent/of-the-user",  # IGC's own dumps belong to the user then
+    )
+    passed(result)
+    assert "more than 1 seconds" in result.stderr
+
+
+def test_builder_that_is_missing(platform: Platform, place: Path) -> None:
+    alone = place / "alone"
+    alone.mkdir(exist_ok=True)
+    shutil.copy2(place / LAYER, alone / LAYER)
+    result = platform.run(
+        place,
+        "refused",
+        platform.late,
+        layer=False,
+        OPENCL_LAYERS=f"{platform.inside(alone)}/{LAYER}",
+        IGC_DumpToCustomDir="/nonexistent/of-the-user",
+    )
+    passed(result)
+    assert BUILDER in result.stderr
+
+
+def test_stage_known_beforehand(platform: Platform, place: Path) -> None:
+    """IGC's own dumps of one stage from the start: what IGC 2 needs to do without a second build."""
+    if "driver" not in platform.name:
+        pytest.skip("only for IGC")
+    alone = place / "preloaded"
+    alone.mkdir(exist_ok=True)
+    shutil.copy2(place / LAYER, alone / LAYER)  # without the program of the second build
+    layer = f"{platform.inside(alone)}/{LAYER}"
+    output = str(platform.inside(place) / "preloaded.bin")
+    passed(
+        platform.run(
+            place,
+            "binary",
+            output,
+            "gen-assembly",
+            "",
+            layer=False,
+            OPENCL_LAYERS=layer,
+            LD_PRELOAD=layer,
+            KERNLENS_SNAPSHOT_STAGE="gen-assembly",
+        )
+    )
+
+
+def test_foreign_device(work: Path) -> None:
+    """Two platforms in one process: a device of the other is refused, each stage list is its own compiler's."""
+    both = Platform("both", {**intel("skl", "1x3x8").environment, "OCL_ICD_VENDORS": str(ICD_FOLDER)}, late="")
+    passed(both.run(work, "checks", str(work / "module.spv")))
+
+
+def test_khronos_loader(work: Path, tmp_path: Path) -> None:
+    """The loader that comes with Intel's CPU runtime."""
+    platform = cpu_runtime(tmp_path)
+    libraries = platform.environment["LD_LIBRARY_PATH"].split(":")[1]
+    assert (Path(libraries) / "libOpenCL.so.1").exists()
+    passed(platform.run(work, "checks", str(work / "module.spv"), LD_LIBRARY_PATH=libraries))
+
+
+def test_no_leak(work: Path, tmp_path: Path) -> None:
+    """PoCL under valgrind: no error and no lost memory has the layer in its stack."""
+    if shutil.which("valgrind") is None:
+        pytest.skip("valgrind is not installed")
+    log = tmp_path / "valgrind.log"
+    platform = Platform(
+        "PoCL",
+        {"OCL_ICD_VENDORS": str(ICD_FOLDER / "pocl.icd"), "POCL_CACHE_DIR": str(tmp_path)},
+        late="llvm",
+        prefix=("valgrind", "--leak-check=full", "--num-callers=40", f"--log-file={log}"),
+    )
+    passed(platform.run(work, "binary", str(tmp_path / "binary"), "llvm"))
+    blocks = log.read_text().split("\n==")
+    assert "ERROR SUMMARY" in log.read_text()
+    paragraphs = "\n".join(line.split("==", 1)[-1] for line in blocks).split("\n \n")
+    ours = [text for text in paragraphs if LAYER in text or "request_snapshot" in text or "capture_" in text]
+    assert not ours, "\n\n".join(ours)
