@@ -274,3 +274,14 @@ def test_a_root_starts_programs_and_not_scripts(newest_root: Path) -> None:
     done = kernlens("run", "--simulate", "bmg", "--toolchain", "newest", "--", "clinfo", "-l")
     assert re.search(r"Intel\(R\) OpenCL Graphics", done.stdout)
     assert "interpreter" in refusal("run", "--simulate", "bmg", "--toolchain", "newest", "--", "ldd")
+
+
+def test_the_printed_lines_turn_the_layer_on(tmp_path: Path) -> None:
+    script = f'{answer("layer")}\nexec clinfo --raw'
+    done = kernlens("run", "--simulate", "dg2", "--", "sh", "-c", script, cwd=tmp_path)
+    extensions = re.findall(r"CL_(?:DEVICE|PLATFORM)_EXTENSIONS +(.*)", done.stdout)
+    assert len(extensions) >= 2
+    assert all("cl_codeplay_program_snapshot" in line.split() for line in extensions)
+    places = json.loads(answer("layer", "--json"))
+    assert (Path(places["include"]) / "CL" / "cl_codeplay_program_snapshot.h").is_file()
+    assert "unset OPENCL_LAYERS" in answer("layer", "--unset")

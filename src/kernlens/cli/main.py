@@ -20,6 +20,7 @@ VERBS = {
     "doctor": "What is installed, what works, and what fixes each gap.",
     "extract": "Every part of a file, as files.",
     "inspect": "What a file is: containers, kernels, resources, symbols.",
+    "layer": "How to turn on the layer that gives C programs snapshots of compile stages.",
     "link": "Whether modules link, who provides what to whom, and why not; the linked module.",
     "run": "An application on a simulated device.",
     "stages": "A program at every stage of its compile, and one source line followed through all of them.",
