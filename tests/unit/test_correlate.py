@@ -41,6 +41,14 @@ def test_a_row_covers_up_to_the_next() -> None:
     assert source_map.place(5) == SourcePlace("b.h", 7, 1)
 
 
+def test_places_by_offset_also_of_a_slice_of_the_instructions() -> None:
+    rows = table((0, 1, 3, 0, 1), (16, 1, 5, 2, 1), (32, 1, 5, 2, END_SEQUENCE))
+    source_map = correlate(array("I", (0, 8, 16, 24)), rows)
+    assert source_map.place_at(16) == SourcePlace("a.cl", 5, 2)
+    assert source_map.place_at(12) is None
+    assert source_map.place_at(99) is None
+
+
 def test_of_rows_at_one_offset_the_last_counts() -> None:
     rows = table((0, 1, 3, 0, 1), (16, 1, 4, 0, 1), (16, 1, 5, 0, 1), (32, 1, 5, 0, END_SEQUENCE))
     assert lines_of(correlate(array("I", (0, 16, 24)), rows)) == [3, 5, 5]

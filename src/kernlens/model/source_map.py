@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -40,6 +41,13 @@ class SourceMap:
         """Where instruction ``index`` came from; None if no row covers it or its row says line 0."""
         row = self.row_of[index]
         return None if row == NO_ROW else self._row_places[row]
+
+    def place_at(self, offset: int) -> SourcePlace | None:
+        """Where the instruction that starts at ``offset`` came from; None if none starts there, or it has no line."""
+        index = bisect_left(self.offsets, offset)
+        if index == len(self.offsets) or self.offsets[index] != offset:
+            return None
+        return self.place(index)
 
     def inlined_at(self, index: int) -> tuple[SourcePlace, ...]:
         """The calls through which instruction ``index`` was inlined, innermost first; empty if it was not."""
