@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
