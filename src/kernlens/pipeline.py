@@ -140,10 +140,10 @@ def stages(
 ) -> Pipeline:
     """Compile ``source`` (OpenCL C; for a GPU also SPIR-V) for ``device`` and keep the program at every stage.
 
-    ``device`` is a GPU as ocloc names it, ``pocl`` or ``intel-cpu``. ``all_passes`` keeps the LLVM IR after each pass
-    too (Intel's GPU compiler). With ``recording`` all of it is saved there as well. Snapshots that could not be made
-    have a ``failure``. Raises ToolError, with the compiler's log, if the source does not compile, and NotFoundError
-    for what does not exist.
+    ``device`` is a GPU as ocloc names it, ``pocl``, ``intel-cpu``, or ``spirv`` (clang and llvm-spirv, for no device).
+    ``all_passes`` keeps the LLVM IR after each pass too (Intel's GPU compiler). With ``recording`` all of it is saved
+    there as well. Snapshots that could not be made have a ``failure``. Raises ToolError, with the compiler's log, if
+    the source does not compile, and NotFoundError for what does not exist.
     """
     pipeline = compile_stages(source, device, options=options, toolchain=toolchain, all_passes=all_passes)
     if recording is not None:
@@ -165,17 +165,17 @@ def compile_stages(
 ) -> Pipeline:
     """Like ``stages``; a source that does not compile gives a run that is not ``ok`` and the stages that it got to."""
     from kernlens.errors import UnsupportedError
-    from kernlens.toolchain import cpu_runtime_stages, igc_stages, pocl_stages
+    from kernlens.toolchain import clang_stages, cpu_runtime_stages, igc_stages, pocl_stages
     from kernlens.toolchain.toolchains import toolchain as find_toolchain
 
     path = Path(source)
-    if device in (pocl_stages.DEVICE, cpu_runtime_stages.DEVICE):
+    other = next((one for one in (pocl_stages, cpu_runtime_stages, clang_stages) if device == one.DEVICE), None)
+    if other is not None:
         if all_passes:
             raise UnsupportedError(f"the compiler for {device} does not show its single passes; leave --all-passes out")
         if not path.is_file():
             raise NotFoundError(f"there is no source file {path}")
-        made = (pocl_stages if device == pocl_stages.DEVICE else cpu_runtime_stages).snapshots(path, options)
-        return Pipeline(*made)
+        return Pipeline(*other.snapshots(path, options))
     return Pipeline(*igc_stages.snapshots(path, device, options, find_toolchain(toolchain), all_passes))
 
 

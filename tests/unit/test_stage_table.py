@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kernlens.model.stage import Stage
-from kernlens.toolchain import cpu_runtime_stages, pocl_stages
+from kernlens.toolchain import clang_stages, cpu_runtime_stages, pocl_stages
 from kernlens.toolchain.igc_stages import IGC_1, IGC_2
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "stages.md"
@@ -30,6 +30,7 @@ def documented(title: str) -> Iterator[tuple[str, list[str], list[str], str, str
         ("Intel GPU compiler (IGC), all versions", IGC_2),
         ("PoCL", pocl_stages.STAGES),
         ("Intel's CPU runtime", cpu_runtime_stages.STAGES),
+        ("SPIR-V for no device", clang_stages.STAGES),
     ],
 )
 def test_names_order_forms_and_scope_are_the_documents(title: str, stages: tuple[Stage, ...]) -> None:

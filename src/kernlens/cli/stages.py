@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @verb("kernlens stages blur.cl --device dg2 --line 42")
 @click.argument("path", type=click.Path())
-@click.option("--device", metavar="D", help="Compile for this device: a GPU, pocl or intel-cpu.")
+@click.option("--device", metavar="D", help="Compile for this device: a GPU, pocl, intel-cpu or spirv.")
 @click.option("--options", metavar="O", default="-gline-tables-only", show_default=True, help="Build options.")
 @click.option(
     "--toolchain", metavar="T", default="system", show_default=True, help="Which compiler (kernlens toolchain list)."
@@ -132,17 +132,18 @@ def _print_list(pipelines: list[Pipeline], kernel: str | None, all_passes: bool,
             )
             continue
         print_lines(run_heading(pipeline.run))
-        print_lines(listing(chosen, _sentences()))
+        print_lines(listing(chosen, _sentences(pipeline.run.device)))
         if all_passes:
             print_lines(["", *(pass_list(steps) if steps else ["  no single passes were kept"])])
     if as_json:
         print_json({"schema": 1, "pipelines": documents})
 
 
-def _sentences() -> dict[str, str]:
-    from kernlens.toolchain import cpu_runtime_stages, igc_stages, pocl_stages
+def _sentences(device: str) -> dict[str, str]:
+    from kernlens.toolchain import clang_stages, cpu_runtime_stages, igc_stages, pocl_stages
 
-    known = (*cpu_runtime_stages.STAGES, *pocl_stages.STAGES, *igc_stages.IGC_2)
+    others = (*cpu_runtime_stages.STAGES, *pocl_stages.STAGES, *igc_stages.IGC_2)
+    known = clang_stages.STAGES if device == clang_stages.DEVICE else others
     return {stage.name: stage.sentence for stage in known}
 
 

@@ -35,6 +35,11 @@ class FrontEnd:
     clang: str
     translator: str
 
+    @property
+    def version(self) -> str:
+        """The number that both have in their names: LLVM's major version."""
+        return self.clang.rpartition("-")[2]
+
 
 @dataclass(frozen=True, slots=True)
 class LibraryModule:
@@ -73,9 +78,8 @@ def compile_library(source: str | Path, options: str = "", timeout: float = TIME
     front_end = find_front_end()
     with tempfile.TemporaryDirectory(prefix="kernlens-") as folder:
         bitcode, spirv = os.path.join(folder, "module.bc"), os.path.join(folder, "module.spv")
-        compiled = _run(_clang_command(front_end, path, options, bitcode), path, timeout)
-        translation = [front_end.translator, "--spirv-ext=+SPV_INTEL_function_pointers", bitcode, "-o", spirv]
-        translated = _run(translation, path, timeout)
+        compiled = _run(clang_command(front_end, path, options, bitcode), path, timeout)
+        translated = _run(translator_command(front_end, bitcode, spirv), path, timeout)
         return LibraryModule(path, Path(spirv).read_bytes(), compiled.log + translated.log)
 
 
@@ -85,7 +89,8 @@ def device_options(options: str) -> str:
     return " ".join([options, *(word for word in LIBRARY_OPTIONS.split() if word not in words)]).strip()
 
 
-def _clang_command(front_end: FrontEnd, source: Path, options: str, output: str) -> list[str]:
+def clang_command(front_end: FrontEnd, source: Path, options: str, output: str) -> list[str]:
+    """OpenCL C to LLVM bitcode in the file ``output``."""
     words = [word for word in split_options(options) if not word.startswith(_BACK_END_OPTIONS)]
     language = [] if any(word.startswith("-cl-std=") for word in words) else [_LANGUAGE]
     return [
@@ -94,22 +99,32 @@ def _clang_command(front_end: FrontEnd, source: Path, options: str, output: str)
     ]  # fmt: skip
 
 
+def translator_command(front_end: FrontEnd, bitcode: str, output: str) -> list[str]:
+    """The file ``bitcode`` to SPIR-V in the file ``output``."""
+    return [front_end.translator, "--spirv-ext=+SPV_INTEL_function_pointers", bitcode, "-o", output]
+
+
 def _typed_pointers(front_end: FrontEnd) -> list[str]:
     """llvm-spirv 15 writes every pointer as one to char, or fails, unless clang keeps the types of pointers; clang 17
     no longer can."""
-    version = front_end.clang.rpartition("-")[2]
-    return ["-Xclang", "-no-opaque-pointers"] if version in ("15", "16") else []
+    return ["-Xclang", "-no-opaque-pointers"] if front_end.version in ("15", "16") else []
+
+
+def failure_reason(done: Completed, source: Path) -> str | None:
+    """Why one of the commands above failed on ``source``, with the place if it said one; None if it did not fail."""
+    if done.ok:
+        return None
+    errors = [line for line in error_lines(done.log, str(source)) if line.severity == "error"]
+    if errors:
+        place = f" at {errors[0].path}:{errors[0].line}:{errors[0].column}" if errors[0].path else ""
+        return f"{errors[0].message}{place}"
+    said = [line.strip() for line in done.log.splitlines() if line.strip()]
+    return f"{os.path.basename(done.command[0])} {done.ending}" + (f": {said[0]}" if said else "")
 
 
 def _run(command: list[str], source: Path, timeout: float) -> Completed:
     done = run(command, timeout=timeout)
-    if done.ok:
-        return done
-    errors = [line for line in error_lines(done.log, str(source)) if line.severity == "error"]
-    if errors:
-        place = f" at {errors[0].path}:{errors[0].line}:{errors[0].column}" if errors[0].path else ""
-        reason = f"{errors[0].message}{place}"
-    else:
-        said = [line.strip() for line in done.log.splitlines() if line.strip()]
-        reason = f"{os.path.basename(command[0])} {done.ending}" + (f": {said[0]}" if said else "")
-    raise ToolError(f"{source} does not compile: {reason}", command=command_line(command), log=done.log)
+    reason = failure_reason(done, source)
+    if reason is not None:
+        raise ToolError(f"{source} does not compile: {reason}", command=command_line(command), log=done.log)
+    return done

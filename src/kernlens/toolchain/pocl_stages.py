@@ -105,9 +105,10 @@ def _forms(stage: Stage, path: Path, kernel: str | None, started: int) -> Iterat
     yield Snapshot(stage.name, kernel, TEXT, stage.text or "", make, seconds=seconds)
 
 
-def bitcode_text(bitcode: bytes) -> bytes:
-    """LLVM bitcode as text, through the newest llvm-dis there is. Raises ToolError if there is none, or it fails."""
-    tool = next((name for name in _DISASSEMBLERS if shutil.which(name)), None)
+def bitcode_text(bitcode: bytes, tool: str | None = None) -> bytes:
+    """LLVM bitcode as text, through ``tool`` (None: the newest llvm-dis there is). Raises ToolError if there is none,
+    or it fails."""
+    tool = tool or next((name for name in _DISASSEMBLERS if shutil.which(name)), None)
     if tool is None:
         raise ToolError("llvm-dis was not found; install it (on Debian: apt install llvm-15)")
     done = run([tool, "-", "-o", "-"], timeout=TOOL_TIMEOUT, stdin=bitcode, output_limit=1 << 28)
