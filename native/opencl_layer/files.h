@@ -19,7 +19,8 @@ struct file_names {
 bool file_names_read(const char *folder, struct file_names *names);
 void file_names_free(struct file_names *names);
 
-/* A name that no folder has yet, below KERNLENS_SNAPSHOT_DIR, TMPDIR or /tmp. NULL (and errno) on failure. */
+/* A name that no folder has yet, below KERNLENS_SNAPSHOT_DIR, TMPDIR, /dev/shm (if it has room for 512 MB) or /tmp. NULL (and
+ * errno) on failure. */
 char *folder_name(void);
 /* Makes a new folder of such a name, for this user only. NULL (and errno) on failure. */
 char *folder_make(void);

@@ -82,6 +82,7 @@ static void set_dumps(struct environment *environment, const struct stage *stage
         environment_set(environment, "IGC_EnableVISABinary", "1");
         environment_set(environment, "IGC_ElfDumpEnable", "%d", strcmp(name, "debug") == 0);
         set_finalizer_options(environment);
+        set_filter(environment, ".*(dat|[0-9].asm|elf)");
     } else if (strcmp(name, "visa") == 0) {
         environment_set(environment, "IGC_EnableVISADumpCommonISA", "1");
         environment_set(environment, "IGC_EnableVISASlowpath", "1");
@@ -92,7 +93,7 @@ static void set_dumps(struct environment *environment, const struct stage *stage
         environment_set(environment, "IGC_SpvAsmDumpEnable", "%d", stage->origin == ORIGIN_SPIRV && text);
         set_filter(environment, stage->origin == ORIGIN_SPIRV            ? ".*spvasm"
                                 : strcmp(name, "visa-llvm-map") == 0 ? ".*(dat|visa.ll)"
-                                                                     : ".*(dat|[0-9].asm|cos|kernbin|zeinfo)");
+                                                                     : ".*(dat|cos|kernbin|zeinfo)");
     }
     /* Not IGC's: the driver's cache would answer without compiling, and its simulation would overwrite the application's
      * file of the same name. */
@@ -233,6 +234,7 @@ static const struct name_place {
     {".asm", "//.kernel ", " \r\n"},
     {".visaasm", ".kernel \"", "\""},
     {".visa.ll", " @", "( "},
+    {".cos", "Kernel Name = ", " "},
 };
 
 /* The kernel's name; NULL if no file of it says it. */

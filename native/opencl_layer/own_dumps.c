@@ -2,12 +2,14 @@
 #include "own_dumps.h"
 
 #include "files.h"
+#include "job.h"
 #include "layer.h"
 #include "problems.h"
 
 #include <link.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,6 +53,11 @@ static bool fill_slots(void)
         slots[slot++][0] = setting[0];
     }
     return true;
+}
+
+bool own_dumps_setting(const char *setting)
+{
+    return (uintptr_t)setting >= (uintptr_t)slots && (uintptr_t)setting < (uintptr_t)(slots + SLOTS);
 }
 
 static void clear_slots(void)
@@ -272,6 +279,8 @@ static void remove_inherited(void)
 __attribute__((constructor)) static void reserve_slots(void)
 {
     bool second_version = false;
+    if (getenv(SECOND_BUILD_VARIABLE) != NULL)
+        return;
     remove_inherited();
     for (int slot = 0; slot < SLOTS; ++slot) {
         clear_slot(slot);

@@ -11,6 +11,8 @@
 
 #include "requests.h"
 
+/* Whether a string of the environment is one that this file put there: a child process is not to get it. */
+bool own_dumps_setting(const char *setting);
 /* When a loader takes the layer: what was switched on when the library was loaded, gets its folder. */
 void own_dumps_loaded(void);
 /* Whether the next build could write what this request wants. */

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "replay.h"
 
+#include "environment.h"
 #include "files.h"
 #include "job.h"
 #include "layer.h"
@@ -145,6 +146,7 @@ static const char *start(struct replay *replay, const struct request *request)
     }
     char *program = program_path();
     struct environment settings = {0};
+    environment_set(&settings, SECOND_BUILD_VARIABLE, "1");
     request->compiler->set_dumps(&settings, request->stage, request->text, replay->folder);
     char **environment = environment_list(&settings);
     char *arguments[ARGUMENTS + 1] = {program, (char *)driver, name, place, replay->folder, NULL};

@@ -186,12 +186,12 @@ def passed(result: subprocess.CompletedProcess[str]) -> None:
 
 
 def temporary_folders(platform: Platform) -> set[Path]:
-    return set((platform.folder / "tmp").glob("kernlens-snapshot-*"))
+    return {path for parent in ("tmp", "dev/shm") for path in (platform.folder / parent).glob("kernlens-snapshot-*")}
 
 
 def test_every_check(platform: Platform, place: Path) -> None:
     before = temporary_folders(platform)
-    passed(platform.run(place, "checks", str(platform.inside(place) / "module.spv"), TMPDIR="/tmp"))
+    passed(platform.run(place, "checks", str(platform.inside(place) / "module.spv"), TMPDIR=""))
     assert temporary_folders(platform) <= before, "folders are left behind"
     assert not list(place.glob("OCL_asm*")), "the compiler's files in the current folder"
 
@@ -309,6 +309,15 @@ def test_stage_known_beforehand(platform: Platform, place: Path) -> None:
             KERNLENS_SNAPSHOT_STAGE="gen-assembly",
         )
     )
+
+
+def test_preloaded_for_another_stage(platform: Platform, place: Path) -> None:
+    """The second build's process has the layer preloaded too, and it does nothing there."""
+    layer = f"{platform.inside(place)}/{LAYER}"
+    output = str(platform.inside(place) / "preloaded.bin")
+    for known in ("", "llvm-codegen"):
+        variables = {"OPENCL_LAYERS": layer, "LD_PRELOAD": layer, "KERNLENS_SNAPSHOT_STAGE": known}
+        passed(platform.run(place, "binary", output, platform.late, "", layer=False, **variables))
 
 
 def test_foreign_device(work: Path) -> None:
