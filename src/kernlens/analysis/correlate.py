@@ -23,7 +23,7 @@ def correlate(
 
     ``stops`` are the indexes of instructions that control never passes (end of thread, return). What follows one in the
     same row has no row: it is a function that stayed a call, to which Intel's older compiler gives no rows at all. (Of
-    24,815 such instructions in 98 programs, IGC's own dump holds 98% for another line than the row's.)
+    24,815 such instructions in 98 binaries, IGC's own dump holds 98% for another line than the row's.)
     """
     places = list(offsets)
     order = _ascending(table)
