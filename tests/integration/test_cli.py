@@ -256,26 +256,6 @@ def test_a_device_that_the_library_is_too_old_for(newest_sample: list[Built], tm
     assert "bmg" in message
 
 
-def test_an_application_runs_on_a_simulated_device(tmp_path: Path) -> None:
-    done = kernlens("run", "--simulate", "dg2", "--", "clinfo", "--raw", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert re.search(r"CL_DEVICE_NAME +Intel\(R\) Graphics", done.stdout)
-    assert "nothing is computed" in done.stderr
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_simulated_run_ends_as_its_application_does() -> None:
-    assert kernlens("run", "--simulate", "dg2", "--", "sh", "-c", "exit 7").returncode == 7
-    assert "does not simulate" in refusal("run", "--simulate", "apl", "--", "true")
-    assert "no program nonesuch" in refusal("run", "--simulate", "dg2", "--", "nonesuch")
-
-
-def test_a_root_starts_programs_and_not_scripts(newest_root: Path) -> None:
-    done = kernlens("run", "--simulate", "bmg", "--toolchain", "newest", "--", "clinfo", "-l")
-    assert re.search(r"Intel\(R\) OpenCL Graphics", done.stdout)
-    assert "interpreter" in refusal("run", "--simulate", "bmg", "--toolchain", "newest", "--", "ldd")
-
-
 def test_the_printed_lines_turn_the_layer_on(tmp_path: Path) -> None:
     script = f'{answer("layer")}\nexec clinfo --raw'
     done = kernlens("run", "--simulate", "dg2", "--", "sh", "-c", script, cwd=tmp_path)

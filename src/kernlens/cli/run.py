@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
+import signal
 import sys
 from pathlib import Path
 
@@ -27,27 +29,81 @@ def command(device: str, toolchain: str, command_line: tuple[str, ...]) -> None:
     from kernlens.toolchain.toolchains import toolchain as find_toolchain
 
     chosen = find_toolchain(toolchain)
-    environment = os.environ | chosen.environment() | simulated_environment(device, chosen)
-    program = shutil.which(command_line[0])
-    if program is None:
-        raise NotFoundError(f"there is no program {command_line[0]}; give its path, or install it")
-    if chosen.root is not None and not _is_elf(program):
-        raise UnsupportedError(
-            f"{program} is a script, which {chosen.name} cannot start; give its interpreter: python3 {program}"
-        )
-    _limit_file_size(FILE_SIZE_LIMIT)
+    environment = _own_environment() | chosen.environment() | simulated_environment(device, chosen)
+    name, *arguments = command_line
+    program = _find(name)
+    if chosen.root is None:
+        executable, whole = program, [name, *arguments]
+    else:
+        if not _is_elf(program):
+            raise UnsupportedError(
+                f"{program} is a script, which {chosen.name} cannot start; give its interpreter: python3 {program}"
+            )
+        whole = chosen.command(Path(program), *arguments, called=name)
+        executable = whole[0]
     click.echo(f"kernlens: {EXPLANATION}", err=True)
-    whole = chosen.command(Path(program), *command_line[1:])
     sys.stdout.flush()
+    _limit_file_size(FILE_SIZE_LIMIT)
+    _restore_signals()
     try:
-        os.execvpe(whole[0], whole, environment)
+        # This process becomes the application: its folder, its process number and how it ends are the caller's to see.
+        os.execve(executable, whole, environment)
     except OSError as error:
-        raise ToolError(f"cannot start {program}: {error.strerror}") from error
+        raise _cannot_start(program, error) from error
+
+
+def _find(name: str) -> str:
+    """The path of the program that ``name`` means to a shell: a name with a slash is a path, others are in PATH."""
+    found = shutil.which(name)
+    if found is not None:
+        return found
+    if os.sep not in name:
+        raise NotFoundError(f"there is no program {name}; give its path (./{name}), or install it")
+    if not os.path.exists(name):
+        raise NotFoundError(f"there is no program {name}; the current folder is {os.getcwd()}")
+    if os.path.isdir(name):
+        raise ToolError(f"cannot start {name}: it is a folder")
+    raise ToolError(f"cannot start {name}: it is not executable; make it so (chmod +x {name}), or give its interpreter")
+
+
+def _cannot_start(program: str, error: OSError) -> ToolError:
+    if isinstance(error, FileNotFoundError):
+        return ToolError(f"cannot start {program}: its interpreter or dynamic loader is not there; see file {program}")
+    if error.errno == errno.ENOEXEC:
+        return ToolError(
+            f"cannot start {program}: it is no program of this machine, nor a script whose first line names its"
+            f" interpreter (#!); give that: sh {program}"
+        )
+    return ToolError(f"cannot start {program}: {error.strerror}")
 
 
 def _is_elf(path: str) -> bool:
-    with open(path, "rb") as file:
-        return file.read(4) == b"\x7fELF"
+    try:
+        with open(path, "rb") as file:
+            return file.read(4) == b"\x7fELF"
+    except OSError as error:
+        raise ToolError(f"cannot read {path}, as a toolchain's loader has to: {error.strerror}") from error
+
+
+def _own_environment() -> dict[str, str]:
+    """The environment that this process was started with.
+
+    In the C locale Python sets LC_CTYPE in its own (PEP 538), which the application must not inherit. Linux keeps what
+    the process was started with: proc_pid_environ(5).
+    """
+    own = dict(os.environ)
+    if sys.platform == "linux" and not any(
+        line.startswith(b"LC_CTYPE=") for line in Path("/proc/self/environ").read_bytes().split(b"\0")
+    ):
+        own.pop("LC_CTYPE", None)
+    return own
+
+
+def _restore_signals() -> None:
+    """Python ignores these, and a process keeps ignoring what it ignored before exec: pipes would not end it."""
+    for name in ("SIGPIPE", "SIGXFSZ"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_DFL)
 
 
 def _limit_file_size(limit: int) -> None:

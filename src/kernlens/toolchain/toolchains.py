@@ -64,12 +64,13 @@ class Toolchain:
         match = re.match(r"(\d+)\.(\d+)", self.neo_version or "")
         return (int(match[1]), int(match[2])) if match else None
 
-    def command(self, program: str | Path, *arguments: str) -> list[str]:
+    def command(self, program: str | Path, *arguments: str, called: str | None = None) -> list[str]:
         """The command that runs ``program`` with this toolchain's libraries before the machine's own.
 
         ``program`` is one of the toolchain's by name (``"clinfo"``) or any by path; a program of the machine itself
         works too, as a C library serves programs that were built for an older one. What that program starts in turn
-        runs with the machine's libraries again.
+        runs with the machine's libraries again. ``called`` is the name that a program of a root finds as its argument 0
+        (None: its path); it takes a root with glibc 2.33 or newer, whose loader has the option.
 
         Raises NotFoundError if the root has no such program, ToolError if the root is not complete.
         """
@@ -78,10 +79,13 @@ class Toolchain:
         start = loader(self.root)
         if start is None:
             raise ToolError(f"the toolchain {self.name} ({self.root}) has no dynamic loader (ld-linux); add it again")
-        path = program if isinstance(program, Path) else self._program(self.root, program)
+        path = str(program if isinstance(program, Path) else self._program(self.root, program))
+        if os.sep not in path:
+            path = os.path.join(os.curdir, path)  # The loader looks for a bare name among the libraries.
         folders = [str(folder) for folder in library_folders(self.root)]
         folders += [folder for folder in SYSTEM_LIBRARY_FOLDERS if os.path.isdir(folder)]
-        return [str(start), "--library-path", ":".join(folders), str(path), *arguments]
+        name = [] if called is None else ["--argv0", called]
+        return [str(start), "--library-path", ":".join(folders), *name, path, *arguments]
 
     def _program(self, root: Path, name: str) -> Path:
         if os.sep in name:
