@@ -17,7 +17,7 @@ from kernlens.toolchain.toolchains import SYSTEM
 
 if TYPE_CHECKING:
     from kernlens.capture.recording import RecordedProgram
-    from kernlens.capture.recording_writer import ProgramEntry, RecordedToolchain
+    from kernlens.capture.recording_writer import ProgramEntry
     from kernlens.model.program import Program
 
 #: Build options that give every stage its line marks.
@@ -56,13 +56,15 @@ class Pipeline(Sequence[Snapshot]):
 
     @cached_property
     def programs(self) -> tuple[Program, ...]:
-        """The programs in the binary, with these snapshots; empty if it is not one of Intel's GPU compilers."""
+        """The programs in the binary, or that of the SPIR-V if there is none, with these snapshots; empty if the
+        compiler is not one of Intel's for GPUs."""
         from kernlens.loading import open_bytes
         from kernlens.loading.context import Surroundings
         from kernlens.model.program import Source
 
         run = self.run
-        if not self._is_gpu:
+        content = run.binary if self._is_gpu else run.spirv
+        if not content:
             return ()
         around = Surroundings(
             folder=os.path.dirname(run.source) or ".",
@@ -74,14 +76,15 @@ class Pipeline(Sequence[Snapshot]):
             sources=tuple(Source(path, text, "disk") for path, text in run.sources),
             find_snapshots=lambda: self.snapshots,
         )
-        return open_bytes(memoryview(run.binary), run.source, around).programs
+        return open_bytes(memoryview(content), run.source, around).programs
 
     @cached_property
     def stage_maps(self) -> tuple[StageMap, ...]:
         """The source map of each stage that has one; the machine code's come last."""
-        from kernlens.loading.stage_maps import stage_maps
+        from kernlens.loading.stage_maps import stage_maps, under_name
 
-        return stage_maps(self.snapshots, [one for one in self.programs if one.kernels])
+        found = stage_maps(self.snapshots, [one for one in self.programs if one.kernels])
+        return tuple(under_name(one, self.run.source) for one in found)
 
     def line(self, line: int, path: str | None = None) -> ProgramLine:
         """One source line, followed through all stages: ``pipeline.line(42).stages``."""
@@ -209,7 +212,7 @@ def _recorded(program: RecordedProgram) -> Pipeline:
         device=program.device,
         options=program.options,
         command=program.command,
-        versions=_versions(chosen),
+        versions=(chosen.title,) if chosen is not None else (),
         ok=program.ok,
         reason=program.reason,
         log=program.log,
@@ -220,9 +223,3 @@ def _recorded(program: RecordedProgram) -> Pipeline:
         sources=program.sources,
     )
     return Pipeline(run, recorded_snapshots(program))
-
-
-def _versions(chosen: RecordedToolchain | None) -> tuple[str, ...]:
-    if chosen is None:
-        return ()
-    return (chosen.title if chosen.neo_version or chosen.igc_version else chosen.name,)

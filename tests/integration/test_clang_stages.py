@@ -56,6 +56,31 @@ def test_the_command_makes_the_same_files_by_hand(small: Path, monkeypatch: pyte
     assert small.with_suffix(".spv").read_bytes() == content(found, "spirv", "binary")
 
 
+def test_a_recording_opens_as_the_spirv_module(pipeline: Pipeline, tmp_path: Path) -> None:
+    path = tmp_path / "nlmeans.klens"
+    record(pipeline, path)
+    (program,) = kernlens.load(path)
+    assert (program.format, program.name, program.device) == ("spirv", "nlmeans", None)
+    assert program.toolchain == ", ".join(pipeline.run.versions)
+    assert program.spirv == content(pipeline, "spirv", "binary")
+    (tmp_path / "a.spv").write_bytes(program.spirv)
+    # With -g spirv-dis gives up in the debug instructions, which come after the entry points.
+    done = subprocess.run(["spirv-dis", tmp_path / "a.spv"], capture_output=True, text=True, timeout=60)
+    entry_points = re.findall(r'OpEntryPoint Kernel %\w+ "(\w+)"', done.stdout)
+    assert entry_points
+    assert [symbol.name for symbol in program.symbols if symbol.kind == "kernel"] == entry_points
+    assert [(one.stage, one.form, one.content) for one in program.snapshots] == [
+        (one.stage, one.form, one.content) for one in pipeline
+    ]
+    assert [(part.stage, part.texts) for part in program.line(42).stages] == [
+        (part.stage, part.texts) for part in pipeline.line(42).stages
+    ]
+    assert {part.stage for part in program.line(42).stages} == {"llvm", "spirv"}
+    assert [(one.path, one.text) for one in program.sources] == list(pipeline.run.sources)
+    (held,) = pipeline.programs
+    assert (held.format, held.spirv, held.snapshots) == ("spirv", program.spirv, pipeline.snapshots)
+
+
 def test_text_and_binary_are_read_by_the_stages_own_tools(pipeline: Pipeline, tmp_path: Path) -> None:
     """Text assembled again and disassembled once more is the same text."""
     (tmp_path / "a.ll").write_bytes(content(pipeline, "llvm", "text"))

@@ -17,6 +17,7 @@ from kernlens.analysis.sources import joined
 from kernlens.analysis.stages import agreement, difference, pass_steps
 from kernlens.errors import NotFoundError, OutputError, ToolError, UnsupportedError
 from kernlens.formats.spirv import read_spirv
+from kernlens.loading import open_file
 from kernlens.model.stage_map import StageMap
 from kernlens.pipeline import Pipeline, compile_stages, record, recorded_pipelines
 from kernlens.toolchain import cpu_runtime_stages
@@ -304,6 +305,21 @@ def test_pocl(small: Path) -> None:
     assert {part.stage for part in parts} == {"llvm-parallel"}  # PoCL keeps no lines in the program's own bitcode
     assert any("fmuladd" in text for part in parts for text in part.texts)
     assert b"scale" in found.choose("object", "scale", "text")[0].content
+    opens_as_its_stages(found, small.with_suffix(".klens"))
+
+
+def opens_as_its_stages(found: Pipeline, path: Path) -> None:
+    """A recording of another vendor's compiler holds no binary; it opens as a program of stages."""
+    record(found, path)
+    (program,) = kernlens.load(path)
+    assert (program.format, dict(program.kernels), len(program.binary)) == ("stages", {}, 0)
+    assert program.toolchain == ", ".join(found.run.versions)
+    assert [(one.stage, one.form, one.content) for one in program.snapshots] == [
+        (one.stage, one.form, one.content) for one in found
+    ]
+    assert [part.texts for part in program.line(5).stages] == [part.texts for part in found.line(5).stages]
+    with pytest.raises(UnsupportedError, match="look at them with kernlens stages"):
+        open_file(path).machine_code()
 
 
 def test_intel_cpu_runtime(small: Path) -> None:
@@ -314,6 +330,7 @@ def test_intel_cpu_runtime(small: Path) -> None:
     found = kernlens.stages(small, "intel-cpu", options="-g")
     assert [one.stage for one in found] == [stage.name for stage in cpu_runtime_stages.STAGES]
     assert found.choose("object")[0].content in found.choose("program")[0].content
+    opens_as_its_stages(found, small.with_suffix(".klens"))
 
 
 @pytest.mark.parametrize("device", ["skl", "pocl"])

@@ -47,7 +47,9 @@ class RecordedToolchain:
 
     @property
     def title(self) -> str:
-        """Its versions for a person: ``NEO 22.43.24595 / IGC 1.0.12504``."""
+        """Its versions for a person: ``NEO 22.43.24595 / IGC 1.0.12504``; the name of one that has neither."""
+        if not self.neo_version and not self.igc_version:
+            return self.name
         return f"NEO {self.neo_version or 'unknown'} / IGC {self.igc_version or 'unknown'}"
 
 

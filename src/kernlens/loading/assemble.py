@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING
 
 from kernlens.isa.devices import identify
@@ -92,6 +92,11 @@ def spirv_program(name: str, content: memoryview, around: Surroundings) -> Progr
     )
 
 
+def stages_program(name: str, around: Surroundings) -> Program:
+    """A Program of nothing but its sources and the stages of its compile."""
+    return _program(name, "stages", {}, around, device=around.device)
+
+
 def _spirv_symbols(content: memoryview) -> tuple[Symbol, ...]:
     """Entry points, and what the linkage decorations export and import besides them and the built-in variables; a
     SPIR-V symbol has no place and no section."""
@@ -169,7 +174,9 @@ def _stage_maps(program: Program) -> tuple[StageMap, ...]:
     return stage_maps(program.snapshots, [program])
 
 
-def _sources(kernels: Iterable[Kernel], module: memoryview, around: Surroundings) -> tuple[Source, ...]:
+def _sources(kernels: Collection[Kernel], module: memoryview, around: Surroundings) -> tuple[Source, ...]:
+    if not kernels:  # There is no line table to name the files that count: all that came with the program do.
+        return around.sources
     from kernlens.loading.sources import find_sources
 
     return find_sources(kernels, module, around)

@@ -32,6 +32,11 @@ class Contents:
         found = tuple(program for program in self.programs if program.kernels)
         if found:
             return found
+        if any(program.snapshots for program in self.programs):
+            raise UnsupportedError(
+                f"{self.path} holds the stages of a compile but no machine code of an Intel GPU; look at them with"
+                f" kernlens stages {self.path}, or compile the source for a GPU"
+            )
         if any(program.spirv for program in self.programs):
             raise UnsupportedError(
                 f"{self.path} holds SPIR-V but no machine code; compile it: kernlens compile {self.path} --device D"
@@ -160,8 +165,7 @@ def _open_recording(path: str, around: Surroundings) -> Contents:
     unpacker = Unpacker()
     containers = []
     with Recording(path) as recording:
-        # A program of another vendor's compiler is recorded for its snapshots alone, without a binary.
-        recorded_programs = [program for program in recording.programs() if program.ok and program.binary]
+        recorded_programs = [program for program in recording.programs() if program.ok]
         builds = Counter(program.name for program in recorded_programs)
         for recorded in recorded_programs:
             name = recorded.name if builds[recorded.name] == 1 else f"{recorded.name}:{recorded.device}"
@@ -176,5 +180,10 @@ def _open_recording(path: str, around: Surroundings) -> Contents:
                 sources=(*around.sources, *(Source(source, text, "recording") for source, text in recorded.sources)),
                 find_snapshots=partial(snapshots_in, path, recorded.number),
             )
-            containers.append(unpacker.unpack(memoryview(recorded.binary), name, 0, inside))
+            content, known = recorded.binary or recorded.spirv, len(unpacker.programs)
+            if content:
+                containers.append(unpacker.unpack(memoryview(content), name, 0, inside))
+            if recorded.snapshots and len(unpacker.programs) == known:
+                # A program of another vendor's compiler is recorded for its snapshots alone.
+                unpacker.add_stages(name, inside)
     return Contents(path, tuple(containers), tuple(unpacker.programs))

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 from kernlens.errors import FormatError
-from kernlens.loading.assemble import debug_program, patch_token_program, spirv_program, zebin_program
+from kernlens.loading.assemble import debug_program, patch_token_program, spirv_program, stages_program, zebin_program
 from kernlens.loading.context import Surroundings
 from kernlens.loading.identify import identify
 from kernlens.model.binary import Container, Section
@@ -53,6 +53,10 @@ class Unpacker:
             case "kernel-debug-elf":
                 container.find_sections = partial(_elf_sections, content, kind)
         return container
+
+    def add_stages(self, name: str, around: Surroundings) -> None:
+        """Add a program of which only the stages of its compile were kept."""
+        self.programs.append(stages_program(self._unique(name), around))
 
     def _unique(self, name: str) -> str:
         count = self._counts[name] = self._counts.get(name, 0) + 1

@@ -30,10 +30,11 @@ class Source:
 class Program:
     """One build's result for one device.
 
-    ``name`` is unique within its file; ``format`` is ``patch-tokens``, ``zebin``, ``spirv`` or ``raw``; ``binary`` is the
-    device binary itself, ``debug`` CTNI or ELF debug data beside it, ``spirv`` the module it was made from; each is
-    empty when absent. ``find_sources`` looks source text up on first use, ``find_snapshots`` reads the program at the
-    stages of its compile, ``find_stage_maps`` their source maps.
+    ``name`` is unique within its file; ``format`` is ``patch-tokens``, ``zebin``, ``debug-data``, ``spirv``, ``raw``, or
+    ``stages``, of which only the snapshots are known; ``binary`` is the device binary itself, ``debug`` CTNI or ELF
+    debug data beside it, ``spirv`` the module it was made from; each is empty when absent. ``find_sources`` looks source
+    text up on first use, ``find_snapshots`` reads the program at the stages of its compile, ``find_stage_maps`` their
+    source maps.
     """
 
     name: str

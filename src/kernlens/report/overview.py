@@ -23,6 +23,7 @@ _KINDS = {
     "spirv": "SPIR-V",
     "llvm-bitcode": "LLVM bitcode",
     "raw": "raw instructions",
+    "unknown": "unknown content",
 }
 
 #: Kernel debug ELFs and archive members beyond this many are counted, not listed.
@@ -43,12 +44,15 @@ def overview(path: str, containers: Iterable[Container], programs: Iterable[Prog
 
 def program_overview(program: Program) -> Iterator[str]:
     """One program: device, options, its kernels with resources, its symbols that are not kernels."""
-    words = [f"{click.style(program.name, bold=True)} on {device_words(program)}", program.format]
+    name = click.style(program.name, bold=True)
+    words = [name if program.format == "stages" else f"{name} on {device_words(program)}", program.format]
     if program.toolchain:
         words.append(program.toolchain)
     yield ", ".join(words)
     if program.build_options:
         yield f"  options: {program.build_options}"
+    if program.format == "stages":
+        yield f"  {', '.join(dict.fromkeys(one.stage for one in program.snapshots))}"
     if program.kernels:
         yield from table(KERNEL_HEADINGS, [_kernel_row(program, name) for name in program.kernels])
         reasons = {kernel.line_table_reason for kernel in program.kernels.values()} - {None}
