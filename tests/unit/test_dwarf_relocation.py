@@ -108,3 +108,19 @@ def test_load_addresses() -> None:
     for address in (LOAD_ADDRESS - 1, LOAD_ADDRESS + (1 << 40)):
         with pytest.raises(FormatError, match="in no code section"):
             sections.code_offset(address)
+
+
+def test_the_types_of_host_objects() -> None:
+    def written(type: int) -> bytes:
+        writer = ElfWriter(machine=62)
+        target = writer.add(".debug_info", b"\xff" * 16)
+        table = writer.add_symbols(())
+        entries = rela((4, 0, type, 0x1122334455667788))
+        writer.add(".rela.debug_info", entries, type=SHT_RELA, entry_size=24, link=table, info=target)
+        return DebugSections(read_elf(writer.build()))[".debug_info"][4:]
+
+    assert written(1) == struct.pack("<QI", 0x1122334455667788, 0xFFFFFFFF)
+    assert written(10) == struct.pack("<IQ", 0x55667788, (1 << 64) - 1)
+    for other in (2, 3):  # R_X86_64_PC32 and R_X86_64_GOT32, which are addresses on Intel's GPUs
+        with pytest.raises(FormatError, match=f"relocation type {other} is not an address"):
+            written(other)

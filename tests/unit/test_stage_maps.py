@@ -6,7 +6,7 @@ import pytest
 
 from kernlens.analysis.stages import agreement, difference, pass_steps
 from kernlens.errors import KernlensError, NotFoundError
-from kernlens.loading.stage_maps import snapshot_map, stage_maps
+from kernlens.loading.stage_maps import Beside, snapshot_map, stage_maps
 from kernlens.model.line_choice import LineChoice
 from kernlens.model.source_map import SourcePlace
 from kernlens.model.stage import Snapshot, choose
@@ -94,10 +94,10 @@ def test_a_line_through_stages_names_each_kernel_that_has_a_part() -> None:
 
 
 def test_the_text_of_a_map_is_read_when_it_is_asked_for() -> None:
-    found = snapshot_map(visa("a", 5))
+    found = snapshot_map(visa("a", 5), Beside([]))
     assert found is not None
     assert (found.placed, len(found), found.lines) == (1, 1, {("/s/k.cl", 5): (0,)})
-    assert snapshot_map(snapshot("visa", "    op (M1, 1) V1\n", ".visaasm")) is None  # no line at all
+    assert snapshot_map(snapshot("visa", "    op (M1, 1) V1\n", ".visaasm"), Beside([])) is None  # no line at all
 
 
 def test_agreement_counts_what_both_place() -> None:

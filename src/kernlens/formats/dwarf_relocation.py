@@ -1,7 +1,8 @@
 """Relocations of debug sections, applied so that every code address becomes an offset within its kernel.
 
 Sources: System V ABI, chapter 4, "Relocation" (``Elf64_Rela``, 24 bytes: u64 offset, u32 type, u32 symbol, i64 addend);
-types: ``ZEELF.h`` of intel-graphics-compiler (``R_TYPE_ZEBIN``), used by machines 205 and 182 alike.
+types: ``ZEELF.h`` of intel-graphics-compiler (``R_TYPE_ZEBIN``), used by machines 205 and 182 alike; System V ABI, AMD64
+supplement, section 4.4.1 "Relocation Types", for the host objects of CPU compilers (machine 62).
 
 What the files hold against expectation: relocation symbols are often nameless and are defined in the *debug* section
 rather than in the kernel's code, so neither their name nor their section says which kernel is meant. Within the debug
@@ -26,7 +27,16 @@ R_ZE_SYM_ADDR = 1
 R_ZE_SYM_ADDR_32 = 2
 R_ZE_SYM_ADDR_32_HI = 3
 
+EM_X86_64 = 62
+R_X86_64_64 = 1
+R_X86_64_32 = 10
+
 SHF_EXECINSTR = 4
+
+#: What of an address a relocation stores: all of it, or its lower or upper 32 bits.
+_ALL, _LOWER, _UPPER = range(3)
+_INTEL_TYPES = {R_ZE_SYM_ADDR: _ALL, R_ZE_SYM_ADDR_32: _LOWER, R_ZE_SYM_ADDR_32_HI: _UPPER}
+_X86_64_TYPES = {R_X86_64_64: _ALL, R_X86_64_32: _LOWER}
 
 _RELA = struct.Struct("<QIIq")
 _SYMBOL = struct.Struct("<IBBHQQ")
@@ -126,6 +136,7 @@ def _apply(elf: Elf, table: SectionHeader, name: str, patched: bytearray) -> Non
             f"its {len(entries)} bytes of relocations are no whole number of {_RELA.size}-byte entries", name
         )
     places: dict[int, int] = {}
+    types = _X86_64_TYPES if elf.machine == EM_X86_64 else _INTEL_TYPES
     for site, type, symbol, addend in _RELA.iter_unpack(entries):
         if type == R_ZE_NONE:
             continue
@@ -134,11 +145,12 @@ def _apply(elf: Elf, table: SectionHeader, name: str, patched: bytearray) -> Non
             place = places[symbol] = _place_in_code(elf, table, symbol, name)
         value = place + addend & 0xFFFFFFFFFFFFFFFF
         try:
-            if type == R_ZE_SYM_ADDR:
+            stored = types.get(type)
+            if stored == _ALL:
                 _ADDRESS.pack_into(patched, site, value)
-            elif type == R_ZE_SYM_ADDR_32:
+            elif stored == _LOWER:
                 _WORD.pack_into(patched, site, value & 0xFFFFFFFF)
-            elif type == R_ZE_SYM_ADDR_32_HI:
+            elif stored == _UPPER:
                 _WORD.pack_into(patched, site, value >> 32)
             else:
                 raise malformed(f"its relocation type {type} is not an address", name, site)

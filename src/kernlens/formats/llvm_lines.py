@@ -8,7 +8,9 @@ DIFile: filename, directory). Only what debug locations need is read; types and 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from kernlens.model.source_map import SourcePlace
 from kernlens.model.stage_map import StageRows
@@ -26,6 +28,15 @@ _MOST_SCOPES = 1000
 _MOST_CALLS = 200
 
 
+class LlvmInstruction(NamedTuple):
+    """An instruction: its first line in the text, from 1; the function it stands in; the number N of its ``!dbg !N``,
+    None if it has none."""
+
+    line: int
+    function: str
+    location: int | None
+
+
 def read_llvm_lines(text: str) -> StageRows:
     """The instructions of every function that the module defines, with their places.
 
@@ -33,7 +44,15 @@ def read_llvm_lines(text: str) -> StageRows:
     """
     rows = StageRows()
     locations = _Locations()
-    starts: list[tuple[int, str, int | None]] = []
+    for number, function, location in read_llvm_instructions(text, locations.note):
+        place, calls = locations.place(location)
+        rows.add(number, place, calls, function)
+    return rows
+
+
+def read_llvm_instructions(text: str, note: Callable[[str], None] = lambda line: None) -> list[LlvmInstruction]:
+    """The instructions of every function in the text; ``note`` is given each line of metadata outside of functions."""
+    found: list[LlvmInstruction] = []
     function: str | None = None
     for number, line in enumerate(text.split("\n"), start=1):
         if function is None:
@@ -41,18 +60,15 @@ def read_llvm_lines(text: str) -> StageRows:
                 match = _FUNCTION.match(line)
                 function = match[1].strip('"') if match else ""
             elif line.startswith("!"):
-                locations.note(line)
+                note(line)
         elif line.startswith("}"):
             function = None
         elif line.startswith("  "):
-            _instruction(starts, number, line, function)
-    for number, function, location in starts:
-        place, calls = locations.place(location)
-        rows.add(number, place, calls, function)
-    return rows
+            _instruction(found, number, line, function)
+    return found
 
 
-def _instruction(starts: list[tuple[int, str, int | None]], number: int, line: str, function: str) -> None:
+def _instruction(found: list[LlvmInstruction], number: int, line: str, function: str) -> None:
     """Note an instruction's first line; on a later line of it (``switch`` has several) only its location."""
     third = line[2:3]
     if third in (";", "#", ""):
@@ -60,9 +76,9 @@ def _instruction(starts: list[tuple[int, str, int | None]], number: int, line: s
     match = _ATTACHED.search(line)
     location = int(match[1][:9]) if match else None
     if third not in (" ", "]"):
-        starts.append((number, function, location))
-    elif location is not None and starts:
-        starts[-1] = (*starts[-1][:2], location)
+        found.append(LlvmInstruction(number, function, location))
+    elif location is not None and found:
+        found[-1] = found[-1]._replace(location=location)
 
 
 @dataclass

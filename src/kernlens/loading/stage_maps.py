@@ -1,35 +1,82 @@
-"""Stage maps: the source map of each snapshot, from that stage's own debug information."""
+"""Stage maps: the source map of each snapshot, from that stage's own debug information.
+
+Two kinds of stages keep it beside them: a ``.visa.ll`` has the numbers of its locations only, a disassembly the
+addresses of its instructions; what they mean stands in other snapshots of the same compile.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from functools import cache
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import cache, cached_property
+from typing import TYPE_CHECKING
 
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.model.source_map import SourcePlace
-from kernlens.model.stage import Snapshot
+from kernlens.model.stage import BINARY, TEXT, Snapshot
 from kernlens.model.stage_map import LINE, OFFSET, StageMap, StageRows
+
+if TYPE_CHECKING:
+    from kernlens.formats.visa_llvm_lines import CodegenFunctions
 
 #: What the stage of the machine code itself is called: its lines come from the program's DWARF.
 MACHINE_STAGE = "program"
 
 
+#: What PoCL calls the program's source: ``pocl_cache_write_program_source`` of ``lib/CL/pocl_cache.c``.
+_POCL_COPY = re.compile(r"(?:.*/)?tempfile_\w{6}\.cl")
+#: A disassembly's stage -> the stage whose object it is of.
+_OBJECT_OF = {"disassembly": "object", "object": "object", "shared-object": "shared-object"}
+#: A binary stage that has no text form -> the stage that is its disassembly.
+_LISTING_OF = {"object": "disassembly"}
+
+
 def stage_maps(snapshots: Iterable[Snapshot], programs: Iterable[Program]) -> tuple[StageMap, ...]:
-    """A map for each text snapshot that carries line marks, in their order, and at the end one per kernel with a line
+    """A map for each snapshot that can be shown by lines, in their order, and at the end one per kernel with a line
     table in ``programs``. Snapshots that failed, and those in which nothing has a line, are left out."""
-    found = [found for one in snapshots if not one.is_pass and (found := snapshot_map(one)) is not None]
+    beside = Beside([one for one in snapshots if not one.is_pass and one.failure is None])
+    found = [found for one in beside.snapshots if (found := snapshot_map(one, beside)) is not None]
     found += [found for program in programs for found in _machine_maps(program)]
     return tuple(found)
 
 
-def snapshot_map(snapshot: Snapshot) -> StageMap | None:
-    """The snapshot's map; None if it failed, or has no text form with line marks, or nothing in it has a line."""
-    read = reader(snapshot.stage, snapshot.ending)
-    if read is None or snapshot.failure is not None or snapshot.form != "text":
+class Beside:
+    """The snapshots of one compile, as those that say nothing of lines themselves need them."""
+
+    def __init__(self, snapshots: Sequence[Snapshot]) -> None:
+        self.snapshots = snapshots
+
+    def find(self, stage: str, form: str, kernel: str | None = None) -> Snapshot | None:
+        """The snapshot of this stage and form, of this kernel; None if it was not kept."""
+        wanted = (stage, form, kernel)
+        return next((one for one in self.snapshots if (one.stage, one.form, one.kernel) == wanted), None)
+
+    @cached_property
+    def codegen(self) -> CodegenFunctions | None:
+        """The code generator's functions, read once for all kernels."""
+        from kernlens.formats.visa_llvm_lines import CodegenFunctions
+
+        found = self.find("llvm-codegen", TEXT)
+        return CodegenFunctions(found.text) if found is not None else None
+
+
+def snapshot_map(snapshot: Snapshot, beside: Beside) -> StageMap | None:
+    """The snapshot's map; None if it failed, or nothing in it has a line, or that cannot be told."""
+    if snapshot.failure is not None:
+        return None
+    if snapshot.stage in _OBJECT_OF:
+        return _host_map(snapshot, beside)
+    if snapshot.form != TEXT:
         return None
     text = snapshot.text
-    rows = read(text)
+    if snapshot.ending == ".visa.ll":
+        rows = _visa_llvm_rows(snapshot, text, beside)
+    elif (read := reader(snapshot.stage, snapshot.ending)) is not None:
+        rows = read(text)
+    else:
+        return None
     if not any(rows.places):
         return None
     return StageMap(
@@ -41,6 +88,39 @@ def snapshot_map(snapshot: Snapshot) -> StageMap | None:
         calls=rows.calls,
         functions=rows.functions,
         find_texts=lambda: _chosen(text, rows.lines),
+    )
+
+
+def _visa_llvm_rows(snapshot: Snapshot, text: str, beside: Beside) -> StageRows:
+    from kernlens.formats.visa_llvm_lines import read_visa_llvm_lines
+
+    visa = beside.find("visa", TEXT, snapshot.kernel)
+    return read_visa_llvm_lines(text, beside.codegen, visa.text if visa is not None else None)
+
+
+def _host_map(snapshot: Snapshot, beside: Beside) -> StageMap | None:
+    from kernlens.loading.host_maps import host_map
+
+    stage, kernel = snapshot.stage, snapshot.kernel
+    if snapshot.form == TEXT:
+        host_object = beside.find(_OBJECT_OF[stage], BINARY, kernel)
+        return host_map(snapshot, snapshot, host_object) if host_object is not None else None
+    listing = beside.find(_LISTING_OF.get(stage, ""), TEXT, kernel)
+    return host_map(snapshot, listing, snapshot) if listing is not None else None
+
+
+def under_name(found: StageMap, path: str) -> StageMap:
+    """The map with ``path`` in place of the temporary file that PoCL copied the source to."""
+    if not any(_POCL_COPY.fullmatch(name) for name, _ in found.lines):
+        return found
+
+    def named(place: SourcePlace) -> SourcePlace:
+        return replace(place, path=path) if _POCL_COPY.fullmatch(place.path) else place
+
+    return replace(
+        found,
+        places=[named(place) if place else None for place in found.places],
+        calls=[tuple(named(call) for call in calls) for calls in found.calls],
     )
 
 
@@ -59,6 +139,10 @@ def reader(stage: str, ending: str) -> Callable[[str], StageRows] | None:
         from kernlens.formats.visaasm_lines import read_visaasm_lines
 
         return read_visaasm_lines
+    if ending == ".s":
+        from kernlens.formats.host_assembly import read_host_assembly_lines
+
+        return read_host_assembly_lines
     if stage == "gen-assembly" and ending == ".asm":
         from kernlens.formats.gen_assembly import read_gen_assembly_lines
 
@@ -83,29 +167,19 @@ def _machine_maps(program: Program) -> Iterator[StageMap]:
 
 
 def _machine_map(kernel: Kernel) -> Iterator[StageMap]:
-    from kernlens.analysis.sources import joined
+    from kernlens.loading.located import located
 
     source_map = kernel.source_map
     if source_map is None:
         return
-    directory = source_map.table.directory
-    # A line table repeats few places very often.
-    full: dict[SourcePlace, SourcePlace] = {}
-
-    def absolute(place: SourcePlace) -> SourcePlace:
-        if place not in full:
-            full[place] = SourcePlace(joined(directory, place.path), place.line, place.column)
-        return full[place]
-
-    count = len(source_map.row_of)
-    places = [source_map.place(index) for index in range(count)]
+    locations = located(source_map)
     yield StageMap(
         stage=MACHINE_STAGE,
         kernel=kernel.name,
         unit=OFFSET,
         positions=source_map.offsets,
-        places=[absolute(place) if place else None for place in places],
-        calls=[tuple(absolute(call) for call in source_map.inlined_at(index)) for index in range(count)],
-        functions=[kernel.name] * count,
+        places=[place for place, _ in locations],
+        calls=[calls for _, calls in locations],
+        functions=[kernel.name] * len(locations),
         find_texts=lambda: kernel.instructions.texts,
     )

@@ -13,6 +13,7 @@ from pathlib import Path
 from kernlens.errors import FormatError, NotFoundError, OutputError, UnsupportedError
 from kernlens.model.stage import BINARY, PROGRAM, TEXT, CompileRun, Snapshot, Stage, held
 from kernlens.toolchain.opencl_child import ChildBuild, build_in_child, source_text
+from kernlens.toolchain.sources import split_options
 
 PLATFORM = "Intel(R) OpenCL"
 #: What users call the device.
@@ -92,18 +93,34 @@ def snapshots(
             f" {LIBRARY_VARIABLE} name its {_LIBRARY}"
         )
     path = Path(source)
-    folder = path.resolve().parent
-    include = f"-I {folder}" if folder != Path.cwd() else ""
     libraries = os.pathsep.join(filter(None, [str(library.parent), os.environ.get("LD_LIBRARY_PATH", "")]))
     build = ChildBuild(
         PLATFORM,
-        " ".join(filter(None, [options, include])),
+        _source_options(path.resolve(), options),
         source_text(path),
         environment={"OCL_ICD_VENDORS": str(library), "OCL_ICD_FILENAMES": str(library), "LD_LIBRARY_PATH": libraries},
         source=str(source),
         device=DEVICE,
     )
     return snapshots_of(build, dump_folder)
+
+
+def _source_options(path: Path, options: str) -> str:
+    """The options as the runtime gets them: with the source's name for line tables, and its folder for includes.
+
+    ``-s FILE`` is Intel's option for debuggers, of all its OpenCL compilers; without it line tables name the file ``1``.
+    """
+    words = split_options(options)
+    added = [options] if options.strip() else []
+    if not {"-g", "-gline-tables-only"}.isdisjoint(words) and "-s" not in words:
+        added.append(f"-s {_quoted(path)}")
+    if path.parent != Path.cwd():
+        added.append(f"-I {_quoted(path.parent)}")
+    return " ".join(added)
+
+
+def _quoted(path: Path) -> str:
+    return f'"{path}"' if " " in str(path) else str(path)
 
 
 def snapshots_of(build: ChildBuild, dump_folder: Path | None = None) -> tuple[CompileRun, tuple[Snapshot, ...]]:

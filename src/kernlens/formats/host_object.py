@@ -1,0 +1,44 @@
+"""Host objects: the x86-64 ELF files that OpenCL compilers for CPUs make, and the line tables in them.
+
+Sources: System V ABI, chapter 4, and its AMD64 supplement; DWARF version 4 and 5, section 6.2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kernlens.formats.dwarf_line import LineTables
+from kernlens.formats.dwarf_relocation import EM_X86_64, SHF_EXECINSTR, DebugSections
+from kernlens.formats.dwarf_units import UnitReader
+from kernlens.formats.elf import read_elf
+from kernlens.model.line_table import LineTable
+
+FORMAT = "host-object"
+_ET_REL = 1
+
+
+@dataclass(frozen=True)
+class HostObject:
+    """``code_sections`` are the names of the sections with machine code; ``tables`` the line tables, one per compile
+    unit that has one. Their offsets are addresses in a linked object, and count from the start of the code section in
+    one that is to be linked."""
+
+    code_sections: frozenset[str]
+    tables: tuple[LineTable, ...]
+
+
+def read_host_object(data: memoryview) -> HostObject:
+    """Read the object's line tables; there are none if it was built without debug information.
+
+    Tables are not read of other processors' objects, nor of an object to be linked with several code sections, whose
+    addresses all count from 0. Raises FormatError.
+    """
+    elf = read_elf(data, format=FORMAT)
+    code = frozenset(one.name for one in elf.sections if one.flags & SHF_EXECINSTR and one.size)
+    sections = DebugSections(elf)
+    if elf.machine != EM_X86_64 or (elf.type == _ET_REL and len(code) > 1) or not sections[".debug_line"]:
+        return HostObject(code, ())
+    tables = LineTables(sections, {})
+    units = {unit.line_program: unit for unit in UnitReader(sections).units(with_kernel=False)}
+    found = tuple(tables.decode(unit) for program, unit in units.items() if program is not None)
+    return HostObject(code, found)

@@ -1,0 +1,285 @@
+"""Line maps of the stages that keep their lines beside them, against independent tools and against each other."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from bisect import bisect_right
+from pathlib import Path
+
+import pytest
+
+import kernlens
+from kernlens.formats.visa_llvm_lines import CodegenFunctions, read_visa_llvm_lines
+from kernlens.formats.visaasm_lines import instruction_ids, read_visaasm_lines
+from kernlens.model.source_map import SourcePlace
+from kernlens.model.stage_map import LINE, StageMap
+from kernlens.pipeline import Pipeline, record, recorded_pipelines
+from kernlens.toolchain import cpu_runtime_stages
+from kernlens.toolchain.toolchains import NEWEST, SYSTEM
+from tests.corpus.oracles.run import output_of
+from tests.integration.stage_fixtures import small
+
+__all__ = ["small"]
+
+LINES = "-gline-tables-only"
+
+
+@pytest.fixture(scope="module", params=["skl", "dg2", "bmg"])
+def gpu(request: pytest.FixtureRequest, darktable_kernels: Path) -> Pipeline:
+    newest = request.param == "bmg"
+    if newest:
+        request.getfixturevalue("newest_root")
+    source = darktable_kernels / "nlmeans.cl"
+    return kernlens.stages(source, request.param, toolchain=NEWEST if newest else SYSTEM, options=LINES)
+
+
+def maps_of(pipeline: Pipeline, stage: str) -> list[StageMap]:
+    return [one for one in pipeline.stage_maps if one.stage == stage]
+
+
+def test_two_independent_ways_place_visas_llvm_alike(gpu: Pipeline) -> None:
+    """The code generator's locations against the line marks of the vISA instructions, whose numbers the lines carry."""
+    marked = placed = both = equal = 0
+    found = maps_of(gpu, "visa-llvm-map")
+    assert len(found) == 6
+    for one in found:
+        (snapshot,) = gpu.choose("visa-llvm-map", one.kernel)
+        lines = snapshot.text.split("\n")
+        with_debug = [index for index, line in enumerate(one.positions) if ", !dbg !" in lines[line - 1]]
+        marked += len(with_debug)
+        placed += one.placed
+        assert all(one.places[index] is None for index in set(range(len(one))) - set(with_debug))
+        (visa,) = gpu.choose("visa", one.kernel)
+        other = read_visa_llvm_lines(snapshot.text, None, visa.text)
+        assert other.lines == list(one.positions)
+        # The reader's second way, and the marks alone, worked out here.
+        for places in (other.places, marks_of(lines, one, visa.text)):
+            for index in with_debug:
+                mine, theirs = one.places[index], places[index]
+                if mine is not None and theirs is not None:
+                    both += 1
+                    equal += (mine.path, mine.line) == (theirs.path, theirs.line)
+        # All but what the compiler gave line 0.
+        assert sum(place is not None for place in other.places) >= 0.85 * len(with_debug)
+    assert placed >= 0.9 * marked > 400
+    assert equal >= 0.995 * both > 500
+
+
+def marks_of(lines: list[str], found: StageMap, visaasm: str) -> list[SourcePlace | None]:
+    """For each instruction the line mark at the vISA instruction of its number, if there is one."""
+    rows, ids = read_visaasm_lines(visaasm), instruction_ids(visaasm)
+    numbers = [ids[line] for line in rows.lines]
+    assert numbers == sorted(numbers)
+    wanted = [re.search(r"; visa id: (\d+)$", lines[line - 1]) for line in found.positions]
+    starts = [int(match[1]) if match else 0 for match in wanted]
+    places: list[SourcePlace | None] = []
+    for index, start in enumerate(starts):
+        following = next((other for other in starts[index + 1 :] if other), 1 << 30)
+        first = bisect_right(numbers, start - 1)
+        mine = start and first < len(numbers) and numbers[first] < following
+        places.append(rows.places[first] if mine else None)
+    return places
+
+
+@pytest.mark.parametrize("device", ["dg2", "bmg"])
+def test_kernels_that_were_tried_again_have_their_lines_too(
+    device: str, darktable_kernels: Path, request: pytest.FixtureRequest
+) -> None:
+    """Of basic.cl's kernels, many are not of the compile whose code generator's IR is kept: the vISA tells then."""
+    if device == "bmg":
+        request.getfixturevalue("newest_root")
+    options = f"{LINES} -cl-std=CL2.0 -I {darktable_kernels}"
+    toolchain = NEWEST if device == "bmg" else SYSTEM
+    found = kernlens.stages(darktable_kernels / "basic.cl", device, toolchain=toolchain, options=options)
+    codegen = CodegenFunctions(found.choose("llvm-codegen")[0].text)
+    marked = placed = 0
+    others = set()
+    for one in maps_of(found, "visa-llvm-map"):
+        (snapshot,) = found.choose("visa-llvm-map", one.kernel)
+        marked += len(re.findall(r"^  .*, !dbg !\d+", snapshot.text, re.MULTILINE))
+        placed += one.placed
+        if not any(read_visa_llvm_lines(snapshot.text, codegen, None).places):
+            others.add(one.kernel)
+    assert 10 < len(others) < len(maps_of(found, "visa-llvm-map"))
+    assert placed >= 0.9 * marked > 10_000
+
+
+def test_inlined_calls_are_those_of_the_code_generator(gpu: Pipeline) -> None:
+    """Line 42 of nlmeans is in gh, which is inlined into nlmeans_vert."""
+    parts = {part.stage: part for part in gpu.line(42, "nlmeans.cl").stages}
+    shown, codegen = parts["visa-llvm-map"], parts["llvm-codegen"]
+    assert shown.kernel == "nlmeans_vert"
+    assert len(shown.indexes) == len(codegen.indexes)
+    for mine, theirs in zip(shown.indexes, codegen.indexes, strict=True):
+        assert shown.map.places[mine] == codegen.map.places[theirs]
+        assert shown.map.calls[mine] == codegen.map.calls[theirs]
+        assert shown.map.texts[mine].split(",")[0] == codegen.map.texts[theirs].split(",")[0]
+
+
+@pytest.fixture(scope="module", params=[LINES, "-g"])
+def pocl(request: pytest.FixtureRequest, darktable_kernels: Path) -> Pipeline:
+    return kernlens.stages(darktable_kernels / "nlmeans.cl", "pocl", options=request.param)
+
+
+@pytest.fixture(scope="module", params=[LINES, "-g"])
+def intel_cpu(request: pytest.FixtureRequest, darktable_kernels: Path) -> Pipeline:
+    if cpu_runtime_stages.runtime_library() is None:
+        pytest.skip("Intel's CPU runtime is not installed: pip install intel-opencl-rt intel-cmplr-lib-rt")
+    return kernlens.stages(darktable_kernels / "nlmeans.cl", "intel-cpu", options=request.param)
+
+
+#: A frame: path, line, column.
+Frame = tuple[str, int, int]
+
+
+def symbolized(path: Path, addresses: list[int]) -> list[list[Frame]]:
+    """What llvm-symbolizer says of each address: its frames, innermost first; none for line 0."""
+    command = ["llvm-symbolizer-15", f"--obj={path}", "--inlines", "--output-style=JSON"]
+    asked = "".join(f"{address:#x}\n" for address in addresses)
+    done = subprocess.run(command, input=asked, capture_output=True, text=True, timeout=300, check=True)
+    answers = [json.loads(line).get("Symbol") or [] for line in done.stdout.splitlines()]
+    assert len(answers) == len(addresses)
+    return [
+        [(frame["FileName"], frame["Line"], frame["Column"]) for frame in frames]
+        if frames and frames[0]["Line"]
+        else []
+        for frames in answers
+    ]
+
+
+def frames_of(found: StageMap, index: int) -> list[Frame]:
+    place = found.places[index]
+    stack = [place, *found.calls[index]] if place is not None else []
+    return [(one.path, one.line, one.column) for one in stack]
+
+
+def address_of(text: str) -> int:
+    return int(text.split(":")[0], 16)
+
+
+def copy_name(objects: list[list[Frame]]) -> str:
+    """PoCL's own name of the source, which the tool tells and the map does not."""
+    return next(path for frames in objects for path, *_ in frames if "tempfile_" in path)
+
+
+def test_pocls_objects_as_llvm_symbolizer_reads_them(pocl: Pipeline, tmp_path: Path) -> None:
+    for stage in ("object", "shared-object"):
+        found = maps_of(pocl, stage)
+        assert len(found) == 6
+        placed = inlined = 0
+        for one in found:
+            assert one.unit == LINE
+            (content,) = pocl.choose(stage, one.kernel, "binary")
+            path = tmp_path / "object"
+            path.write_bytes(content.content)
+            theirs = symbolized(path, [address_of(text) for text in one.texts])
+            copy = copy_name(theirs)
+            named = [
+                [(pocl.run.source if path == copy else path, *rest) for path, *rest in frames] for frames in theirs
+            ]
+            assert [frames_of(one, index) for index in range(len(one))] == named
+            placed += one.placed
+            inlined += sum(len(frames) > 1 for frames in theirs)
+        assert placed > 1000
+        assert inlined
+
+
+def test_pocls_objects_as_objdump_reads_them(pocl: Pipeline) -> None:
+    """The listing's own marks come from binutils' reader of DWARF. It prints none for line 0: only what it marks
+    counts."""
+    both = 0
+    for one in maps_of(pocl, "object"):
+        (listing,) = pocl.choose("object", one.kernel, "text")
+        mark: int | None = None
+        marks = {}
+        for number, line in enumerate(listing.text.split("\n"), start=1):
+            if match := re.fullmatch(r"/\S+\.cl:(\d+)( \(discriminator \d+\))?", line):
+                mark = int(match[1])
+            elif re.match(r" *[0-9a-f]+:\t", line):
+                if mark is not None:
+                    marks[number] = mark
+                mark = None
+        places = dict(zip(one.positions, one.places, strict=True))
+        for number, line_number in marks.items():
+            place = places[number]
+            assert place is not None
+            assert place.line == line_number
+            both += 1
+    assert both > 100
+
+
+def test_intels_cpu_object_as_llvm_symbolizer_reads_it(intel_cpu: Pipeline, tmp_path: Path) -> None:
+    (listing,), (itself,) = maps_of(intel_cpu, "disassembly"), maps_of(intel_cpu, "object")
+    path = tmp_path / "object.o"
+    path.write_bytes(intel_cpu.choose("object")[0].content)
+    addresses = [address_of(text) for text in listing.texts]
+    theirs = symbolized(path, addresses)
+    assert [frames_of(listing, index) for index in range(len(listing))] == theirs
+    assert [frames_of(itself, index) for index in range(len(itself))] == theirs
+    assert sum(bool(frames) for frames in theirs) >= 0.85 * len(theirs) > 4000
+    assert sum(len(frames) > 1 for frames in theirs) > 500
+    # All instructions that objdump finds, and where each stands in its function.
+    symbols = output_of(["readelf", "-sW", str(path)])
+    starts = {match[2]: int(match[1], 16) for match in re.finditer(r" ([0-9a-f]{16}) .* FUNC .* (\S+)$", symbols, re.M)}
+    assert set(itself.functions) == set(starts)
+    assert [address - starts[name] for address, name in zip(addresses, itself.functions, strict=True)] == list(
+        itself.positions
+    )
+    counted = output_of(["objdump", "--disassemble", "--no-show-raw-insn", str(path)])
+    assert len(re.findall(r"^ *[0-9a-f]+:\t", counted, re.MULTILINE)) == len(listing)
+
+
+def test_intels_cpu_assembly_as_an_assembler_reads_it(intel_cpu: Pipeline, tmp_path: Path) -> None:
+    """The text assembled by clang, whose line table llvm-symbolizer reads: each instruction in order, without the
+    padding that an assembler adds. (The runtime's own object is no measure: it comes of another run of its code
+    generator, and some functions are not the same.)"""
+    (found,) = maps_of(intel_cpu, "assembly")
+    text = intel_cpu.choose("assembly")[0].text
+    # What LLVM 15 does not know yet: a directive on padding, and the flag of large sections.
+    text = re.sub(r"^\t\.prefalign.*$", "", text, flags=re.MULTILINE)
+    text = re.sub(r'(\.section\t[^,]*,"\w*?)l"', r'\1"', text)
+    source, made = tmp_path / "a.s", tmp_path / "a.o"
+    source.write_text(text)
+    output_of(["clang-15", "-c", str(source), "-o", str(made)])
+    listed = output_of(["llvm-objdump-15", "--disassemble", "--no-show-raw-insn", str(made)])
+    instructions = re.findall(r"^ *([0-9a-f]+):\s+(\S+)(.*)$", listed, re.MULTILINE)
+    theirs = symbolized(made, [int(address, 16) for address, _, _ in instructions])
+    kept = [
+        (name, frames[0] if frames else None)
+        for (_, name, rest), frames in zip(instructions, theirs, strict=True)
+        if not name.startswith("nop") and (name, rest.split()) != ("xchgw", ["%ax,", "%ax"]) and "nop" not in rest
+    ]
+    ours = [
+        (text.split()[0], (place.path, place.line, place.column) if place else None)
+        for text, place in zip(found.texts, found.places, strict=True)
+    ]
+    assert [place for _, place in ours] == [place for _, place in kept]
+    equal = sum(one == other for (one, _), (other, _) in zip(ours, kept, strict=True))
+    assert equal >= 0.95 * len(ours) > 4000  # LLVM 15 calls some instructions by another name
+    assert found.placed >= 0.85 * len(found)
+
+
+def test_a_line_is_followed_through_every_stage_that_has_lines(small: Path, tmp_path: Path) -> None:
+    wanted = {"pocl": {"llvm-parallel", "object", "shared-object"}}
+    if cpu_runtime_stages.runtime_library() is not None:
+        wanted["intel-cpu"] = {"assembly", "object", "disassembly"}
+    for device, stages in wanted.items():
+        made = kernlens.stages(small, device)
+        recording = tmp_path / f"{device}.klens"
+        record(made, recording)
+        for pipeline in (made, *recorded_pipelines(recording)):
+            parts = pipeline.line(5, "scale.cl").stages
+            assert {part.stage for part in parts} == stages
+            assert all(part.indexes for part in parts)
+            assert not pipeline.line(5, "other.cl").stages[0].indexes
+        # Without debug information there is nothing to say.
+        assert kernlens.stages(small, device, options="").stage_maps == ()
+
+
+def test_another_name_for_the_source_stays(small: Path) -> None:
+    if cpu_runtime_stages.runtime_library() is None:
+        pytest.skip("Intel's CPU runtime is not installed: pip install intel-opencl-rt intel-cmplr-lib-rt")
+    found = kernlens.stages(small, "intel-cpu", options=f'{LINES} -s "/somewhere/my kernels/else.cl"')
+    assert {path for one in found.stage_maps for path, _ in one.lines} == {"/somewhere/my kernels/else.cl"}
