@@ -1,0 +1,204 @@
+"""docs/json.md against what the verbs print: every key is documented, and every documented key was seen."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kernlens.toolchain.toolchains import NEWEST
+from tests.integration.stage_fixtures import SMALL
+from tests.integration.test_cli import kernlens
+
+PAGE = Path(__file__).parents[2] / "docs/json.md"
+#: A quoted key, a mark, or the name of a shape in capital letters; remarks and values are passed over.
+TOKEN = re.compile(r'"([^"]+)"|([{}\[\]:,=])|(?<![\w-])([A-Z]{2,})(?![\w-])')
+MARK, NAME, KEY = 2, 3, 1
+
+#: The modules of one link that has everything: an unresolved symbol, a duplicate, a mismatch and a circle.
+MODULES = {
+    "a.cl": """\
+global int counter = 5;
+int f(int x);
+int h(int x);
+int missing(int x);
+int g(int x) { return f(x) + counter; }
+kernel void k(global int *out) { out[0] = g(1) + h(2) + missing(3); }
+""",
+    "b.cl": "int g(int x);\nint f(int x) { return g(x); }\n",
+    "c.cl": "int f(int x) { return x; }\nfloat h(float x) { return x; }\n",
+    "d.cl": "static int inside(int x) { return x; }\nint missing(int x) { return inside(x); }\n",
+}
+
+
+class Shape:
+    """What a block of the page says of a value: keys of an object, the shape of a list's entries, or nothing."""
+
+    def __init__(self) -> None:
+        self.keys: dict[str, Shape] = {}
+        #: Keys that are names, as of modules: the page writes ``{NAME: value}``.
+        self.is_open = False
+        self.entry: Shape | None = None
+        self.seen: set[str] = set()
+
+    def check(self, value: Any, place: str) -> None:
+        """Compare with what a verb printed; what was seen is kept."""
+        if isinstance(value, dict):
+            assert self.is_open or set(value) <= set(self.keys), f"{place} is documented with {list(self.keys)}"
+            self.seen |= set(value)
+            for key, inside in value.items():
+                if not self.is_open:
+                    self.keys[key].check(inside, f"{place}.{key}")
+        elif isinstance(value, list):
+            assert self.entry is not None, f"{place} is not documented as a list"
+            for inside in value:
+                self.entry.check(inside, f"{place}[]")
+        else:
+            assert not self.is_open, f"{place} is documented as an object"
+
+    def unseen(self, place: str, done: set[int]) -> list[str]:
+        """The documented keys that no output had."""
+        if id(self) in done:
+            return []
+        done.add(id(self))
+        found = [f"{place}.{key}" for key in self.keys if key not in self.seen]
+        for key, inside in self.keys.items():
+            found += inside.unseen(f"{place}.{key}", done)
+        return found + (self.entry.unseen(f"{place}[]", done) if self.entry else [])
+
+
+class Reader:
+    """Reads the page's notation; ``named`` are the shapes with names."""
+
+    def __init__(self, text: str, named: dict[str, Shape]) -> None:
+        self.tokens = [(match.lastindex or 0, match[0].strip('"')) for match in TOKEN.finditer(text)]
+        self.named = named
+
+    def take(self, mark: str) -> bool:
+        if self.tokens and self.tokens[0] == (MARK, mark):
+            self.tokens.pop(0)
+            return True
+        return False
+
+    def value(self) -> Shape:
+        if self.take("{"):
+            return self.fields()
+        if self.take("["):
+            found = Shape()
+            found.entry = Shape() if self.tokens[0] == (MARK, "]") else self.value()
+            assert self.take("]")
+            return found
+        if self.tokens[0][0] == NAME:
+            return self.named.setdefault(self.tokens.pop(0)[1], Shape())
+        if self.tokens[0][0] == KEY:  # A value that is always the same, as "spirv".
+            self.tokens.pop(0)
+        return Shape()
+
+    def fields(self) -> Shape:
+        found = Shape()
+        while not self.take("}"):
+            kind, word = self.tokens.pop(0)
+            if kind == NAME and self.take(":"):
+                found.is_open = True
+            elif kind == NAME:
+                found.keys |= self.named[word].keys
+            else:
+                assert kind == KEY, f"a key is expected before {self.tokens[:8]}"
+                found.keys[word] = self.value() if self.take(":") else Shape()
+            self.take(",")
+        return found
+
+
+def shapes(heading: str) -> list[Shape]:
+    """The documents of a section of the page, in its order."""
+    section = PAGE.read_text().split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    blocks = re.findall(r"```text\n(.*?)```", section, re.DOTALL)
+    named: dict[str, Shape] = {}
+    # First the names, so that a document may hold the fields of one.
+    for block in blocks:
+        for name, text in re.findall(r"^([A-Z]+) += (\{.*?\})$", block, re.DOTALL | re.MULTILINE):
+            read = Reader(text, named).value()
+            named.setdefault(name, Shape()).keys.update(read.keys)
+    return [Reader(block.split("\n\n")[0], named).value() for block in blocks]
+
+
+def compare(shape: Shape, *documents: Any) -> None:
+    for document in documents:
+        shape.check(document, "document")
+        assert document["schema"] == 1
+    assert shape.unseen("document", set()) == []
+
+
+def answer(*words: str | Path, cwd: Path | None = None, status: int = 0) -> Any:
+    done = kernlens(*words, "--json", cwd=cwd)
+    assert done.returncode == status, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    found = tmp_path_factory.mktemp("json")
+    for name, text in MODULES.items():
+        (found / name).write_text(text)
+    done = kernlens("compile", "--library", "--device", "dg2", *MODULES, "--options", "", cwd=found)
+    assert done.returncode == 0, done.stderr
+    return found
+
+
+def test_the_documents_of_programs(folder: Path) -> None:
+    (folder / "small.cl").write_text(SMALL)
+    words = ("small.cl", "--device", "dg2", "-o", "small.klens", "--options", "-gline-tables-only")
+    done = kernlens("compile", *words, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    (shape,) = shapes("inspect, disasm, annotate")
+    documents = [answer(verb, "small.klens", cwd=folder) for verb in ("inspect", "disasm", "annotate")]
+    compare(shape, *documents, answer("inspect", "a.dg2.bin", cwd=folder))
+
+
+def test_symbols(folder: Path) -> None:
+    (shape,) = shapes("symbols")
+    # Without -library-compilation SPIR-V offers functions that stay hidden.
+    compare(shape, answer("symbols", "b.spv", "a.dg2.bin", cwd=folder))
+
+
+def test_link_foretold_and_on_a_driver(folder: Path) -> None:
+    foretold, live, spirv, _ = shapes("link")
+    flags = ("--options", "-library-compilation")
+    compare(foretold, answer("link", "a.spv", "b.spv", "c.spv", *flags, cwd=folder, status=1))
+    on_dg2 = ("link", "--dynamic", "--device", "dg2")
+    compare(live, answer(*on_dg2, "c.spv", "d.spv", *flags, cwd=folder), answer(*on_dg2, "a.spv", cwd=folder, status=1))
+    newer = folder / "newer.spv"
+    content = (folder / "c.spv").read_bytes()
+    newer.write_bytes(content[:4] + b"\0\x04\x01\0" + content[8:])
+    compare(spirv, answer("link", "--offline", "-o", "linked.spv", newer, "d.spv", cwd=folder))
+
+
+def test_link_offline_of_zebins(folder: Path, newest_root: Path, tmp_path: Path) -> None:
+    sources = {"one.cl": MODULES["a.cl"].replace("global int", "static global int", 1), "two.cl": MODULES["c.cl"]}
+    sources["two.cl"] += "static global int counter = 7;\nint missing(int x) { return x + counter; }\n"
+    for name, text in sources.items():
+        (tmp_path / name).write_text(text)
+    done = kernlens("compile", "--library", "--device", "bmg", "--toolchain", NEWEST, *sources, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    document = answer("link", "--offline", "--map", "-o", "x", "one.bmg.bin", "two.bmg.bin", cwd=tmp_path)
+    compare(shapes("link")[3], document)
+
+
+def test_stages(tmp_path: Path) -> None:
+    listed, chosen, differing, followed = shapes("stages")
+    source, recording = tmp_path / "small.cl", tmp_path / "small.klens"
+    source.write_text(SMALL)
+    compare(listed, answer("stages", source, "--device", "skl", "--all-passes", "-o", recording))
+    ask = ("stages", recording)
+    text, binary = (answer(*ask, "--stage", "spirv", "--form", form) for form in ("text", "binary"))
+    compare(chosen, text, binary)
+    compare(differing, answer(*ask, "--diff", "llvm-unified", "llvm-optimized"))
+    compare(followed, answer(*ask, "--line", "5"))
+
+
+def test_layer() -> None:
+    (shape,) = shapes("layer")
+    compare(shape, answer("layer"))
