@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
-from kernlens.errors import NotFoundError, ToolError
+from kernlens.errors import NotFoundError, OutputError, ToolError
 from kernlens.model.line_choice import LineChoice
 from kernlens.model.stage import CompileRun, Snapshot, choose
 from kernlens.model.stage_map import ProgramLine, StageMap
@@ -108,7 +108,7 @@ class Pipeline(Sequence[Snapshot]):
         for one in self.snapshots:
             try:
                 kept.append(SnapshotEntry(one.stage, one.form, one.ending, one.content, one.kernel or ""))
-            except (ToolError, OSError):
+            except (ToolError, OutputError, OSError):
                 continue
         return ProgramEntry(
             name=Path(run.source).stem,

@@ -7,6 +7,8 @@ from pathlib import Path
 import kernlens
 from kernlens.capture.recording_writer import ProgramEntry, RecordedToolchain, RecordingWriter, SnapshotEntry
 from kernlens.loading import open_file
+from kernlens.model.stage import CompileRun, Snapshot
+from kernlens.pipeline import Pipeline
 from kernlens.report.overview import overview
 from tests.writers.spirv import SpirvWriter
 
@@ -52,3 +54,10 @@ def test_what_is_no_binary_after_all(tmp_path: Path) -> None:
     shown = "\n".join(overview("some.klens", contents.containers, contents.programs))
     assert "unknown content odd" in shown
     assert "llvm, object" in shown
+
+
+def test_snapshots_that_failed_are_left_out_of_a_recording() -> None:
+    run = CompileRun("one.cl", "dg2", "", "ocloc", ("a compiler 1.2",), ok=True)
+    whole = Snapshot("llvm", None, "text", ".ll", lambda: b"; whole\n")
+    failed = Snapshot("visa", "one", "text", ".visaasm", bytes, failure="the disk is full")
+    assert [one.stage for one in Pipeline(run, (failed, whole)).entry().snapshots] == ["llvm"]
