@@ -57,7 +57,7 @@ def test_what_is_no_binary_after_all(tmp_path: Path) -> None:
 
 
 def test_snapshots_that_failed_are_left_out_of_a_recording() -> None:
-    run = CompileRun("one.cl", "dg2", "", "ocloc", ("a compiler 1.2",), ok=True)
+    run = CompileRun("one.cl", "dg2", "", "ocloc", ("a compiler 1.2",), True, None, "", 0.1)
     whole = Snapshot("llvm", None, "text", ".ll", lambda: b"; whole\n")
     failed = Snapshot("visa", "one", "text", ".visaasm", bytes, failure="the disk is full")
     assert [one.stage for one in Pipeline(run, (failed, whole)).entry().snapshots] == ["llvm"]
