@@ -186,6 +186,44 @@ def test_pocls_objects_as_llvm_symbolizer_reads_them(pocl: Pipeline, tmp_path: P
         assert inlined
 
 
+def test_pocls_program_keeps_the_lines_that_llvm_drops(pocl: Pipeline, tmp_path: Path) -> None:
+    """LLVM's reader takes all debug information away for the sake of PoCL's work-item functions. The text has it: as
+    many locations as the bitcode's own records, up to those of the functions that are left out."""
+    (content,) = pocl.choose("llvm", form="binary")
+    (text,) = pocl.choose("llvm", form="text")
+    bitcode = tmp_path / "program.bc"
+    bitcode.write_bytes(content.content)
+    plain = subprocess.run(["llvm-dis-15", bitcode, "-o", "-"], capture_output=True, text=True, check=True)
+    assert "ignoring invalid debug info" in plain.stderr
+    assert "!dbg" not in plain.stdout
+    comment = text.text.split("\n", 1)[0]
+    left_out = comment.removeprefix("; ").split(": ")[1].split(", ")
+    assert "_Z13get_global_idj" in left_out
+    assert len(left_out) < 10
+    records = output_of(["llvm-bcanalyzer-15", "--dump", str(bitcode)])
+    kept = len(re.findall(r"<DEBUG_LOC(?:_AGAIN)?[ /]", records))
+    (found,) = maps_of(pocl, "llvm")
+    marked = len(re.findall(r"^  .*, !dbg !\d+", text.text, re.MULTILINE))
+    assert kept >= marked >= 0.9 * kept > 300
+    # Descriptions of variables (llvm.dbg.value) have a location without a line.
+    described = len(re.findall(r"^  .*@llvm\.dbg\..*, !dbg !\d+", text.text, re.MULTILINE))
+    assert found.placed >= 0.95 * (marked - described) > 300
+    assert {Path(path).name for path, _ in found.lines} == {"nlmeans.cl", "common.h"}
+    # Nothing else is lost but what only those functions called.
+    names = re.compile(r"^(define|declare) .*?@([-\w$.]+)\(", re.MULTILINE)
+    before = {name: kind for kind, name in names.findall(plain.stdout)}
+    after = {name: kind for kind, name in names.findall(text.text)}
+    changed = {name: after.get(name) for name in before if before[name] != after.get(name)}
+    assert {name for name, kind in changed.items() if kind is not None} == set(left_out)
+    assert all(before[name] == "declare" for name, kind in changed.items() if kind is None)
+    # An assembler reads it, and keeps the lines.
+    (tmp_path / "text.ll").write_text(text.text)
+    output_of(["llvm-as-15", str(tmp_path / "text.ll"), "-o", str(tmp_path / "text.bc")])
+    again = subprocess.run(["llvm-dis-15", tmp_path / "text.bc", "-o", "-"], capture_output=True, text=True, check=True)
+    assert again.stderr == ""
+    assert len(re.findall(r"^  .*, !dbg !\d+", again.stdout, re.MULTILINE)) == marked
+
+
 def test_pocls_objects_as_objdump_reads_them(pocl: Pipeline) -> None:
     """The listing's own marks come from binutils' reader of DWARF. It prints none for line 0: only what it marks
     counts."""
@@ -262,7 +300,7 @@ def test_intels_cpu_assembly_as_an_assembler_reads_it(intel_cpu: Pipeline, tmp_p
 
 
 def test_a_line_is_followed_through_every_stage_that_has_lines(small: Path, tmp_path: Path) -> None:
-    wanted = {"pocl": {"llvm-parallel", "object", "shared-object"}}
+    wanted = {"pocl": {"llvm", "llvm-parallel", "object", "shared-object"}}
     if cpu_runtime_stages.runtime_library() is not None:
         wanted["intel-cpu"] = {"assembly", "object", "disassembly"}
     for device, stages in wanted.items():

@@ -6,6 +6,7 @@ lies between bitcode and shared object with POCL_LEAVE_KERNEL_COMPILER_TEMP_FILE
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,6 +33,10 @@ ANY_SIZE = "0-0-0"
 TOOL_TIMEOUT = 60.0
 #: The newest LLVM first: it reads the bitcode of older ones.
 _DISASSEMBLERS = (*(f"llvm-dis-{version}" for version in range(25, 13, -1)), "llvm-dis")
+
+#: What LLVM's verifier says of a function with a location that is not its own, and what the reader does then.
+_INVALID = re.compile(r'may only have a distinct !dbg attachment\n.*@("[^"]*"|[-\w$.]+)$', re.MULTILINE)
+_DROPPED = "ignoring invalid debug info"
 
 
 def stages_of() -> tuple[Stage, ...]:
@@ -107,14 +112,32 @@ def _forms(stage: Stage, path: Path, kernel: str | None, started: int) -> Iterat
 
 def bitcode_text(bitcode: bytes, tool: str | None = None) -> bytes:
     """LLVM bitcode as text, through ``tool`` (None: the newest llvm-dis there is). Raises ToolError if there is none,
-    or it fails."""
+    or it fails.
+
+    A reader of LLVM drops a module's whole debug information if one function's is not valid, as that of PoCL's work-item
+    functions is. The text then has these functions as declarations, and a comment on top that says so.
+    """
     tool = tool or next((name for name in _DISASSEMBLERS if shutil.which(name)), None)
     if tool is None:
         raise ToolError("llvm-dis was not found; install it (on Debian: apt install llvm-15)")
     done = run([tool, "-", "-o", "-"], timeout=TOOL_TIMEOUT, stdin=bitcode, output_limit=1 << 28)
     if not done.ok:
         raise ToolError(f"{tool} {done.ending} on LLVM bitcode; is it older than the compiler?", log=done.log)
-    return done.stdout.encode()
+    return (_without_invalid(bitcode, tool, done.stderr) or done.stdout).encode()
+
+
+def _without_invalid(bitcode: bytes, tool: str, complaint: str) -> str | None:
+    """The text without the functions of which ``tool`` has complained; None if it has not, or that does not help."""
+    blamed = [name.strip('"') for name in _INVALID.findall(complaint)]
+    extract = tool.replace("llvm-dis", "llvm-extract")
+    if _DROPPED not in complaint or not blamed or shutil.which(extract) is None:
+        return None
+    command = [extract, "--delete", *(f"--func={name}" for name in blamed), "-S", "-o", "-", "-"]
+    done = run(command, timeout=TOOL_TIMEOUT, stdin=bitcode, output_limit=1 << 28)
+    if not done.ok or _DROPPED in done.stderr:
+        return None
+    names = ", ".join(blamed)
+    return f"; declared only, as LLVM refuses the debug information of their bodies: {names}\n{done.stdout}"
 
 
 def object_text(content: bytes) -> bytes:
