@@ -79,9 +79,9 @@ static cl_int CL_API_CALL build_program(cl_program program, cl_uint count, const
     unbuilt_remove(program);
     if (!request_find(program, &request) || !builds_for(request.device, count, devices) ||
         !request_take(program, &request)) {
-        bool passing = own_dumps_pass_begin(program);
+        own_dumps_pass_begin();
         cl_int status = below->clBuildProgram(program, count, devices, options, notify, user_data);
-        own_dumps_pass_end(passing);
+        own_dumps_pass_end();
         return status;
     }
     const struct building building = {.operation = JOB_BUILD, .options = options, .count = 1, .programs = &program};
@@ -152,10 +152,10 @@ static cl_program CL_API_CALL link_program(cl_context context, cl_uint device_co
     struct requests requests = requests_of(program_count, programs, device_count, devices);
     if (requests.count == 0) {
         free(requests.items);
-        bool passing = own_dumps_pass_begin(programs != NULL && program_count > 0 ? programs[0] : NULL);
+        own_dumps_pass_begin();
         cl_program linked = below->clLinkProgram(context, device_count, devices, options, program_count, programs,
                                                  notify, user_data, error_ret);
-        own_dumps_pass_end(passing);
+        own_dumps_pass_end();
         if (linked != NULL)
             request_forget(linked);
         return linked;

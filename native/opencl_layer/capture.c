@@ -68,24 +68,24 @@ static bool compiles(const struct building *building)
 
 void capture_start(struct request *request, const struct building *building, bool alone)
 {
+    bool needed = replay_needed(request->compiler, request->stage, request->text);
     request->own_folder = NULL;
     request->own_failed = false;
-    if (!replay_needed(request->compiler, request->stage, request->text))
-        return;
-    if (alone && request->replay == NULL && compiles(building))
-        request->own_folder = own_dumps_begin(request);
-    if (request->own_folder == NULL)
+    request->own_begun = needed && alone && request->replay == NULL && compiles(building) && own_dumps_begin(request);
+    if (needed && !request->own_begun)
         start_replay(request, building);
+    if (!request->own_begun)
+        own_dumps_pass_begin();
 }
 
 void capture_built(struct request *request)
 {
-    if (request->own_folder == NULL || own_dumps_end(request->own_folder))
+    if (!request->own_begun) {
+        own_dumps_pass_end();
         return;
-    folder_remove(request->own_folder);
-    request->own_failed = true;
-    free(request->own_folder);
-    request->own_folder = NULL;
+    }
+    request->own_folder = own_dumps_end(request);
+    request->own_failed = request->own_folder == NULL;
 }
 
 static void collect_source(const struct request *request, struct snapshots *snapshots)

@@ -11,7 +11,12 @@
 static const struct stage CPU_STAGES[] = {
     {.name = "source", .text = ".cl", .text_first = true, .origin = ORIGIN_SOURCE},
     {.name = "llvm", .binary = ".bc", .origin = ORIGIN_BINARY, .dump = ".ocl.ir"},
-    {.name = "assembly", .text = ".s", .text_first = true, .origin = ORIGIN_COMPILER, .dump = ".s"},
+    {.name = "assembly",
+     .text = ".s",
+     .text_first = true,
+     .origin = ORIGIN_COMPILER,
+     .changes_binary = true,
+     .dump = ".s"},
     {.name = "object", .binary = ".o", .origin = ORIGIN_COMPILER, .dump = ".bin"},
     {.name = "disassembly", .text = ".asm", .text_first = true, .origin = ORIGIN_COMPILER, .dump = ".asm"},
     {.name = "program", .binary = ".bin", .origin = ORIGIN_BINARY},

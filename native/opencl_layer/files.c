@@ -117,9 +117,7 @@ static const char *parent_folder(void)
             return folder;
     }
     static const char IN_MEMORY[] = "/dev/shm";
-    struct statvfs system;
-    bool plenty = access(IN_MEMORY, W_OK | X_OK) == 0 && statvfs(IN_MEMORY, &system) == 0 &&
-                  (uint64_t)system.f_bavail * system.f_frsize >= MEMORY_WANTED;
+    bool plenty = access(IN_MEMORY, W_OK | X_OK) == 0 && folder_room(IN_MEMORY) >= MEMORY_WANTED;
     return plenty ? IN_MEMORY : "/tmp";
 }
 
@@ -129,7 +127,7 @@ char *folder_name(void)
     const char *parent = parent_folder();
     if (getrandom(&number, sizeof number, 0) != sizeof number)
         return NULL;
-    return text_format("%s/kernlens-snapshot-%016" PRIx64, parent, number);
+    return text_format("%s" FOLDER_MARK "%016" PRIx64, parent, number);
 }
 
 char *folder_make(void)
@@ -149,20 +147,6 @@ bool folder_make_named(const char *folder)
     return mkdir(folder, 0700) == 0;
 }
 
-void folder_empty(const char *folder)
-{
-    struct file_names names;
-    if (!file_names_read(folder, &names))
-        return;
-    for (size_t index = 0; index < names.count; ++index) {
-        char *path = text_format("%s/%s", folder, names.names[index]);
-        if (path != NULL)
-            unlink(path);
-        free(path);
-    }
-    file_names_free(&names);
-}
-
 static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *place)
 {
     (void)status;
@@ -175,6 +159,12 @@ static int remove_one(const char *path, const struct stat *status, int kind, str
 void folder_remove(const char *folder)
 {
     nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+uint64_t folder_room(const char *folder)
+{
+    struct statvfs system;
+    return statvfs(folder, &system) == 0 ? (uint64_t)system.f_bavail * system.f_frsize : 0;
 }
 
 bool folder_full(const char *folder)

@@ -56,18 +56,14 @@ static void set_filter(struct environment *environment, const char *expression)
     environment_set(environment, "IGC_ShaderDumpRegexFilter", "%s", expression);
 }
 
-/* Line numbers in assembly; the user's own options for the finalizer stay. */
-static void set_finalizer_options(struct environment *environment)
+/* The user's own options for the finalizer stay. */
+static void set_finalizer_options(struct environment *environment, const char *options)
 {
-    static const char LINES[] = "-emitLocation";
     const char *given = getenv("IGC_VISAOptions");
-    if (given != NULL && strstr(given, LINES) != NULL)
-        environment_set(environment, "IGC_VISAOptions", "%s", given);
-    else
-        environment_set(environment, "IGC_VISAOptions", "%s%s%s", given ? given : "", given ? " " : "", LINES);
+    environment_set(environment, "IGC_VISAOptions", "%s%s%s", given ? given : "", given ? " " : "", options);
 }
 
-/* IGC_ShaderDumpEnable alone costs up to a fifth of a build, whatever the filter, so most stages do with less. */
+/* What each stage needs and no more: all that IGC_ShaderDumpEnable stands for as a variable costs up to two fifths of a build. */
 static void set_dumps(struct environment *environment, const struct stage *stage, bool text, const char *folder)
 {
     const char *name = stage->name;
@@ -76,20 +72,24 @@ static void set_dumps(struct environment *environment, const struct stage *stage
         char expression[64];
         snprintf(expression, sizeof expression, ".*_%s.*", stage->dump);
         environment_set(environment, "IGC_DumpLLVMIR", "1");
+        environment_set(environment, "IGC_ShowFullVectorsInShaderDumps", "1"); /* else a warning goes to standard error */
         set_filter(environment, expression);
     } else if (strcmp(name, "gen-assembly") == 0 || strcmp(name, "debug") == 0) {
         environment_set(environment, "IGC_EnableVISAOutput", "1");
         environment_set(environment, "IGC_EnableVISABinary", "1");
         environment_set(environment, "IGC_ElfDumpEnable", "%d", strcmp(name, "debug") == 0);
-        set_finalizer_options(environment);
+        set_finalizer_options(environment, "-emitLocation");
         set_filter(environment, ".*(dat|[0-9].asm|elf)");
     } else if (strcmp(name, "visa") == 0) {
-        environment_set(environment, "IGC_EnableVISADumpCommonISA", "1");
         environment_set(environment, "IGC_EnableVISASlowpath", "1");
         environment_set(environment, "IGC_EnableVISABinary", "1");
-        set_filter(environment, ".*(dat|visaasm|isa)");
+        set_finalizer_options(environment, text ? "-dumpcommonisa" : "-dumpcommonisa -dumpvisa");
+        set_filter(environment, text ? ".*(dat|visaasm)" : ".*(dat|visaasm|isa)");
     } else {
         environment_set(environment, "IGC_ShaderDumpEnable", "1");
+        environment_set(environment, "IGC_EnableVISABinary", "1");
+        environment_set(environment, "IGC_EnableCosDump", "%d", strcmp(name, "resources") == 0);
+        environment_set(environment, "IGC_DumpPatchTokens", "%d", strcmp(name, "resources") == 0);
         environment_set(environment, "IGC_SpvAsmDumpEnable", "%d", stage->origin == ORIGIN_SPIRV && text);
         set_filter(environment, stage->origin == ORIGIN_SPIRV            ? ".*spvasm"
                                 : strcmp(name, "visa-llvm-map") == 0 ? ".*(dat|visa.ll)"
@@ -120,6 +120,21 @@ static const char *after_hashes(const char *name)
     while (name[0] == '_' && strspn(name + 1, DIGITS) == 16)
         name += 17;
     return name;
+}
+
+bool igc_one_program(const struct file_names *names)
+{
+    const char *program = NULL;
+    for (size_t index = 0; index < names->count; ++index) {
+        const char *rest = after_hashes(names->names[index]);
+        size_t size = rest != NULL ? (size_t)(rest - names->names[index]) : 0;
+        if (size != sizeof "OCL_asm" - 1 + 16)
+            continue;
+        if (program != NULL && strncmp(program, names->names[index], size) != 0)
+            return false;
+        program = names->names[index];
+    }
+    return true;
 }
 
 static bool parse_kernel_dump(const char *name, struct kernel_dump *dump)

@@ -17,9 +17,6 @@ enum {
     JOB_FILE = 4,   /* the job */
 };
 
-/* Set in its environment, so that this layer, if preloaded, does nothing in it. */
-#define SECOND_BUILD_VARIABLE "KERNLENS_SNAPSHOT_SECOND_BUILD"
-
 /* Its arguments. */
 enum {
     ARGUMENT_DRIVER = 1, /* the path of the platform's library */

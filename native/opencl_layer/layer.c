@@ -6,7 +6,6 @@
  */
 #include "layer.h"
 
-#include "own_dumps.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -71,7 +70,6 @@ EXPORTED CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint num_entries, const 
         queries_hook(own);
         programs_hook(own);
         builds_hook(own);
-        own_dumps_loaded();
     }
     *layer_dispatch_ret = own;
     *num_entries_ret = num_entries;

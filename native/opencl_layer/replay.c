@@ -5,6 +5,7 @@
 #include "files.h"
 #include "job.h"
 #include "layer.h"
+#include "own_loader.h"
 #include "problems.h"
 
 #include <dlfcn.h>
@@ -146,11 +147,23 @@ static const char *start(struct replay *replay, const struct request *request)
     }
     char *program = program_path();
     struct environment settings = {0};
-    environment_set(&settings, SECOND_BUILD_VARIABLE, "1");
     request->compiler->set_dumps(&settings, request->stage, request->text, replay->folder);
     char **environment = environment_list(&settings);
-    char *arguments[ARGUMENTS + 1] = {program, (char *)driver, name, place, replay->folder, NULL};
-    int error = program != NULL && environment != NULL ? spawn(replay, program, arguments, environment, far_end) : ENOMEM;
+    struct own_loader loader = own_loader();
+    char *arguments[3 + ARGUMENTS + 1];
+    size_t count = 0;
+    if (loader.path != NULL) {
+        arguments[count++] = loader.path;
+        if (loader.folders != NULL) {
+            arguments[count++] = "--library-path";
+            arguments[count++] = loader.folders;
+        }
+    }
+    char *of_the_program[] = {program, (char *)driver, name, place, replay->folder, NULL};
+    memcpy(arguments + count, of_the_program, sizeof of_the_program);
+    int error =
+        program != NULL && environment != NULL ? spawn(replay, arguments[0], arguments, environment, far_end) : ENOMEM;
+    own_loader_free(&loader);
     free(environment);
     environment_free(&settings);
     free(program);

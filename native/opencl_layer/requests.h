@@ -17,8 +17,9 @@ struct request {
     cl_codeplay_snapshot_callback_t callback;
     void *user_data;
     bool delivered;        /* while compiling: nothing is left for linking */
-    char *own_folder;      /* while the program is built: where its own compiler writes; NULL if that is not wanted */
-    bool own_failed;       /* it was wanted, and it wrote nothing */
+    bool own_begun;        /* while the program is built: its own compiler keeps the stage */
+    bool own_failed;       /* it was to, and kept nothing */
+    char *own_folder;      /* after the build: what it kept; NULL if nothing */
     struct replay *replay; /* a second build that waits for this program's first; NULL if none does */
 };
 

@@ -25,6 +25,7 @@ struct stage {
     bool text_first;    /* the form that CL_PROGRAM_BINARY_FORMAT_DEFAULT_CODEPLAY means */
     bool per_kernel;
     enum origin origin;
+    bool changes_binary; /* a build that keeps it makes another binary, so it must not be the application's own */
     const char *dump; /* what the compiler's file is called; its meaning is the compiler's */
 };
 
@@ -46,6 +47,10 @@ struct compiler {
     void (*collect)(const struct stage *stage, bool text, const char *folder, const struct binary *binary,
                     struct snapshots *snapshots);
 };
+
+/* Whether the files of a folder that IGC wrote into are all of one program: those of another build may be among them. */
+struct file_names;
+bool igc_one_program(const struct file_names *names);
 
 extern const struct compiler igc_compiler, pocl_compiler, cpu_compiler, unknown_compiler;
 

@@ -265,4 +265,3 @@ def test_the_printed_lines_turn_the_layer_on(tmp_path: Path) -> None:
     places = json.loads(answer("layer", "--json"))
     assert (Path(places["include"]) / "CL" / "cl_codeplay_program_snapshot.h").is_file()
     assert "unset OPENCL_LAYERS" in answer("layer", "--unset")
-    assert "KERNLENS_SNAPSHOT_STAGE=visa" in answer("layer", "--stage", "visa")

@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 
 import kernlens
+from kernlens.toolchain.simulation import simulated_environment
+from kernlens.toolchain.toolchains import of_root
 
 HERE = Path(__file__).parent / "opencl_layer"
 NATIVE = Path(kernlens.__file__).parent / "native"
@@ -37,8 +39,8 @@ NULL_DEVICE = {
 
 @dataclass(frozen=True)
 class Platform:
-    """How to run a program so that its first device is the wanted one. ``late`` names a stage that comes from a second
-    build if the process's own compiler cannot write it."""
+    """How to run a program so that its first device is the wanted one. ``late`` names a stage that the compiler keeps
+    during the application's own build or, if that cannot be, during a second one."""
 
     name: str
     environment: dict[str, str]
@@ -50,7 +52,7 @@ class Platform:
         """Runs the test program, which lies with the layer in ``work``."""
         inside = self.inside(work)
         environment = {**os.environ, **self.environment, **more}
-        for name in ("OPENCL_LAYERS", "LD_PRELOAD", "KERNLENS_SNAPSHOT_STAGE"):
+        for name in ("OPENCL_LAYERS", "LD_PRELOAD"):
             if name not in more:
                 environment.pop(name, None)
         if layer:
@@ -93,7 +95,7 @@ def cpu_runtime(folder: Path) -> Platform:
             # Debian's loader; the wheel's own is tried by a test of its own.
             "LD_LIBRARY_PATH": f"/usr/lib/x86_64-linux-gnu:{library.parent}",
         },
-        late="assembly",
+        late="object",
     )
 
 
@@ -108,6 +110,8 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     subprocess.run(
         ["gcc", *flags, "-o", str(folder / "snapshot_test"), *sources, "-lOpenCL", "-lpthread"], check=True, timeout=120
     )
+    for name in ("libigc.so.9", "libze_loader.so.1"):
+        subprocess.run(["gcc", "-shared", "-x", "c", "-o", folder / name, "/dev/null"], check=True, timeout=60)
     for name in (LAYER, BUILDER):
         shutil.copy2(NATIVE / name, folder / name)
     (folder / "module.cl").write_text(SOURCE)
@@ -215,7 +219,8 @@ def test_binary_stays_the_same(platform: Platform, place: Path) -> None:
     assert binary("again", layer=False) == plain
     assert binary("layer") == plain
     stages = ("visa", "llvm-optimized", "visa-llvm-map", "gen-assembly", "resources", "program", "spirv")
-    for stage in stages if "driver" in platform.name else (platform.late, "llvm", "object"):
+    others = {"PoCL": ("llvm", "object"), "Intel's CPU runtime": ("llvm", "assembly", "object", "disassembly")}
+    for stage in others.get(platform.name, stages):
         assert binary(stage, stage=stage) == plain, stage
 
 
@@ -247,9 +252,10 @@ def test_full_disk(platform: Platform, place: Path) -> None:
     full = Platform(
         platform.name, platform.environment, platform.late, prefix=(*mount, *platform.prefix), folder=platform.folder
     )
-    result = full.run(place, "refused", platform.late, KERNLENS_SNAPSHOT_DIR=str(platform.inside(small)))
+    stage = "assembly" if platform.name == "Intel's CPU runtime" else platform.late  # its object file would fit
+    result = full.run(place, "refused", stage, KERNLENS_SNAPSHOT_DIR=str(platform.inside(small)))
     passed(result)
-    assert f"no snapshot of stage '{platform.late}'" in result.stderr
+    assert f"no snapshot of stage '{stage}'" in result.stderr
 
 
 def test_second_build_that_takes_too_long(platform: Platform, place: Path) -> None:
@@ -266,50 +272,54 @@ def test_second_build_that_takes_too_long(platform: Platform, place: Path) -> No
         layer=False,
         OPENCL_LAYERS=f"{platform.inside(stuck)}/{LAYER}",
         KERNLENS_SNAPSHOT_TIMEOUT="1",
-        IGC_DumpToCustomDir="/nonexistent/of-the-user",  # IGC's own dumps belong to the user then
+        KERNLENS_SNAPSHOT_OWN_BUILD="0",
     )
     passed(result)
     assert "more than 1 seconds" in result.stderr
 
 
-def test_builder_that_is_missing(platform: Platform, place: Path) -> None:
+#: A user's own dumps, of either compiler; none is made in these tests.
+USERS_DUMPS = {
+    "IGC_DumpToCustomDir": "/nonexistent/of-the-user",
+    "CL_CONFIG_DUMP_FILE_NAME_PREFIX": "/nonexistent/of-the-user",
+}
+
+
+def without_builder(place: Path) -> Path:
+    """A folder with the layer alone: what comes then comes from the application's own build."""
     alone = place / "alone"
     alone.mkdir(exist_ok=True)
     shutil.copy2(place / LAYER, alone / LAYER)
-    result = platform.run(
-        place,
-        "refused",
-        platform.late,
-        layer=False,
-        OPENCL_LAYERS=f"{platform.inside(alone)}/{LAYER}",
-        IGC_DumpToCustomDir="/nonexistent/of-the-user",
-    )
-    passed(result)
-    assert BUILDER in result.stderr
+    return alone / LAYER
 
 
-def test_stage_known_beforehand(platform: Platform, place: Path) -> None:
-    """IGC's own dumps of one stage from the start: what IGC 2 needs to do without a second build."""
-    if "driver" not in platform.name:
-        pytest.skip("only for IGC")
-    alone = place / "preloaded"
-    alone.mkdir(exist_ok=True)
-    shutil.copy2(place / LAYER, alone / LAYER)  # without the program of the second build
-    layer = f"{platform.inside(alone)}/{LAYER}"
-    output = str(platform.inside(place) / "preloaded.bin")
-    passed(
-        platform.run(
-            place,
-            "binary",
-            output,
-            "gen-assembly",
-            "",
-            layer=False,
-            OPENCL_LAYERS=layer,
-            LD_PRELOAD=layer,
-            KERNLENS_SNAPSHOT_STAGE="gen-assembly",
-        )
-    )
+def test_own_build_keeps_every_stage(platform: Platform, place: Path) -> None:
+    """One after the other in one process, each in each form, with builds without a request in between."""
+    if platform.name == "PoCL":
+        pytest.skip("only for IGC and the CPU runtime")
+    layer = str(platform.inside(without_builder(place)))
+    before = set(place.iterdir())
+    alone = {"layer": False, "OPENCL_LAYERS": layer, "NEO_CACHE_PERSISTENT": "0"}
+    if "driver" in platform.name:
+        passed(platform.run(place, "stages", **alone))
+    else:  # its assembly changes the program's binary, so that one is a second build's
+        for stage in ("object", "disassembly"):
+            passed(platform.run(place, "binary", "/dev/null", stage, **alone))
+    assert set(place.iterdir()) == before, "the compiler's files in the current folder"
+
+
+def test_own_build_refused(platform: Platform, place: Path) -> None:
+    """KERNLENS_SNAPSHOT_OWN_BUILD=0, a user who has dumps made for himself, a second IGC, and a user of Level Zero whose
+    compiles the layer does not see: nothing is left but the second build."""
+    layer = str(platform.inside(without_builder(place)))
+    reasons = [{"KERNLENS_SNAPSHOT_OWN_BUILD": "0"}, USERS_DUMPS]
+    if "driver" in platform.name:
+        for name in ("libigc.so.9", "libze_loader.so.1"):  # libraries of these names with nothing in them
+            reasons.append({"LD_PRELOAD": str(platform.inside(place / name))})
+    for variable in reasons:
+        result = platform.run(place, "refused", platform.late, layer=False, OPENCL_LAYERS=layer, **variable)
+        passed(result)
+        assert BUILDER in result.stderr
 
 
 #: The stage's own tool, the format and the build options; LLVM IR of IGC 2 is too new for Debian 12's tools.
@@ -355,13 +365,18 @@ def test_assembly_has_source_lines(platform: Platform, place: Path) -> None:
     assert "// Line 5" in output.read_text()
 
 
-def test_preloaded_for_another_stage(platform: Platform, place: Path) -> None:
-    """The second build's process has the layer preloaded too, and it does nothing there."""
-    layer = f"{platform.inside(place)}/{LAYER}"
-    output = str(platform.inside(place) / "preloaded.bin")
-    for known in ("", "llvm-codegen"):
-        variables = {"OPENCL_LAYERS": layer, "LD_PRELOAD": layer, "KERNLENS_SNAPSHOT_STAGE": known}
-        passed(platform.run(place, "binary", output, platform.late, "", layer=False, **variables))
+def test_second_build_in_another_root(work: Path, newest_root: Path, tmp_path: Path) -> None:
+    """A program that runs by a root's own loader, as kernlens run does: what it starts must run so too."""
+    chosen = of_root("newest", newest_root)
+    command = chosen.command(work / "snapshot_test", "save", "visa", str(TEXT), str(tmp_path / "visa"), "")
+    environment = {**os.environ, **chosen.environment(), **simulated_environment("bmg", chosen)}
+    environment |= {"OPENCL_LAYERS": str(work / LAYER), "KERNLENS_SNAPSHOT_OWN_BUILD": "0"}
+    passed(
+        subprocess.run(
+            command, env=environment, cwd=work, capture_output=True, text=True, timeout=TIME_LIMIT, check=False
+        )
+    )
+    assert ".kernel" in (tmp_path / "visa").read_text()
 
 
 def test_foreign_device(work: Path) -> None:
