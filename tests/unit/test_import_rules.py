@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import kernlens
@@ -96,6 +97,12 @@ def test_imports_point_down() -> None:
             if target is not None and target not in allowed:
                 wrong.append(f"{path.relative_to(PACKAGE)} imports {name}")
     assert wrong == []
+
+
+def test_no_modules_import_one_another_in_a_circle() -> None:
+    names = {path: ".".join(("kernlens", *path.relative_to(PACKAGE).with_suffix("").parts)) for path in files()}
+    graph = {name.removesuffix(".__init__"): set(imports_of(path)) for path, name in names.items()}
+    TopologicalSorter(graph).prepare()  # Raises CycleError, which names the circle.
 
 
 def test_rooms_that_only_compute_open_nothing() -> None:

@@ -26,7 +26,7 @@ def main() -> None:
     with open(sys.argv[1], "rb") as file:
         module = build_spirv(context, device, file.read(), "", "module")
     name = sys.argv[2]
-    kernel = module.kernel(name)
+    kernel = LiveKernel.create(module, name)
     expected = kernel.binary()
     large = bytearray(b"\xaa" * (len(expected) + 32))
     small = bytearray(b"\xaa" * (len(expected) - 1))
@@ -47,12 +47,12 @@ def main() -> None:
     attempt("other memory", lambda: LiveKernel.from_handle(module, name, ctypes.addressof(memory) + 64 & ~7))
     foreign = Context(device.driver)
     other = build_spirv(foreign, device, module.spirv or b"", "", "other")
-    other_kernel = other.kernel(name)
+    other_kernel = LiveKernel.create(other, name)
     foreign.close()
     attempt("kernel of a closed context", other_kernel.binary)
     module.close()
     attempt("kernel of a closed module", kernel.binary)
-    attempt("kernel names of a closed module", lambda: module.native_binary and module.kernel("x"))
+    attempt("kernel names of a closed module", lambda: module.native_binary and LiveKernel.create(module, "x"))
     print(json.dumps(answers))
 
 

@@ -9,7 +9,7 @@ import json
 import sys
 import threading
 
-from kernlens.runtime.level_zero import Context, build_spirv, first_device
+from kernlens.runtime.level_zero import Context, LiveKernel, build_spirv, first_device
 
 THREADS, CALLS = 16, 1000
 
@@ -18,7 +18,7 @@ def main() -> None:
     device = first_device()
     with open(sys.argv[1], "rb") as file:
         module = build_spirv(Context(device.driver), device, file.read(), "", "module")
-    kernels = [module.kernel(name) for name in module.kernel_names]
+    kernels = [LiveKernel.create(module, name) for name in module.kernel_names]
     expected = [bytes(module.native.heap(kernel.name)) for kernel in kernels]
     wrong: list[str] = []
     done: list[int] = []

@@ -12,11 +12,11 @@ from collections.abc import Callable
 from ctypes import byref, c_size_t, c_void_p
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from kernlens.errors import NotFoundError
 from kernlens.runtime.level_zero.handles import BufferTooSmallError, HandleError, HandleOwner, check_raw_handle
 from kernlens.runtime.level_zero.loader import ZEL_HANDLE_KERNEL
+from kernlens.runtime.level_zero.modules import LiveModule
 from kernlens.runtime.level_zero.native_binary import NativeBinary
 from kernlens.runtime.level_zero.result_codes import (
     INVALID_KERNEL_NAME,
@@ -25,9 +25,6 @@ from kernlens.runtime.level_zero.result_codes import (
     LevelZeroError,
 )
 from kernlens.runtime.level_zero.structures import make, ze_kernel_desc_t, ze_kernel_properties_t
-
-if TYPE_CHECKING:
-    from kernlens.runtime.level_zero.modules import LiveModule
 
 INTEL_FUNCTION = "zeIntelKernelGetBinaryExp"
 STANDARD_FUNCTION = "zeKernelGetBinaryExp"
@@ -70,7 +67,8 @@ class LiveKernel(HandleOwner):
 
     @classmethod
     def create(cls, module: LiveModule, name: str) -> LiveKernel:
-        """A new kernel of ``module``. Raises NotFoundError if it has none of that name, LevelZeroError else."""
+        """A new kernel of ``module``. Raises NotFoundError if it has none of that name, LevelZeroError if it has imports
+        that are still unlinked, or the driver refuses else."""
         return cls(module, name, _create(module, name), owned=True)
 
     @classmethod

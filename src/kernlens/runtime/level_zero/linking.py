@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from kernlens.runtime.level_zero.drivers import Context, LiveDevice
 from kernlens.runtime.level_zero.handles import HandleError
 from kernlens.runtime.level_zero.modules import LiveModule, create, read_log
-from kernlens.runtime.level_zero.refusals import refuse_link, refuse_spirv
+from kernlens.runtime.level_zero.refusals import refuse_spirv
 from kernlens.runtime.level_zero.result_codes import (
     LINK_FAILURE,
     SUCCESS,
@@ -236,6 +236,32 @@ def _handles(call: str, modules: Sequence[LiveModule]) -> Array[c_void_p]:
             raise HandleError(f"{call} links LiveModule objects, not {type(module).__name__}")
     refuse_link(call, modules)
     return (c_void_p * len(modules))(*(module.handle for module in modules))
+
+
+def refuse_link(call: str, modules: Sequence[LiveModule]) -> None:
+    """Raises RefusedCallError if linking ``modules`` dynamically would crash the driver.
+
+    * No module, or something that is not a module: a segmentation fault in both drivers.
+    * 26.27: a module whose global initialiser takes the address of a variable that another of ``modules`` exports.
+    """
+    if not modules:
+        raise RefusedCallError(call, "the list of modules is empty, and the driver crashes on it")
+    for module in modules:
+        if module.context.driver != modules[0].context.driver or module.device != modules[0].device:
+            raise RefusedCallError(
+                call, f"{module.name} is a module of another driver or device than {modules[0].name}", input=module.name
+            )
+    exporters = {symbol: module.name for module in reversed(modules) for symbol in module.native.exports}
+    for module in modules:
+        for symbol in module.native.data_imports:
+            if symbol in exporters:
+                raise RefusedCallError(
+                    call,
+                    f"the driver crashes when a global initialiser of {module.name} takes the address of variable "
+                    f"{symbol} of {exporters[symbol]}: link statically, or set the pointer in a kernel",
+                    device=str(module.device),
+                    input=module.name,
+                )
 
 
 def _handle(address: str, names: dict[int, str]) -> int | None:

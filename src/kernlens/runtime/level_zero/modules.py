@@ -12,7 +12,6 @@ from kernlens.errors import NotFoundError
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.runtime.level_zero.drivers import Context, LiveDevice
 from kernlens.runtime.level_zero.handles import HandleOwner, check_raw_handle, known_handle
-from kernlens.runtime.level_zero.kernels import LiveKernel
 from kernlens.runtime.level_zero.loader import Loader
 from kernlens.runtime.level_zero.native_binary import NativeBinary
 from kernlens.runtime.level_zero.refusals import refuse_spirv
@@ -143,10 +142,6 @@ class LiveModule(HandleOwner):
     def native(self) -> NativeBinary:
         """The native binary, read: its kernels, exports and imports."""
         return NativeBinary(self.native_binary, self.name)
-
-    def kernel(self, name: str) -> LiveKernel:
-        """Kernel ``name``. Raises NotFoundError if there is none, LevelZeroError if imports are still unlinked."""
-        return LiveKernel.create(self, name)
 
     def function_pointer(self, name: str) -> int:
         """The device address of exported function ``name``, or of a kernel; a function's is an offset within 4 GB.

@@ -1,11 +1,10 @@
-"""Calls that are known to crash a driver, found out before they are made.
+"""SPIR-V that is known to crash a driver, found out before it is compiled.
 
 Each rule was measured on the drivers that its docstring names; where a rule does not apply, the call is made.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kernlens.runtime.level_zero.result_codes import RefusedCallError
@@ -13,7 +12,6 @@ from kernlens.runtime.level_zero.spirv_hazards import exports_using_work_items, 
 
 if TYPE_CHECKING:
     from kernlens.runtime.level_zero.drivers import LiveDevice
-    from kernlens.runtime.level_zero.modules import LiveModule
 
 SPIRV_MAGIC = b"\x03\x02\x23\x07"
 SPIRV_HEADER_SIZE = 20
@@ -60,29 +58,3 @@ def crashes_on_libraries(device: LiveDevice) -> bool:
     units run seven threads before Xe-HP and eight since.
     """
     return device.driver.version <= LAST_CRASHING_DRIVER and device.threads_per_eu == 7
-
-
-def refuse_link(call: str, modules: Sequence[LiveModule]) -> None:
-    """Raises RefusedCallError if linking ``modules`` dynamically would crash the driver.
-
-    * No module, or something that is not a module: a segmentation fault in both drivers.
-    * 26.27: a module whose global initialiser takes the address of a variable that another of ``modules`` exports.
-    """
-    if not modules:
-        raise RefusedCallError(call, "the list of modules is empty, and the driver crashes on it")
-    for module in modules:
-        if module.context.driver != modules[0].context.driver or module.device != modules[0].device:
-            raise RefusedCallError(
-                call, f"{module.name} is a module of another driver or device than {modules[0].name}", input=module.name
-            )
-    exporters = {symbol: module.name for module in reversed(modules) for symbol in module.native.exports}
-    for module in modules:
-        for symbol in module.native.data_imports:
-            if symbol in exporters:
-                raise RefusedCallError(
-                    call,
-                    f"the driver crashes when a global initialiser of {module.name} takes the address of variable "
-                    f"{symbol} of {exporters[symbol]}: link statically, or set the pointer in a kernel",
-                    device=str(module.device),
-                    input=module.name,
-                )

@@ -9,6 +9,7 @@ from typing import Any
 from kernlens.errors import NotFoundError
 from kernlens.runtime.level_zero.capture import kernel_binary, live_build, version_text
 from kernlens.runtime.level_zero.drivers import Context, LiveDevice, drivers, first_device
+from kernlens.runtime.level_zero.kernels import LiveKernel
 from kernlens.runtime.level_zero.linking import StaticInput, dynamic_link, inspect_linkage, static_link
 from kernlens.runtime.level_zero.loader import open_loader
 from kernlens.runtime.level_zero.modules import LiveModule, build_spirv, load_native
@@ -77,7 +78,7 @@ class LevelZeroRequests:
 
     def kernel(self, module: str, name: str) -> object:
         """One kernel's machine code and properties."""
-        with self._module(module).kernel(name) as kernel:
+        with LiveKernel.create(self._module(module), name) as kernel:
             return kernel_binary(kernel)
 
     def live_builds(self, name: str) -> list[object]:
