@@ -10,30 +10,28 @@ import pytest
 from kernlens.isa.library import add_search_path
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from tests.corpus.build import Built
-from tests.corpus.checks import CHECKS, Outcome, check_texts, load
+from tests.corpus.checks import CHECKS, Outcome, check_elf, check_texts, load
 
 each_check = pytest.mark.parametrize("check", CHECKS.values(), ids=CHECKS.keys())
 
 
-def outcome_over(sample: list[Built], check: Callable[[Built], Outcome]) -> Outcome:
+def agree(sample: list[Built], check: Callable[[Built], Outcome], named: Callable[[Built], Outcome]) -> None:
+    """No differences, and enough was compared: ``named`` is the check that ``check`` stands for."""
     total = Outcome("all")
     for built in sample:
         total.add(check(built))
-    return total
+    assert total.differences == []
+    assert total.compared > (1000 if named is check_elf else 10_000)
 
 
 @each_check
 def test_darktable_on_all_five_products(corpus_sample: list[Built], check: Callable[[Built], Outcome]) -> None:
-    outcome = outcome_over(corpus_sample, check)
-    assert outcome.differences == []
-    assert outcome.compared > 1000
+    agree(corpus_sample, check, check)
 
 
 @each_check
 def test_other_packages(corpus_others: list[Built], check: Callable[[Built], Outcome]) -> None:
-    outcome = outcome_over(corpus_others, check)
-    assert outcome.differences == []
-    assert outcome.compared > 1000
+    agree(corpus_others, check, check)
 
 
 @each_check
@@ -41,11 +39,8 @@ def test_zebins_of_the_newest_compiler(
     newest_sample: list[Built], newest_root: Path, check: Callable[[Built], Outcome]
 ) -> None:
     add_search_path(str(newest_root))
-    outcome = outcome_over(
-        newest_sample, (lambda built: check_texts(built, newest_root)) if check is check_texts else check
-    )
-    assert outcome.differences == []
-    assert outcome.compared > 1000
+    with_root = (lambda built: check_texts(built, newest_root)) if check is check_texts else check
+    agree(newest_sample, with_root, check)
 
 
 def test_each_kernel_of_a_zebin_has_its_own_lines(newest_sample: list[Built]) -> None:
@@ -67,3 +62,16 @@ def test_a_join_that_is_one_row_late_is_seen(corpus_sample: list[Built], monkeyp
     assert outcome.differences
     outcome = CHECKS["join agrees with IGC's dump"](corpus_sample[0])
     assert outcome.differences
+
+
+def test_the_prologue_is_where_the_hardware_loads_no_payload(corpus_sample: list[Built]) -> None:
+    """skl to tgllp: none. dg2 and pvc: a send or load before the first line's work, and nothing of a statement."""
+    for built in corpus_sample:
+        for kernel in load(built).kernels.values():
+            source_map = kernel.source_map
+            assert source_map is not None
+            assert (source_map.prologue > 0) == (built.device in ("dg2", "pvc")), f"{built.name} {kernel.name}"
+            loads = [
+                text for text in kernel.instructions.texts[: source_map.prologue] if "send" in text or "load" in text
+            ]
+            assert bool(loads) == (source_map.prologue > 0)
