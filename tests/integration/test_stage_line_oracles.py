@@ -19,7 +19,7 @@ from kernlens.pipeline import Pipeline, record, recorded_pipelines
 from kernlens.toolchain import cpu_runtime_stages
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM
 from tests.corpus.oracles.run import output_of
-from tests.integration.stage_fixtures import small
+from tests.integration.stage_fixtures import SMALL, small
 
 __all__ = ["small"]
 
@@ -321,3 +321,8 @@ def test_another_name_for_the_source_stays(small: Path) -> None:
         pytest.skip("Intel's CPU runtime is not installed: pip install intel-opencl-rt intel-cmplr-lib-rt")
     found = kernlens.stages(small, "intel-cpu", options=f'{LINES} -s "/somewhere/my kernels/else.cl"')
     assert {path for one in found.stage_maps for path, _ in one.lines} == {"/somewhere/my kernels/else.cl"}
+    spaced = small.parent / "my kernels" / "my scale.cl"
+    spaced.parent.mkdir()
+    spaced.write_text('#include "local.h"\n' + SMALL)
+    (spaced.parent / "local.h").write_text("")
+    assert kernlens.stages(spaced, "intel-cpu").line(6, "my kernels/my scale.cl").stages[0].indexes

@@ -38,6 +38,7 @@ scale:
 \t.loc\t2 0 9
 \tmovq\t%fs:0, %rax
 \t.loc\t2 8 0
+\tpopq\t%rbp
 \t.loc\t3 9
 \tretq
 \t.type\t"odd name",@function
@@ -54,13 +55,14 @@ def test_loc_directives_hold_until_the_next_and_end_with_their_function() -> Non
         "pushq",
         "callq",
         "movq",
+        "popq",
         "retq",
         "retq",
     ]
-    assert rows.functions == ["scale"] * 5 + ["odd name"]
+    assert rows.functions == ["scale"] * 6 + ["odd name"]
     here = SourcePlace("/src dir/café.cl", 5, 9)
     # Line 0 is none; file 3 was never named.
-    assert rows.places == [None, here, here, None, SourcePlace("", 9), None]
+    assert rows.places == [None, here, here, None, SourcePlace("/abs/h.h", 8), SourcePlace("", 9), None]
 
 
 def test_what_is_no_assembly_has_no_rows() -> None:
@@ -99,6 +101,10 @@ Disassembly of section .strtab:
        0:      \taddb\t%ch, (%rsi)
 \t\t...
 
+Disassembly of section .comment:
+
+      20:      \tnop
+
 Disassembly of section .ltext:
 
 0000000000000000 <scale>:
@@ -119,6 +125,7 @@ def test_listings_of_both_tools() -> None:
     llvm = read_host_listing(LLVM)
     assert [(one.section, one.address, one.function) for one in llvm] == [
         (".strtab", 0, ".strtab"),
+        (".comment", 0x20, ""),
         (".ltext", 0, "scale"),
         (".ltext", 4, "scale"),
     ]
@@ -167,7 +174,7 @@ def test_a_listing_has_the_places_of_its_objects_line_table() -> None:
     shown = snapshot_map(listing, beside)
     assert shown is not None
     # Only the code section counts, though the listing goes through data.
-    assert (shown.unit, list(shown.positions), list(shown.functions)) == (LINE, [10, 11], ["scale"] * 2)
+    assert (shown.unit, list(shown.positions), list(shown.functions)) == (LINE, [14, 15], ["scale"] * 2)
     assert shown.places == [SourcePlace("/src/k.cl", 5), SourcePlace("/src/k.cl", 8)]
     assert shown.calls == [(), (SourcePlace("/src/k.cl", 6, 3),)]
     assert [text.split()[1] for text in shown.texts] == ["endbr64", "movabsq"]
@@ -214,6 +221,6 @@ def test_pocls_copy_of_the_source_gets_the_sources_name() -> None:
     text = ASSEMBLY.replace('"/src dir" "caf\\303\\251.cl"', '"/tmp/x/tempfile_aB3dE6.cl"')
     found = snapshot_map(snapshot("assembly", text.encode(), "text", ".s"), Beside([]))
     assert found is not None
-    assert set(found.lines) == {("/tmp/x/tempfile_aB3dE6.cl", 5), ("", 9)}
-    assert set(under_name(found, "k.cl").lines) == {("k.cl", 5), ("", 9)}
+    assert set(found.lines) == {("/tmp/x/tempfile_aB3dE6.cl", 5), ("/abs/h.h", 8), ("", 9)}
+    assert set(under_name(found, "k.cl").lines) == {("k.cl", 5), ("/abs/h.h", 8), ("", 9)}
     assert under_name(under_name(found, "k.cl"), "other.cl").places == under_name(found, "k.cl").places

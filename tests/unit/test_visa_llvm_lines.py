@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from kernlens.formats.visa_llvm_lines import CodegenFunctions, read_visa_llvm_lines
+from kernlens.loading.stage_maps import stage_maps
 from kernlens.model.source_map import SourcePlace
+from kernlens.model.stage import Snapshot
 
 NODES = """
 !1 = !DIFile(filename: "k.cl", directory: "/src")
@@ -79,13 +81,31 @@ def test_another_function_is_not_taken_and_the_visa_has_the_lines() -> None:
             CODEGEN.replace("  ret void, !dbg !31\n}\ndefine spir_kernel void @k", "}\ndefine void @k") + NODES
         ),
         # One number here would be two there, or two here one there.
-        CodegenFunctions(CODEGEN.replace("%e = add i64 %d, 1, !dbg !32", "%e = add i64 %d, 1, !dbg !31") + NODES),
+        CodegenFunctions(CODEGEN.replace("%e = add i64 %d, 1, !dbg !32", "%e = add i64 %d, 1, !dbg !33") + NODES),
         CodegenFunctions(CODEGEN.replace("!dbg !34", "!dbg !32") + NODES),
     )
     for index, codegen in enumerate(others):
         rows = read_visa_llvm_lines(SHOWN, codegen, VISA)
         # The fourth has the same kernel: only what stands around it differs.
         assert rows.places == ([FIVE, SIX, None, None, SIX, FIVE] if index == 3 else expected), index
+
+
+def test_the_first_visa_instruction_counts() -> None:
+    moved = VISA.replace("    call", "LOC 8\n    call")
+    assert read_visa_llvm_lines(SHOWN, None, moved).places == [bare(5), bare(6), None, bare(7), bare(6), bare(5)]
+
+
+def test_the_stages_of_a_compile_are_found_for_it() -> None:
+    def made(stage: str, kernel: str | None, text: str, ending: str) -> Snapshot:
+        return Snapshot(stage, kernel, "text", ending, lambda: text.encode())
+
+    shown = made("visa-llvm-map", "k", SHOWN, ".visa.ll")
+    codegen = made("llvm-codegen", None, CODEGEN + NODES, ".ll")
+    visa, other = made("visa", "k", VISA, ".visaasm"), made("visa", "other", "", ".visaasm")
+    for beside, column in (([other, visa, codegen, shown], 2), ([shown, other, visa], 0)):
+        (found,) = [one for one in stage_maps(beside, []) if one.stage == "visa-llvm-map"]
+        assert (found.kernel, found.places[0]) == ("k", SourcePlace("/src/k.cl", 5, column))
+    assert stage_maps([shown, other], []) == ()
 
 
 def test_a_number_that_would_mean_two_lines_means_none() -> None:
