@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EXPORTED __attribute__((visibility("default")))
 
 const cl_icd_dispatch *below;
 

@@ -6,7 +6,9 @@
 #include <CL/cl_icd.h>
 #include <CL/cl_layer.h>
 
-/* The functions below this layer: the next layer's or the loader's. Set once, before any OpenCL call. */
+#define EXPORTED __attribute__((visibility("default")))
+
+/* The functions below this layer: the next layer's or the loader's. Set once, before any OpenCL call; NULL if no loader took the layer. */
 extern const cl_icd_dispatch *below;
 
 /* Each puts its functions into the layer's own table. */

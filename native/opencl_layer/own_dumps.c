@@ -113,7 +113,7 @@ static void read_variables(cl_program program)
     static const uint32_t MODULE[] = {MAGIC,  VERSION,      0,          1,     0, CAPABILITY, ADDRESSES, CAPABILITY,
                                       KERNEL, MEMORY_MODEL, PHYSICAL64, OPENCL};
     cl_context context = NULL;
-    if (variables_read || below->clCreateProgramWithIL == NULL || below->clSetProgramSpecializationConstant == NULL ||
+    if (variables_read || below == NULL || below->clCreateProgramWithIL == NULL || below->clSetProgramSpecializationConstant == NULL ||
         below->clGetProgramInfo(program, CL_PROGRAM_CONTEXT, sizeof context, &context, NULL) != CL_SUCCESS)
         return;
     variables_read = true;

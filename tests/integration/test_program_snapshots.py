@@ -174,3 +174,31 @@ def read_back(folder: Path, ending: str, content: bytes) -> None:
         return
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, f"{command[0]}: {done.stderr[:500]}"
+
+
+@pytest.mark.parametrize("name", [name for name in PLATFORMS if "/" in name])
+def test_the_own_build_keeps_the_stage(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    """A second build raises in the script; other threads could build too, so with one the second build is asked for."""
+    if name.startswith(NEWEST):
+        request.getfixturevalue("newest_root")
+    source = tmp_path / "program.cl"
+    source.write_text(SOURCE)
+    came = run_script(place_of(name), "own_build", PLATFORMS[name][0], str(source))
+    kernels = ["first", "second"]
+    resources = [[".zeinfo", ""]] if name.startswith(NEWEST) else [[".cos", kernel] for kernel in kernels]
+    assert came.pop("binaries differ") == []
+    assert came.pop("another thread") == []
+    assert came.pop("visa, binary") == [
+        [".visaasm" if name.startswith(NEWEST) else ".isa", kernel] for kernel in kernels
+    ]
+    assert came == {
+        "source": [[".cl", ""]],
+        "spirv": [[".spvasm", ""]],
+        **{stage: [[".ll", ""]] for stage in INTEL_STAGES if stage.startswith("llvm-")},
+        "visa": [[".visaasm", kernel] for kernel in kernels],
+        "visa-llvm-map": [[".visa.ll", kernel] for kernel in kernels],
+        "gen-assembly": [[".asm", kernel] for kernel in kernels],
+        "debug": [],  # without -g
+        "resources": resources,
+        "program": [[".progbin", ""]],
+    }

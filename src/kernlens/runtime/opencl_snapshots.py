@@ -2,9 +2,10 @@
 
 Source: the extension's specification, version 2; where it contradicts itself, what its reference implementation did
 (``docs/stages.md`` names the stages). The two functions of the OpenCL layer are used when it is loaded. Without it the
-program's own ``build`` is extended: once the driver's build has returned, a child process builds the same source with
-the same options, driver and device, this time keeping its stages, and the callback gets the snapshot before ``build``
-returns. Intel's driver is asked whether both builds made the same machine code.
+program's own ``build`` is extended, and the callback gets the snapshot before it returns. Intel's GPU compiler keeps the
+stage during that build, if no other thread could build at that time. Otherwise, once the driver's build has returned, a
+child process builds the same source with the same options, driver and device, this time keeping its stages; Intel's
+driver is asked whether both builds made the same machine code.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from kernlens.runtime.opencl.error_codes import OpenCLError
 from kernlens.runtime.opencl.handles import OpenCLHandleError, handle_of
 from kernlens.runtime.opencl.library import OpenCL, open_opencl
 from kernlens.runtime.opencl_stages import LiveProgram, live_program
+from kernlens.runtime.own_build import OwnBuild
 from kernlens.runtime.snapshot_layer import SnapshotLayer, snapshot_layer
 
 #: CL_PROGRAM_BINARY_FORMAT_*_CODEPLAY.
@@ -155,12 +157,15 @@ class _Request:
     callback: SnapshotCallback
     user_data: Any
 
-    def deliver(self, options: str) -> None:
-        """Make the snapshot of a program built with ``options`` and call back; a SnapshotWarning if it cannot be
-        made."""
+    def deliver(self, options: str, own: OwnBuild | None) -> None:
+        """Call back with what the program's ``own`` build kept, else with what a second build with ``options`` makes;
+        a SnapshotWarning if neither can be had."""
         try:
-            found = self.live.snapshots(self.stage, self.form, options)
-            contents = [(one.content, SnapshotLabel(one.ending, one.kernel or "")) for one in found]
+            kept = own.snapshots(self.live.binary()) if own is not None else []
+            contents = [(content, SnapshotLabel(ending, kernel)) for content, ending, kernel in kept]
+            if not contents:
+                found = self.live.snapshots(self.stage, self.form, options)
+                contents = [(one.content, SnapshotLabel(one.ending, one.kernel or "")) for one in found]
         except (KernlensError, OSError) as error:
             warnings.warn(f"no snapshot of the stage {self.stage}: {error}", SnapshotWarning, stacklevel=4)
             return
@@ -177,10 +182,11 @@ def _extend_build(program: Any, request: _Request) -> None:
         )
 
     def build(options: Any = None, *arguments: Any, **others: Any) -> Any:
-        built = type(program).build(program, options, *arguments, **others)
+        with request.live.kept(request.stage, request.form) as own:
+            built = type(program).build(program, options, *arguments, **others)
         program.__dict__.pop("build", None)
         if request.live.is_built:
-            request.deliver(_option_text(options))
+            request.deliver(_option_text(options), own)
         return built
 
     program.__dict__["build"] = build

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 from kernlens.errors import NotFoundError, ToolError, UnsupportedError
+from kernlens.formats.neo_elf import is_neo_elf, read_neo_elf
 from kernlens.model.stage import BINARY, PROGRAM, TEXT, CompileRun, Snapshot, Stage, choose, held
 from kernlens.runtime.opencl.building import OpenCLDevice, opencl_devices
 from kernlens.runtime.opencl.error_codes import OpenCLError
 from kernlens.runtime.opencl.library import OpenCL
 from kernlens.runtime.opencl.programs import CL_PROGRAM_IL, CL_PROGRAM_SOURCE, program_binaries, program_devices
+from kernlens.runtime.own_build import OwnBuild, keeping
 from kernlens.toolchain import cpu_runtime_stages, igc_stages, pocl_stages
 from kernlens.toolchain.opencl_child import ChildBuild
 
@@ -79,6 +82,10 @@ class LiveProgram:
         chosen = wanted.form(form)
         if stage == "source" and self.text is not None:
             return (held(wanted, self.text.encode(), TEXT),)
+        if self.device.platform in INTEL_GPU_PLATFORMS and stage in ("program", "spirv") and chosen == BINARY:
+            part = self._part_of_binary(stage)
+            if part is not None:
+                return (held(wanted, part, BINARY),)
         if self._compiler_stages is OTHER or (self.text is None and self.spirv is None):
             return (held(wanted, self._own(stage), BINARY),)
         run, found = self._rebuilt(options)
@@ -90,14 +97,31 @@ class LiveProgram:
         except NotFoundError as error:
             raise UnsupportedError(f"this compiler left none for this program ({error})") from error
 
+    def kept(self, stage: str, form: str | None) -> AbstractContextManager[OwnBuild | None]:
+        """A context for the application's own build: has its compiler keep the stage; None if it cannot."""
+        if self.device.platform not in INTEL_GPU_PLATFORMS or (self.text is None and self.spirv is None):
+            return nullcontext()
+        wanted = next(known for known in self.stages if known.name == stage)
+        return keeping(stage, text=wanted.form(form) == TEXT)
+
     def _own(self, stage: str) -> bytes:
         if stage == "spirv":
             return self.spirv or b""
-        return self._binary() or b""
+        return self.binary() or b""
 
-    def _binary(self) -> bytes | None:
+    def binary(self) -> bytes | None:
+        """The built program's binary for the device, as the driver gives it out; None if it has none."""
         devices = program_devices(self.library, self.handle)
         return program_binaries(self.library, self.handle, len(devices))[devices.index(self.device.handle)]
+
+    def _part_of_binary(self, stage: str) -> bytes | None:
+        """What Intel's driver gives out as the binary holds the device binary and the SPIR-V, or is the device binary."""
+        binary = self.binary() or b""
+        if not is_neo_elf(memoryview(binary)):
+            return binary if stage == "program" and binary else None
+        container = read_neo_elf(memoryview(binary))
+        part = container.device_binary if stage == "program" else container.spirv
+        return bytes(part.data) if part is not None else None
 
     def _options(self, given: str) -> str:
         """The options as the driver got them: pyopencl adds some. PoCL answers with what it made of them, which it
@@ -127,7 +151,7 @@ class LiveProgram:
         """Raise ToolError if the second build made other machine code for a kernel than the application's (GPU)."""
         if self.device.platform not in INTEL_GPU_PLATFORMS:
             return
-        binary = self._binary() or b""
+        binary = self.binary() or b""
         for one in found:
             if one.ending == ".dat" and one.failure is None and _without_hash(one.content) not in binary:
                 raise ToolError(

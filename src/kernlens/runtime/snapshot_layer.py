@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from ctypes import byref, c_char_p, c_int32, c_size_t, c_uint32, c_void_p
+from ctypes import byref, c_char_p, c_int32, c_uint32, c_void_p
 from typing import Any
 
 from kernlens.runtime.opencl.error_codes import OpenCLError
 from kernlens.runtime.opencl.library import OpenCL
+from kernlens.runtime.own_build import CALLBACK, label_of
 
 EXTENSION = "cl_codeplay_program_snapshot"
 LIST_CALL = "clRequestProgramSnapshotListCODEPLAY"
@@ -16,9 +17,8 @@ REQUEST_CALL = "clRequestProgramSnapshotCODEPLAY"
 CL_DEVICE_EXTENSIONS = 0x1030
 CL_DEVICE_PLATFORM = 0x1031
 
-_CALLBACK = ctypes.CFUNCTYPE(None, c_size_t, c_void_p, c_void_p, c_void_p)
 _LIST = ctypes.CFUNCTYPE(c_int32, c_void_p, c_void_p, c_void_p, c_void_p)
-_REQUEST = ctypes.CFUNCTYPE(c_int32, c_void_p, c_void_p, c_char_p, c_uint32, _CALLBACK, c_void_p)
+_REQUEST = ctypes.CFUNCTYPE(c_int32, c_void_p, c_void_p, c_char_p, c_uint32, CALLBACK, c_void_p)
 
 #: Program handle -> the callback that the layer holds a pointer to, of the latest request.
 _kept: dict[int, Any] = {}
@@ -52,13 +52,10 @@ class SnapshotLayer:
         pointer. Raises OpenCLError with its code."""
 
         def received(size: int, content: int, label: int, _user_data: int) -> None:
-            # The label is two C strings, one after the other: the ending and the kernel's name.
-            ending = ctypes.string_at(label) if label else b""
-            kernel = ctypes.string_at(label + len(ending) + 1) if label else b""
             assert deliver is not None
-            deliver(ctypes.string_at(content, size), ending.decode(), kernel.decode("utf-8", "replace"))
+            deliver(ctypes.string_at(content, size), *label_of(label))
 
-        callback = _CALLBACK(received) if deliver is not None else _CALLBACK()
+        callback = CALLBACK(received) if deliver is not None else CALLBACK()
         name = stage.encode() if stage is not None else None
         _check(REQUEST_CALL, self._request(program, device, name, format, callback, None))
         _kept[program] = callback

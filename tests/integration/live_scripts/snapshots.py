@@ -138,11 +138,13 @@ def full_folder(stages: list[str]) -> list[str]:
     import tempfile
 
     called: list[int] = []
+    late = next(stage for stage in ("gen-assembly", "object") if stage in stages)
     before = os.environ.get("TMPDIR")
+    os.environ["KERNLENS_SNAPSHOT_OWN_BUILD"] = "0"  # it has its folder since it first kept something
     os.environ["TMPDIR"] = tempfile.tempdir = "/proc/1/no-such-folder"
     try:
         asked = program()
-        request_program_snapshot(asked, DEVICE, stages[-1], DEFAULT, lambda *_: called.append(1))
+        request_program_snapshot(asked, DEVICE, late, DEFAULT, lambda *_: called.append(1))
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", SnapshotWarning)
             asked.build("-g")

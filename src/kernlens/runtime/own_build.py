@@ -1,0 +1,83 @@
+"""A stage of a build in this process: the compiler keeps it while the application's own build runs.
+
+The OpenCL layer's library does it (``native/opencl_layer/own_build.c``); the layer itself need not be loaded. Intel's GPU
+compiler only. It holds for every build of the process at that time, so it is done only while no other thread could build.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from ctypes import c_char_p, c_int, c_size_t, c_void_p
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+
+#: Called with a snapshot's bytes, the usual file ending of its content, and its kernel (empty: the whole program).
+CALLBACK = ctypes.CFUNCTYPE(None, c_size_t, c_void_p, c_void_p, c_void_p)
+
+
+@dataclass
+class OwnBuild:
+    """What the compiler kept. ``snapshots`` may be taken once."""
+
+    _library: ctypes.CDLL
+    _request: int
+    _taken: bool = field(default=False, init=False)
+
+    def snapshots(self, binary: bytes | None) -> list[tuple[bytes, str, str]]:
+        """Each snapshot's bytes, ending and kernel (empty: the whole program); none if the compiler kept nothing, for
+        example because the driver's cache answered. ``binary`` is the program's: of several tries at a kernel the one
+        in it counts."""
+        found: list[tuple[bytes, str, str]] = []
+
+        def receive(size: int, content: int, label: int, _user_data: int) -> None:
+            found.append((ctypes.string_at(content, size), *label_of(label)))
+
+        if not self._taken:
+            self._taken = True
+            self._library.kernlens_own_build_take(self._request, binary, len(binary or b""), CALLBACK(receive), None)
+        return found
+
+
+def label_of(label: int | None) -> tuple[str, str]:
+    """A snapshot's label, two C strings one after the other: the ending and the kernel's name."""
+    ending = ctypes.string_at(label) if label else b""
+    kernel = ctypes.string_at(label + len(ending) + 1) if label else b""
+    return ending.decode(), kernel.decode("utf-8", "replace")
+
+
+@contextmanager
+def keeping(stage: str, *, text: bool) -> Iterator[OwnBuild | None]:
+    """Has Intel's GPU compiler keep ``stage`` during the builds within; None if it cannot."""
+    library = _library() if threading.active_count() == 1 else None
+    request = library.kernlens_own_build_begin(stage.encode(), text) if library is not None else None
+    if library is None or not request:
+        yield None
+        return
+    own = OwnBuild(library, request)
+    try:
+        yield own
+    except BaseException:
+        library.kernlens_own_build_over(request)
+        own.snapshots(None)  # nobody will ask for them
+        raise
+    library.kernlens_own_build_over(request)
+
+
+@cache
+def _library() -> ctypes.CDLL | None:
+    """The layer's library; None where there is none (it is built on Linux)."""
+    path = files("kernlens").joinpath("native", "libkernlens_opencl_layer.so")
+    if not path.is_file():
+        return None
+    library = ctypes.CDLL(str(path))
+    library.kernlens_own_build_begin.argtypes = (c_char_p, c_int)
+    library.kernlens_own_build_begin.restype = c_void_p
+    library.kernlens_own_build_over.argtypes = (c_void_p,)
+    library.kernlens_own_build_over.restype = None
+    library.kernlens_own_build_take.argtypes = (c_void_p, c_char_p, c_size_t, CALLBACK, c_void_p)
+    library.kernlens_own_build_take.restype = None
+    return library
