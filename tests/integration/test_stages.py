@@ -264,7 +264,11 @@ def test_passes_that_change_nothing_are_folded(passes: Pipeline) -> None:
     assert sum(step.count for step in steps) == len(ran)
     changed = [step for step in steps if step.changed]
     assert 10 < len(changed) < len(ran) / 2
-    assert not any(not first.changed and not second.changed for first, second in pairwise(steps))
+    assert not any(first.changed is second.changed is False for first, second in pairwise(steps))
+    # The loop passes, which dump loops alone, among them: their difference to a program would be most of it.
+    parts = [step.snapshot for step in steps if step.changed is None]
+    assert any("RotateLoops" in one.stage for one in parts)
+    assert {one.stage for one in ran if "target datalayout" not in one.text} == {one.stage for one in parts}
     stages = [one.stage for one in passes]
     # Unification ends with the IR that the stage of that name shows.
     unify = [one for one in ran if "-Unify-" in one.stage]

@@ -103,6 +103,12 @@ def test_a_dump_that_was_cut_off_is_a_failure_with_its_reason(tmp_path: Path) ->
             one(found, stage)
 
 
+def test_a_pass_that_dumped_nothing_is_no_full_disk(tmp_path: Path) -> None:
+    write(tmp_path, _codegen__ll=b"whole\n", _0010_CG_after_LICM__ll=b"")
+    with pytest.raises(OutputError, match="0010-CG-LICM: the compiler dumped nothing, as after a pass over loops"):
+        one(read_dump(tmp_path, IGC_2, b""), "LICM")
+
+
 def test_on_a_full_disk_nothing_that_was_dumped_is_trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, _codegen__ll=b"whole, or not\n")
     monkeypatch.setattr(igc_dump, "is_full", lambda folder: True)

@@ -52,6 +52,29 @@ def test_passes_without_effect_are_folded_and_renumbering_is_none() -> None:
     ]
 
 
+def test_a_dump_of_loops_alone_is_not_compared_with_the_program() -> None:
+    def whole(name: str, body: str) -> Snapshot:
+        return snapshot(name, f'target triple = "spir64"\ndefine void @f() {{\n{body}}}\n')
+
+    steps = pass_steps(
+        [
+            whole("llvm-unified", "  a\n"),
+            whole("0001-OPT-Idle", "  a\n"),
+            snapshot("0002-OPT-RotateLoops", "; Preheader:\n\n; Loop:\n  b\n"),
+            whole("0003-OPT-Idle", "  a\n"),
+            snapshot("0004-OPT-Inliner", "define void @f() {\n  b\n}\n"),
+            whole("0005-OPT-Next", "  b\n"),
+        ]
+    )
+    assert [(step.snapshot.stage, step.changed, step.added, step.removed) for step in steps] == [
+        ("0001-OPT-Idle", False, 0, 0),
+        ("0002-OPT-RotateLoops", None, 0, 0),
+        ("0003-OPT-Idle", False, 0, 0),
+        ("0004-OPT-Inliner", None, 0, 0),
+        ("0005-OPT-Next", True, 1, 1),
+    ]
+
+
 def test_a_difference_shows_the_lines_as_they_are_and_looks_past_numbers() -> None:
     before = dump("llvm-unified", "  %a = add i32 1, 2, !dbg !1\n  ret void, !dbg !1\n", 1)
     after = dump("llvm-optimized", "  ret void, !dbg !9\n", 9)

@@ -25,10 +25,14 @@ _MOST_DIFF_LINES = 200_000
 @dataclass(frozen=True, slots=True)
 class PassStep:
     """One pass, or a run of neighbouring ones that changed nothing (then ``changed`` is False and ``count`` above 1
-    if there were several). ``added`` and ``removed`` count text lines."""
+    if there were several). ``added`` and ``removed`` count text lines.
+
+    ``changed`` is None where the dump is not the whole program: after a pass over loops the compiler prints the loops
+    alone, after a pass over the graph of calls the functions alone. What such a pass changed shows in the next one.
+    """
 
     snapshot: Snapshot
-    changed: bool
+    changed: bool | None
     added: int = 0
     removed: int = 0
     count: int = 1
@@ -37,7 +41,8 @@ class PassStep:
 def pass_steps(snapshots: Sequence[Snapshot]) -> Iterator[PassStep]:
     """The passes of a compile in order, those that changed nothing folded; other snapshots are passed over.
 
-    A pass is compared with the pass before it; the first one with the LLVM IR as it was read.
+    A pass is compared with the last one before it whose dump is the whole program; the first one with the LLVM IR as
+    it was read.
     """
     before: list[CodeLine] | None = None
     idle: list[Snapshot] = []
@@ -49,6 +54,11 @@ def pass_steps(snapshots: Sequence[Snapshot]) -> Iterator[PassStep]:
                 before = program_lines(snapshot)
             continue
         after = program_lines(snapshot)
+        if before is not None and _is_module(before) and not _is_module(after):
+            yield from _folded(idle)
+            idle = []
+            yield PassStep(snapshot, None)
+            continue
         added, removed = _counts(before or [], after)
         changed = added > 0 or removed > 0 or (before or []) != after
         before = after
@@ -64,6 +74,11 @@ def pass_steps(snapshots: Sequence[Snapshot]) -> Iterator[PassStep]:
 def _folded(idle: list[Snapshot]) -> Iterator[PassStep]:
     if idle:
         yield PassStep(idle[-1], False, count=len(idle))
+
+
+def _is_module(lines: list[CodeLine]) -> bool:
+    """Whether the LLVM IR is a whole module, which says what it is for."""
+    return any(line.startswith("target ") for line in lines)
 
 
 def _counts(before: list[CodeLine], after: list[CodeLine]) -> tuple[int, int]:

@@ -71,9 +71,13 @@ def _remark(ones: Sequence[Snapshot], stage: str, sentences: dict[str, str]) -> 
 def pass_list(steps: Iterable[PassStep]) -> Iterator[str]:
     """The passes in order with what they changed; runs of passes without effect are folded."""
     rows: list[tuple[Cell, ...]] = []
-    ran = changed = 0
+    ran = changed = parts = 0
     for step in steps:
         ran += step.count
+        if step.changed is None:
+            parts += 1
+            rows.append((step.snapshot.stage, "?", "?"))
+            continue
         if not step.changed:
             idle = "1 pass" if step.count == 1 else f"{step.count:,} passes"
             rows.append((f"    ... {idle} without effect", "", ""))
@@ -83,7 +87,8 @@ def pass_list(steps: Iterable[PassStep]) -> Iterator[str]:
         rows.append(
             (step.snapshot.stage, "moved" if moved else f"+{step.added:,}", "" if moved else f"-{step.removed:,}")
         )
-    yield f"  {ran:,} passes ran, {changed:,} of them changed the program"
+    unknown = f"; of {parts:,} (?) only a part was dumped, and the next pass shows what they changed" if parts else ""
+    yield f"  {ran:,} passes ran, {changed:,} of them changed the program{unknown}"
     yield from table(_PASS_HEADINGS, rows)
 
 
@@ -169,8 +174,8 @@ def pass_document(step: PassStep) -> dict[str, Any]:
     return {
         "pass": step.snapshot.stage,
         "changed": step.changed,
-        "added": step.added,
-        "removed": step.removed,
+        "added": None if step.changed is None else step.added,
+        "removed": None if step.changed is None else step.removed,
         "count": step.count,
     }
 

@@ -84,6 +84,7 @@ def read_dump(folder: Path, stages: Sequence[Stage], binary: bytes, started: int
 #: The stages that every compile has: their absence from a full disk is a failure, not a property of the program.
 _ALWAYS = frozenset({"spirv", *POINTS.values(), "program"})
 FULL = "the disk of the dump folder is full; point TMPDIR at a roomier place"
+_NO_LOOPS = "the compiler dumped nothing, as after a pass over loops of a program that has none"
 _CUT = "the dump was cut off while it was written; is the disk of the dump folder full?"
 
 
@@ -211,6 +212,9 @@ def _passes(folder: Path, names: Iterable[str], started: int | None, full: bool)
         # As the ending of a file is none of a pass's name, a stage is made for each.
         stage = Stage(f"{match['number']}-{match['phase']}-{match['name']}", ".ll", None, TEXT, "program", "")
         file = _File(path, ".ll", 0, path.stat().st_mtime_ns)
-        snapshot = _snapshot(stage, TEXT, file, None, started, full)
+        nothing = not full and not path.stat().st_size
+        snapshot = (
+            _failed(stage, TEXT, None, _NO_LOOPS) if nothing else _snapshot(stage, TEXT, file, None, started, full)
+        )
         found.setdefault(end, []).append((int(match["number"]), snapshot))
     return {end: [snapshot for _, snapshot in sorted(ones, key=lambda one: one[0])] for end, ones in found.items()}
