@@ -38,7 +38,7 @@ ALLOWED = {
 
 #: Files that look up, each for one reason; whoever adds one says why.
 EXCEPTIONS = {
-    "toolchain/opencl_child.py": {"runtime"},  # runs in a child process of its own, as a program would
+    "toolchain/opencl_child.py": {"runtime"},  # compilers that only OpenCL gives are driven in the runtime's child process
 }
 
 #: Modules that open files, processes or sockets: not for rooms that only compute.
