@@ -38,7 +38,8 @@ ALLOWED = {
 
 #: Files that look up, each for one reason; whoever adds one says why.
 EXCEPTIONS = {
-    "toolchain/opencl_child.py": {"runtime"},  # compilers that only OpenCL gives are driven in the runtime's child process
+    # Compilers that only OpenCL gives are driven in the child process of runtime.
+    "toolchain/opencl_child.py": {"runtime"},
 }
 
 #: Modules that open files, processes or sockets: not for rooms that only compute.
