@@ -27,6 +27,7 @@ static pthread_rwlock_t building = PTHREAD_RWLOCK_INITIALIZER; /* held alone by 
 static char *folder; /* for its files; always the same, as both compilers keep the name they got first */
 static struct igc_settings_before *before;
 static bool variables_read;
+static struct timespec begun;
 
 /* Whether these variables are the user's, not those that this layer put into a parent process's environment. */
 static bool variables_of_the_user(void)
@@ -77,31 +78,23 @@ static void clear_variables(void)
         variables[index][strlen(variables[index]) - 1] = '0';
 }
 
-/* Whether the user has the compiler make dumps for himself; they are left alone. */
-static bool dumps_of_the_user(const struct compiler *compiler)
+/* Whether the user has IGC make dumps for himself; they are left alone. */
+static bool igc_dumps_of_the_user(void)
 {
-    static const char *const IGC[] = {
+    static const char *const NAMES[] = {
         "IGC_DumpToCustomDir",  "IGC_DumpToCurrentDir", "IGC_ShaderDumpEnable",   "IGC_ShaderDumpEnableAll",
         "IGC_DumpLLVMIR",       "IGC_EnableCosDump",    "IGC_DumpOCLProgramInfo", "IGC_EnableVISAOutput",
         "IGC_EnableVISABinary", "IGC_EnableCapsDump",   "IGC_DumpPatchTokens",    "IGC_EnableVISADumpCommonISA"};
-    for (size_t index = 0; compiler == &igc_compiler && index < COUNT(IGC); ++index)
-        if (getenv(IGC[index]) != NULL)
+    for (size_t index = 0; index < COUNT(NAMES); ++index)
+        if (getenv(NAMES[index]) != NULL)
             return true;
-    return compiler == &cpu_compiler && variables[0][0] == '\0';
+    return false;
 }
 
-/* Whether the user wants the process's own compiler left alone. */
-static bool refused(void)
+static bool igc_possible(const struct stage *stage)
 {
-    const char *wanted = getenv("KERNLENS_SNAPSHOT_OWN_BUILD");
-    return wanted != NULL && strcmp(wanted, "0") == 0;
-}
-
-bool own_dumps_possible(const struct request *request)
-{
-    bool igc = request->compiler == &igc_compiler;
-    return (igc || request->compiler == &cpu_compiler) && !request->stage->changes_binary && folder != NULL && !refused() &&
-           !dumps_of_the_user(request->compiler) && (!igc || igc_settings_found());
+    (void)stage;
+    return !igc_dumps_of_the_user() && igc_settings_found();
 }
 
 /* Has IGC 1 read its variables, which it does at a process's first compile: read later, they would undo what is changed. A
@@ -113,7 +106,8 @@ static void read_variables(cl_program program)
     static const uint32_t MODULE[] = {MAGIC,  VERSION,      0,          1,     0, CAPABILITY, ADDRESSES, CAPABILITY,
                                       KERNEL, MEMORY_MODEL, PHYSICAL64, OPENCL};
     cl_context context = NULL;
-    if (variables_read || below == NULL || below->clCreateProgramWithIL == NULL || below->clSetProgramSpecializationConstant == NULL ||
+    if (variables_read || below == NULL || below->clCreateProgramWithIL == NULL ||
+        below->clSetProgramSpecializationConstant == NULL ||
         below->clGetProgramInfo(program, CL_PROGRAM_CONTEXT, sizeof context, &context, NULL) != CL_SUCCESS)
         return;
     variables_read = true;
@@ -124,28 +118,96 @@ static void read_variables(cl_program program)
     below->clReleaseProgram(empty);
 }
 
+static bool igc_begin(const struct request *request, const struct environment *wanted)
+{
+    read_variables(request->program);
+    before = igc_settings_change(wanted);
+    return before != NULL;
+}
+
+static bool igc_end(void)
+{
+    struct file_names names;
+    igc_settings_restore(before);
+    bool one = file_names_read(folder, &names) && igc_one_program(&names);
+    file_names_free(&names);
+    return one;
+}
+
+static bool cpu_possible(const struct stage *stage)
+{
+    return variables[0][0] != '\0' && !stage->changes_binary;
+}
+
+static bool cpu_begin(const struct request *request, const struct environment *wanted)
+{
+    (void)request;
+    return set_variables(wanted);
+}
+
+static bool cpu_end(void)
+{
+    clear_variables();
+    return true;
+}
+
+static bool pocl_possible(const struct stage *stage)
+{
+    return !stage->per_kernel; /* kernels are not compiled yet when a build ends */
+}
+
+static bool pocl_begin(const struct request *request, const struct environment *wanted)
+{
+    (void)request;
+    (void)wanted;
+    return clock_gettime(CLOCK_REALTIME_COARSE, &begun) == 0; /* the clock that files get their times from */
+}
+
+static bool pocl_end(void)
+{
+    return pocl_copy_module(begun, folder);
+}
+
+/* How each compiler is told, and after the build no longer; `end` says whether what is kept is the build's. */
+static const struct way {
+    const struct compiler *compiler;
+    bool (*possible)(const struct stage *stage);
+    bool (*begin)(const struct request *request, const struct environment *wanted);
+    bool (*end)(void);
+} WAYS[] = {
+    {&igc_compiler, igc_possible, igc_begin, igc_end},
+    {&cpu_compiler, cpu_possible, cpu_begin, cpu_end},
+    {&pocl_compiler, pocl_possible, pocl_begin, pocl_end},
+};
+
+static const struct way *way_of(const struct compiler *compiler)
+{
+    for (size_t index = 0; index < COUNT(WAYS); ++index)
+        if (WAYS[index].compiler == compiler)
+            return &WAYS[index];
+    return NULL;
+}
+
+/* Whether the user wants the process's own compiler left alone. */
+static bool refused(void)
+{
+    const char *wanted = getenv("KERNLENS_SNAPSHOT_OWN_BUILD");
+    return wanted != NULL && strcmp(wanted, "0") == 0;
+}
+
+bool own_dumps_possible(const struct request *request)
+{
+    const struct way *way = way_of(request->compiler);
+    return way != NULL && folder != NULL && !refused() && way->possible(request->stage);
+}
+
 static bool switch_on(const struct request *request)
 {
     struct environment wanted = {0};
     request->compiler->set_dumps(&wanted, request->stage, request->text, folder);
-    bool on;
-    if (request->compiler == &igc_compiler) {
-        read_variables(request->program);
-        before = igc_settings_change(&wanted);
-        on = before != NULL;
-    } else
-        on = set_variables(&wanted);
+    bool on = way_of(request->compiler)->begin(request, &wanted);
     environment_free(&wanted);
     return on;
-}
-
-static void switch_off(void)
-{
-    if (before != NULL)
-        igc_settings_restore(before);
-    else
-        clear_variables();
-    before = NULL;
 }
 
 bool own_dumps_begin(const struct request *request)
@@ -165,19 +227,18 @@ bool own_dumps_begin(const struct request *request)
 
 char *own_dumps_end(const struct request *request)
 {
-    switch_off();
-    char *taken = folder_name();
     struct file_names names = {0};
-    bool kept = taken != NULL && rename(folder, taken) == 0;
+    bool kept = way_of(request->compiler)->end();
+    char *taken = kept ? folder_name() : NULL;
+    kept = taken != NULL && rename(folder, taken) == 0;
     if (!kept)
         folder_remove(folder);
     pthread_rwlock_unlock(&building);
-    kept = kept && file_names_read(taken, &names) && names.count > 0 &&
-           (request->compiler != &igc_compiler || igc_one_program(&names));
+    bool some = kept && file_names_read(taken, &names) && names.count > 0;
     file_names_free(&names);
-    if (kept)
+    if (some)
         return taken;
-    if (taken != NULL)
+    if (kept)
         folder_remove(taken);
     free(taken);
     return NULL;

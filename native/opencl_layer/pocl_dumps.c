@@ -137,6 +137,76 @@ static void collect(const struct stage *stage, bool text, const char *folder, co
     free(found.paths);
 }
 
+/* PoCL's cache, as it names it when it starts; free it. NULL if that cannot be said. */
+static char *cache_folder(void)
+{
+    const char *folder = getenv("POCL_CACHE_DIR"), *caches = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    if (folder != NULL && folder[0] != '\0')
+        return strdup(folder);
+    if (caches != NULL && caches[0] != '\0')
+        return text_format("%s/pocl/kcache", caches);
+    return home != NULL && home[0] != '\0' ? text_format("%s/.cache/pocl/kcache", home) : NULL;
+}
+
+static bool touched_since(const char *folder, struct timespec since)
+{
+    struct stat status;
+    char *mark = text_format("%s/last_accessed", folder);
+    bool touched = mark != NULL && stat(mark, &status) == 0 &&
+                   (status.st_mtim.tv_sec > since.tv_sec ||
+                    (status.st_mtim.tv_sec == since.tv_sec && status.st_mtim.tv_nsec >= since.tv_nsec));
+    free(mark);
+    return touched;
+}
+
+/* The only folder of a program, two below the cache's, that a build has used since then. Free it. NULL if there is none, or another
+ * process built meanwhile. */
+static char *folder_used_since(const char *cache, struct timespec since)
+{
+    struct file_names outer, inner;
+    char *used = NULL;
+    size_t count = 0;
+    if (!file_names_read(cache, &outer))
+        return NULL;
+    for (size_t first = 0; first < outer.count; ++first) {
+        char *group = text_format("%s/%s", cache, outer.names[first]);
+        if (group == NULL || !file_names_read(group, &inner))
+            inner = (struct file_names){0};
+        for (size_t second = 0; second < inner.count; ++second) {
+            char *program = text_format("%s/%s", group, inner.names[second]);
+            if (program != NULL && touched_since(program, since) && ++count == 1)
+                used = program;
+            else
+                free(program);
+        }
+        file_names_free(&inner);
+        free(group);
+    }
+    file_names_free(&outer);
+    if (count > 1) {
+        free(used);
+        used = NULL;
+    }
+    return used;
+}
+
+bool pocl_copy_module(struct timespec since, const char *folder)
+{
+    char *cache = cache_folder();
+    char *program = cache != NULL ? folder_used_since(cache, since) : NULL;
+    char *module = program != NULL ? text_format("%s/program.bc", program) : NULL;
+    char *copy = text_format("%s/program.bc", folder);
+    size_t size = 0;
+    char *bytes = module != NULL ? file_read(module, &size) : NULL;
+    bool copied = bytes != NULL && copy != NULL && file_write(copy, bytes, size);
+    free(bytes);
+    free(copy);
+    free(module);
+    free(program);
+    free(cache);
+    return copied;
+}
+
 const struct compiler pocl_compiler = {
     .name = "pocl",
     .stages = POCL_STAGES,
