@@ -107,7 +107,7 @@ class Pipeline(Sequence[Snapshot]):
         kept = []
         for one in self.snapshots:
             try:
-                kept.append(SnapshotEntry(one.stage, one.form, one.ending, one.content, one.kernel or ""))
+                kept.append(SnapshotEntry(one.stage, one.form, one.ending, one.content, one.kernel or "", one.attempt))
             except (ToolError, OutputError, OSError):
                 continue
         return ProgramEntry(

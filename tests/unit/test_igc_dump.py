@@ -41,20 +41,48 @@ def test_the_try_whose_machine_code_is_in_the_program_counts(tmp_path: Path) -> 
     assert one(found, "visa") == b'.kernel "heavy"\n// 16\n'
 
 
-def test_after_a_retry_the_last_program_and_the_kernel_of_the_retry_count(tmp_path: Path) -> None:
+def test_each_attempt_is_a_snapshot_and_a_kernel_has_that_whose_code_is_in_the_program(tmp_path: Path) -> None:
     asm = b"//.kernel k\n"
     write(tmp_path, _codegen__ll=b"first\n", _codegen_1__ll=b"second\n", _optimized__ll=b"only\n")
     write(tmp_path, _simd8_entry_0001__asm=asm + b"// 0\n", _1_simd8_entry_0001__asm=asm + b"// 1\n")
     write(tmp_path, _simd8_entry_0001__dat=b"SAME", _1_simd8_entry_0001__dat=b"SAME", _1_simd8_entry_0001__cos=b"c\n")
-    found = read_dump(tmp_path, IGC_1, b"SAME")
-    assert one(found, "llvm-codegen") == b"second\n"
-    assert one(found, "llvm-optimized") == b"only\n"
+    write(tmp_path, _simd8_entry_0002__asm=b"//.kernel first\n", _simd8_entry_0002__dat=b"FIRST")
+    write(tmp_path, _1_simd8_entry_0002__dat=b"not in the program", _1_simd8_entry_0002__cos=b"c of first\n")
+    found = read_dump(tmp_path, IGC_1, b"SAME FIRST")
+    assert [(it.content, it.attempt) for it in choose(found, "llvm-codegen")] == [(b"first\n", 1), (b"second\n", 2)]
+    assert one(found, "llvm-codegen", "k") == b"second\n"
+    assert one(found, "llvm-codegen", "first") == b"first\n"
+    assert one(found, "llvm-optimized") == one(found, "llvm-optimized", "k") == b"only\n"
+    with pytest.raises(NotFoundError, match="the stage llvm-codegen has no kernel 'other'; it has: k, first"):
+        choose(found, "llvm-codegen", "other")
+    # IGC 1 numbers the resources of all kernels by the last attempt; they are of the kernel's all the same.
+    assert one(found, "resources", "first") == b"c of first\n"
+    assert {it.stage: it.attempt for it in found if it.kernel == "first"} == {"gen-assembly": 1, "resources": 1}
+    found = tuple(it for it in found if it.kernel != "first")
     assert one(found, "gen-assembly") == asm + b"// 1\n"
     assert one(found, "resources") == b"c\n"
     newer = tmp_path / "newer"
     newer.mkdir()
     write(newer, _codegen__ll=b"first\n", _1_codegen__ll=b"second\n")
-    assert one(read_dump(newer, IGC_2, b""), "llvm-codegen") == b"second\n"
+    contents = [(it.content, it.attempt) for it in choose(read_dump(newer, IGC_2, b""), "llvm-codegen")]
+    assert contents == [(b"first\n", 1), (b"second\n", 2)]
+
+
+def test_passes_belong_to_the_attempt_that_they_ran_in(tmp_path: Path) -> None:
+    """The order of both generations, one pass for each phase."""
+    older = ["Unify", "OPT", "CG"] * 2
+    newer = ["OPTPre", "Unify", "OPTPre", "OPT", "CG", "UpdateOptPre", "CG"] * 2
+    for phases in (older, newer):
+        folder = tmp_path / str(len(phases))
+        folder.mkdir()
+        for number, phase in enumerate(phases):
+            write(folder, **{f"_{number:04}_{phase}_after_P{number}__ll": b"p\n"})
+        for point in ("beforeUnification", "afterUnification", "optimized", "codegen"):
+            write(folder, **{f"_{point}__ll": b"1\n", f"_1_{point}__ll": b"2\n"})
+        found = read_dump(folder, IGC_2, b"")
+        passes = sorted((it.stage, it.attempt) for it in found if it.is_pass)
+        half = len(phases) // 2
+        assert [attempt for _, attempt in passes] == [1] * half + [2] * half
 
 
 def test_kernels_keep_the_programs_order_and_their_own_names(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -27,15 +28,37 @@ def test_what_goes_in_comes_out(tmp_path: Path) -> None:
         assert (first.command, first.log) == (FULL.command, FULL.log)
         assert (first.binary, first.debug, first.spirv) == (FULL.binary, FULL.debug, FULL.spirv)
         assert first.sources == FULL.sources
-        assert [(s.stage, s.kernel, s.form, s.ending) for s in first.snapshots] == [
-            ("source", None, "text", ".cl"),
-            ("asm", "add", "text", ".asm"),
+        assert [(s.stage, s.kernel, s.form, s.ending, s.attempt) for s in first.snapshots] == [
+            ("source", None, "text", ".cl", 1),
+            ("asm", "add", "text", ".asm", 2),
         ]
         assert [snapshot.read() for snapshot in first.snapshots] == [s.content for s in FULL.snapshots]
         assert (second.ok, second.reason, second.binary, second.sources) == (False, FAILED.reason, b"", ())
         assert recording.command_line == ("kernlens", "compile", "x y")
         assert recording.metadata["kernlens_version"]
         assert not recording.redacted
+
+
+def test_the_first_schema_is_read_too(tmp_path: Path) -> None:
+    path = tmp_path / "old.klens"
+    with RecordingWriter(path) as writer:
+        writer.add(FULL)
+    connection = sqlite3.connect(path, isolation_level=None)
+    rows = connection.execute("SELECT program, position, stage, kernel, form, ending, blob FROM snapshot").fetchall()
+    connection.execute("DROP TABLE snapshot")
+    connection.execute(
+        """CREATE TABLE snapshot (
+        program INTEGER NOT NULL REFERENCES program (id), position INTEGER NOT NULL, stage TEXT NOT NULL,
+        kernel TEXT NOT NULL, form TEXT NOT NULL, ending TEXT NOT NULL, blob INTEGER NOT NULL REFERENCES blob (id),
+        PRIMARY KEY (program, position)) WITHOUT ROWID"""
+    )
+    connection.executemany("INSERT INTO snapshot VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+    connection.execute("PRAGMA user_version=1")
+    connection.close()
+    with Recording(path) as recording:
+        (program,) = recording.programs()
+        assert [(one.kernel, one.attempt) for one in program.snapshots] == [(None, 1), ("add", 1)]
+        assert [snapshot.read() for snapshot in program.snapshots] == [s.content for s in FULL.snapshots]
 
 
 def test_equal_content_is_kept_once(tmp_path: Path) -> None:

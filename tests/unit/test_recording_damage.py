@@ -124,6 +124,8 @@ def test_another_schema(recorded: Path) -> None:
         ("UPDATE part SET path = x'ff'",),
         ("UPDATE snapshot SET form = 'odd'",),
         ("UPDATE snapshot SET blob = 'x'",),
+        ("UPDATE snapshot SET attempt = 'x'",),
+        ("PRAGMA user_version=1",),
         ("UPDATE blob SET content = zeroblob(5000000)",),
         ("UPDATE blob SET size = 1000000000000",),
         ("UPDATE blob SET size = 'x'",),

@@ -43,79 +43,58 @@ entry:
 }
 """
 FIVE, SIX = SourcePlace("/src/k.cl", 5, 2), SourcePlace("/src/k.cl", 6, 3)
-#: Line 7 marks what vISA instruction 7 belongs to: %d, which has none in the code generator's IR.
-VISA = """\
-.kernel "k"
-FILE "/src/k.cl"
-LOC 5
-    add (M1, 8) V1 V2 0x1:d   /// $3
-LOC 6
-    mov (M1, 8) V1 V2    /// $5
-    call (M1, 8) f       /// $6
-LOC 7
-    mov (M1, 8) V3 V4    /// $7
-LOC 5
-    ret (M1, 1)          /// $9
-"""
 
 
 def test_the_same_function_in_the_code_generators_ir_has_the_places() -> None:
-    rows = read_visa_llvm_lines(SHOWN, CodegenFunctions(CODEGEN + NODES), VISA)
+    rows = read_visa_llvm_lines(SHOWN, CodegenFunctions(CODEGEN + NODES))
     assert rows.lines == [5, 6, 7, 8, 9, 10]
     assert set(rows.functions) == {"k"}
     assert rows.places == [FIVE, SIX, None, None, SIX, FIVE]
     assert rows.calls == [(), (SourcePlace("/src/k.cl", 9, 1),), (), (), (SourcePlace("/src/k.cl", 9, 1),), ()]
 
 
-def bare(line: int) -> SourcePlace:
-    return SourcePlace("/src/k.cl", line)
-
-
-def test_another_function_is_not_taken_and_the_visa_has_the_lines() -> None:
-    expected = [bare(5), bare(6), None, bare(7), bare(6), bare(5)]
+def test_another_function_is_not_taken() -> None:
+    same = [FIVE, SIX, None, None, SIX, FIVE]
     others = (
-        None,
-        CodegenFunctions(""),
-        CodegenFunctions(CODEGEN.replace("%c = zext", "%c = sext") + NODES),
-        CodegenFunctions(
-            CODEGEN.replace("  ret void, !dbg !31\n}\ndefine spir_kernel void @k", "}\ndefine void @k") + NODES
-        ),
+        ("", None),
+        (CODEGEN.replace("%c = zext", "%c = sext"), None),
+        # Only what stands around the kernel differs.
+        (CODEGEN.replace("  ret void, !dbg !31\n}\ndefine spir_kernel void @k", "}\ndefine void @k"), same),
         # One number here would be two there, or two here one there.
-        CodegenFunctions(CODEGEN.replace("%e = add i64 %d, 1, !dbg !32", "%e = add i64 %d, 1, !dbg !33") + NODES),
-        CodegenFunctions(CODEGEN.replace("!dbg !34", "!dbg !32") + NODES),
+        (CODEGEN.replace("%e = add i64 %d, 1, !dbg !32", "%e = add i64 %d, 1, !dbg !33"), None),
+        (CODEGEN.replace("!dbg !34", "!dbg !32"), None),
     )
-    for index, codegen in enumerate(others):
-        rows = read_visa_llvm_lines(SHOWN, codegen, VISA)
-        # The fourth has the same kernel: only what stands around it differs.
-        assert rows.places == ([FIVE, SIX, None, None, SIX, FIVE] if index == 3 else expected), index
+    for text, places in others:
+        rows = read_visa_llvm_lines(SHOWN, CodegenFunctions(text + NODES))
+        assert rows.lines == [5, 6, 7, 8, 9, 10]
+        assert rows.places == (places or [None] * 6), text
+    assert read_visa_llvm_lines("\x00 garbage", CodegenFunctions("")).lines == []
 
 
-def test_the_first_visa_instruction_counts() -> None:
-    moved = VISA.replace("    call", "LOC 8\n    call")
-    assert read_visa_llvm_lines(SHOWN, None, moved).places == [bare(5), bare(6), None, bare(7), bare(6), bare(5)]
+def made(stage: str, kernel: str | None, text: str, ending: str, attempt: int = 1) -> Snapshot:
+    return Snapshot(stage, kernel, "text", ending, lambda: text.encode(), attempt=attempt)
 
 
-def test_the_stages_of_a_compile_are_found_for_it() -> None:
-    def made(stage: str, kernel: str | None, text: str, ending: str) -> Snapshot:
-        return Snapshot(stage, kernel, "text", ending, lambda: text.encode())
-
-    shown = made("visa-llvm-map", "k", SHOWN, ".visa.ll")
-    codegen = made("llvm-codegen", None, CODEGEN + NODES, ".ll")
-    visa, other = made("visa", "k", VISA, ".visaasm"), made("visa", "other", "", ".visaasm")
-    for beside, column in (([other, visa, codegen, shown], 2), ([shown, other, visa], 0)):
-        (found,) = [one for one in stage_maps(beside, []) if one.stage == "visa-llvm-map"]
-        assert (found.kernel, found.places[0]) == ("k", SourcePlace("/src/k.cl", 5, column))
-    assert stage_maps([shown, other], []) == ()
-
-
-def test_a_number_that_would_mean_two_lines_means_none() -> None:
-    twice = VISA.replace("LOC 5\n    ret", "LOC 8\n    ret")
-    rows = read_visa_llvm_lines(SHOWN, None, twice)
-    assert rows.places == [None, bare(6), None, bare(7), bare(6), None]
-
-
-def test_without_other_stages_there_are_rows_and_no_places() -> None:
-    rows = read_visa_llvm_lines(SHOWN, None, None)
-    assert rows.lines == [5, 6, 7, 8, 9, 10]
-    assert not any(rows.places)
-    assert read_visa_llvm_lines("\x00 garbage", None, "/// $1\n").lines == []
+def test_the_attempt_of_the_kernel_has_the_places() -> None:
+    lines = NODES.replace("line: 5", "line: 15")
+    first, second = (made("llvm-codegen", None, CODEGEN + nodes, ".ll", it) for it, nodes in ((1, NODES), (2, lines)))
+    for attempt, line in ((1, 5), (2, 15)):
+        shown = made("visa-llvm-map", "k", SHOWN, ".visa.ll", attempt)
+        codegen, found = stage_maps([first, second, shown], [])
+        assert (found.kernel, found.places[0]) == ("k", SourcePlace("/src/k.cl", line, 2))
+        # The other attempt's IR, which nothing in the program came from, is no map.
+        assert {(one.stage, one.attempt) for one in (codegen, found)} == {
+            ("llvm-codegen", attempt),
+            (found.stage, attempt),
+        }
+    assert stage_maps([shown, first], [])[1:] == ()
+    # Functions that are no kernels stay in each attempt that counts for one.
+    other = made("visa", "other", "", ".visaasm")
+    maps = stage_maps([first, second, shown, other], [])
+    kernels = [(one.attempt, set(one.functions)) for one in maps if one.stage == "llvm-codegen"]
+    assert kernels == [(1, {"other"}), (2, {"k"})]
+    helper = CODEGEN.replace("spir_kernel void @other", "internal void @helper")
+    first, second = (made("llvm-codegen", None, helper + NODES, ".ll", it) for it in (1, 2))
+    maps = stage_maps([first, second, shown, other], [])
+    kernels = [(one.attempt, set(one.functions)) for one in maps if one.stage == "llvm-codegen"]
+    assert kernels == [(1, {"helper"}), (2, {"helper", "k"})]

@@ -23,7 +23,7 @@ FULL = ProgramEntry(
     sources=(("/src/add.cl", SOURCE), ("/src/add.h", "// header\n")),
     snapshots=(
         SnapshotEntry("source", "text", ".cl", SOURCE.encode()),
-        SnapshotEntry("asm", "text", ".asm", b"// kernel void add(global int *a) {\n mov r0", kernel="add"),
+        SnapshotEntry("asm", "text", ".asm", b"// kernel void add(global int *a) {\n mov r0", kernel="add", attempt=2),
     ),
 )
 FAILED = ProgramEntry("broken", "dg2", CHAIN, ok=False, reason="it does not compile", log="error: x")

@@ -41,9 +41,14 @@ class PassStep:
 def pass_steps(snapshots: Sequence[Snapshot]) -> Iterator[PassStep]:
     """The passes of a compile in order, those that changed nothing folded; other snapshots are passed over.
 
-    A pass is compared with the last one before it whose dump is the whole program; the first one with the LLVM IR as
-    it was read.
+    A pass is compared with the last one before it whose dump is the whole program; the first one of each attempt with
+    the LLVM IR as it was read.
     """
+    for attempt in sorted({one.attempt for one in snapshots if one.is_pass}):
+        yield from _pass_steps([one for one in snapshots if one.attempt == attempt])
+
+
+def _pass_steps(snapshots: Sequence[Snapshot]) -> Iterator[PassStep]:
     before: list[CodeLine] | None = None
     idle: list[Snapshot] = []
     for snapshot in snapshots:
@@ -142,7 +147,8 @@ def difference(before: Snapshot, after: Snapshot) -> Iterator[str]:
 
 
 def _title(snapshot: Snapshot) -> str:
-    return f"{snapshot.kernel}: {snapshot.stage}" if snapshot.kernel else snapshot.stage
+    stage = snapshot.stage if snapshot.attempt == 1 else f"{snapshot.stage}, attempt {snapshot.attempt}"
+    return f"{snapshot.kernel}: {stage}" if snapshot.kernel else stage
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ def recorded_snapshots(program: RecordedProgram) -> tuple[Snapshot, ...]:
     found = []
     for one in program.snapshots:
         content = one.read()
-        found.append(Snapshot(one.stage, one.kernel, one.form, one.ending, partial(bytes, content), len(content)))
+        make = partial(bytes, content)
+        found.append(Snapshot(one.stage, one.kernel, one.form, one.ending, make, len(content), attempt=one.attempt))
     return tuple(found)
 
 

@@ -27,7 +27,7 @@ from kernlens.capture.recording_schema import (
     OK,
     ROLES,
     SCHEMA_VERSION,
-    TABLES,
+    SCHEMAS,
     is_recording,
     same_definition,
 )
@@ -52,12 +52,13 @@ STEPS = 50_000
 @dataclass(frozen=True, slots=True)
 class RecordedSnapshot:
     """The program at one stage of its compile; ``kernel`` is None for the whole program. ``form`` is text or binary,
-    ``ending`` the usual file ending of such content."""
+    ``ending`` the usual file ending of such content, ``attempt`` counts compiles of the program from 1."""
 
     stage: str
     kernel: str | None
     form: str
     ending: str
+    attempt: int
     _blob: int = field(repr=False)
     _recording: Recording = field(repr=False)
 
@@ -149,7 +150,7 @@ class Recording:
         self._lock = threading.Lock()
         self._deadline = 0.0
         self._closing = contextlib.ExitStack()
-        _check_header(self.path)
+        self._schema = _checked_schema(self.path)
         files = (self.path, _beside(self.path))
         self._size = sum(file.stat().st_size for file in files if file.exists())
         try:
@@ -238,13 +239,14 @@ class Recording:
 
     def _snapshots(self, program: int) -> tuple[RecordedSnapshot, ...]:
         found = []
-        query = "SELECT stage, kernel, form, ending, blob FROM snapshot WHERE program = ? ORDER BY position"
-        for stage, kernel, form, ending, blob in self._rows(query, program):
+        attempts = "attempt" if self._schema > 1 else "1"
+        query = f"SELECT stage, kernel, form, ending, {attempts}, blob FROM snapshot WHERE program = ? ORDER BY position"
+        for stage, kernel, form, ending, attempt, blob in self._rows(query, program):
             if form not in FORMS:
                 raise _damaged(f"a snapshot has the form {form!r}")
             texts = (_typed(stage, str, "snapshot"), _typed(kernel, str, "snapshot") or None, form)
-            number = _typed(blob, int, "snapshot")
-            found.append(RecordedSnapshot(*texts, _typed(ending, str, "snapshot"), number, self))
+            numbers = _typed(attempt, int, "snapshot"), _typed(blob, int, "snapshot")
+            found.append(RecordedSnapshot(*texts, _typed(ending, str, "snapshot"), *numbers, self))
         return tuple(found)
 
     def _content(self, blob: int) -> bytes:
@@ -312,12 +314,12 @@ class Recording:
     def _check_tables(self) -> None:
         rows = self._rows("SELECT type, name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite!_%' ESCAPE '!'")
         found = {name: (kind, sql) for kind, name, sql in rows}
-        for name, definition in TABLES.items():
+        for name, definition in SCHEMAS[self._schema].items():
             kind, sql = found.pop(name, (None, None))
             if kind != "table" or not isinstance(sql, str) or not same_definition(sql, definition):
-                raise _damaged(f"the table {name} is missing or not as schema {SCHEMA_VERSION} defines it")
+                raise _damaged(f"the table {name} is missing or not as schema {self._schema} defines it")
         if found:
-            raise _damaged(f"{sorted(map(repr, found))[0]} does not belong to schema {SCHEMA_VERSION}")
+            raise _damaged(f"{sorted(map(repr, found))[0]} does not belong to schema {self._schema}")
 
 
 def _beside(path: Path) -> Path:
@@ -325,7 +327,7 @@ def _beside(path: Path) -> Path:
     return path.with_name(path.name + "-wal")
 
 
-def _check_header(path: Path) -> None:
+def _checked_schema(path: Path) -> int:
     try:
         with path.open("rb") as file:
             head = file.read(HEADER_SIZE)
@@ -341,8 +343,9 @@ def _check_header(path: Path) -> None:
             f"{path} has schema {version}, written by a newer kernlens, and this one reads schema {SCHEMA_VERSION}:"
             " update kernlens"
         )
-    if version != SCHEMA_VERSION:
+    if version not in SCHEMAS:
         raise FormatError(f"{path} has the unknown schema {version}", format="recording", offset=60)
+    return version
 
 
 @contextlib.contextmanager

@@ -6,8 +6,8 @@ import re
 
 #: SQLite's application id, at offset 68 of the file, big-endian: "klns".
 APPLICATION_ID = 0x6B6C6E73
-#: SQLite's user version, at offset 60 of the file, big-endian. A reader refuses any other.
-SCHEMA_VERSION = 1
+#: SQLite's user version, at offset 60 of the file, big-endian: what is written. Schema 1 is read too.
+SCHEMA_VERSION = 2
 SQLITE_MAGIC = b"SQLite format 3\0"
 #: Bytes of SQLite's file header.
 HEADER_SIZE = 100
@@ -30,9 +30,11 @@ TABLES = {
         path TEXT NOT NULL, blob INTEGER REFERENCES blob (id), PRIMARY KEY (program, position)) WITHOUT ROWID""",
     "snapshot": """CREATE TABLE snapshot (
         program INTEGER NOT NULL REFERENCES program (id), position INTEGER NOT NULL, stage TEXT NOT NULL,
-        kernel TEXT NOT NULL, form TEXT NOT NULL, ending TEXT NOT NULL, blob INTEGER NOT NULL REFERENCES blob (id),
-        PRIMARY KEY (program, position)) WITHOUT ROWID""",
+        kernel TEXT NOT NULL, form TEXT NOT NULL, ending TEXT NOT NULL, attempt INTEGER NOT NULL,
+        blob INTEGER NOT NULL REFERENCES blob (id), PRIMARY KEY (program, position)) WITHOUT ROWID""",
 }
+#: The tables of each schema. Schema 1 kept one attempt of each stage and did not say which.
+SCHEMAS = {1: {**TABLES, "snapshot": TABLES["snapshot"].replace(" attempt INTEGER NOT NULL,", "")}, SCHEMA_VERSION: TABLES}
 
 #: What a part is to its program.
 ROLES = ("source", "binary", "debug", "spirv", "log")

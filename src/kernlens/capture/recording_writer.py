@@ -56,13 +56,14 @@ class RecordedToolchain:
 @dataclass(frozen=True, slots=True)
 class SnapshotEntry:
     """The program at one stage of its compile. ``kernel`` is "" for the whole program, ``form`` text or binary,
-    ``ending`` the usual file ending of such content (``.ll``)."""
+    ``ending`` the usual file ending of such content (``.ll``), ``attempt`` counts compiles of the program from 1."""
 
     stage: str
     form: str
     ending: str
     content: bytes = field(repr=False)
     kernel: str = ""
+    attempt: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,5 +323,5 @@ def _insert_snapshots(
     for position, (snapshot, blob) in enumerate(snapshots):
         assert blob is not None
         assert snapshot.form in FORMS
-        row = (program, position, snapshot.stage, snapshot.kernel, snapshot.form, snapshot.ending)
-        connection.execute("INSERT INTO snapshot VALUES (?, ?, ?, ?, ?, ?, ?)", (*row, _blob(connection, blob)))
+        row = (program, position, snapshot.stage, snapshot.kernel, snapshot.form, snapshot.ending, snapshot.attempt)
+        connection.execute("INSERT INTO snapshot VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (*row, _blob(connection, blob)))

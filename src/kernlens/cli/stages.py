@@ -13,8 +13,11 @@ from kernlens.cli.options import json_option, verb
 from kernlens.errors import KernlensError, ToolError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from kernlens.model.line_choice import LineChoice
     from kernlens.model.stage import Snapshot
+    from kernlens.model.stage_map import StagePart
     from kernlens.pipeline import Pipeline
 
 
@@ -115,12 +118,13 @@ def _save(pipelines: list[Pipeline], output: str) -> None:
 def _print_list(pipelines: list[Pipeline], kernel: str | None, all_passes: bool, as_json: bool) -> None:
     from kernlens.analysis.stages import pass_steps
     from kernlens.cli.output import print_json, print_lines
+    from kernlens.model.stage import of_kernel
     from kernlens.report.stages import pass_document, pass_list, run_document, run_heading, snapshot_document
     from kernlens.report.stages import snapshot_list as listing
 
     documents = []
     for pipeline in pipelines:
-        chosen = [one for one in pipeline if kernel is None or one.kernel in (None, kernel)]
+        chosen = of_kernel(pipeline.snapshots, kernel)
         steps = list(pass_steps(chosen)) if all_passes else []
         if as_json:
             documents.append(
@@ -148,16 +152,17 @@ def _sentences(device: str) -> dict[str, str]:
 
 
 def _print_stage(pipelines: list[Pipeline], stage: str, kernel: str | None, form: str | None, as_json: bool) -> None:
-    found = [one for pipeline in pipelines for one in _chosen(pipeline, stage, kernel, form)]
+    found = [(pipeline, one) for pipeline in pipelines for one in _chosen(pipeline, stage, kernel, form)]
     if as_json:
         from kernlens.cli.output import print_json
         from kernlens.report.stages import snapshot_document
 
-        print_json({"schema": 1, "snapshots": [snapshot_document(one, content=True) for one in found]})
+        print_json({"schema": 1, "snapshots": [snapshot_document(one, content=True) for _, one in found]})
         return
-    for one in found:
+    for pipeline, one in found:
         if one.form == "text":
-            _print_text(one.text, one.ending)
+            heading = _attempt_heading(pipeline, one) if kernel is None else ""
+            _print_text(heading + one.text, one.ending)
         elif sys.stdout.isatty():
             raise KernlensError(
                 f"the stage {one.stage} has no text, only its {one.ending} file of {one.size:,} bytes;"
@@ -173,6 +178,18 @@ def _chosen(pipeline: Pipeline, stage: str, kernel: str | None, form: str | None
     if form is not None and found[0].form != form:
         raise KernlensError(f"the stage {found[0].stage} has no {form} form here, only {found[0].form}")
     return found
+
+
+def _attempt_heading(pipeline: Pipeline, one: Snapshot) -> str:
+    """A comment of LLVM IR to print above one of several attempts; empty if there is only one."""
+    from kernlens.model.stage import kernel_attempts
+
+    attempts = [other.attempt for other in pipeline if (other.stage, other.kernel) == (one.stage, None)]
+    if one.kernel is not None or len(set(attempts)) < 2:
+        return ""
+    counting = list(kernel_attempts(pipeline).values())
+    share = f"{counting.count(one.attempt)} of {len(counting)} kernels"
+    return f"; {one.stage}, attempt {one.attempt} of {max(attempts)}: the program has {share} from it\n"
 
 
 def _print_text(text: str, ending: str) -> None:
@@ -192,7 +209,9 @@ def _print_diff(pipelines: list[Pipeline], names: tuple[str, str], kernel: str |
         for one, other in _pairs(before, after):
             lines = list(difference(one, other))
             if as_json:
-                documents.append({"from": one.stage, "to": other.stage, "kernel": other.kernel, "diff": lines})
+                attempt = max(one.attempt, other.attempt)
+                document = {"from": one.stage, "to": other.stage, "kernel": other.kernel, "attempt": attempt}
+                documents.append({**document, "diff": lines})
             elif lines:
                 _print_text("\n".join(lines), ".diff")
             else:
@@ -204,12 +223,17 @@ def _print_diff(pipelines: list[Pipeline], names: tuple[str, str], kernel: str |
 
 
 def _pairs(before: tuple[Snapshot, ...], after: tuple[Snapshot, ...]) -> list[tuple[Snapshot, Snapshot]]:
-    """Kernel by kernel; a snapshot of the whole program is compared with that of each kernel."""
+    """Kernel by kernel and attempt by attempt; a snapshot of the whole program is compared with that of each kernel,
+    one that was made only once with that of each attempt."""
+    from kernlens.model.stage import stages_with_attempts
+
+    again = stages_with_attempts((*before, *after))
     pairs = [
         (one, other)
         for one in before
         for other in after
-        if one.kernel == other.kernel or one.kernel is None or other.kernel is None
+        if (one.kernel == other.kernel or one.kernel is None or other.kernel is None)
+        and (one.attempt == other.attempt or any(it.kernel is None and it.stage not in again for it in (one, other)))
     ]
     if not pairs:
         raise KernlensError("the two stages have no kernel in common")
@@ -224,7 +248,7 @@ def _print_line(pipelines: list[Pipeline], line: str, kernel: str | None, as_jso
     documents = []
     for pipeline in pipelines:
         wanted = pipeline.line(choice.line, choice.path)
-        parts = wanted.stages
+        parts = _of_attempt(pipeline, wanted.stages, kernel)
         if not any(part.indexes for part in parts):
             raise KernlensError(
                 f"no stage says of {choice} that anything came from it"
@@ -243,6 +267,16 @@ def _print_line(pipelines: list[Pipeline], line: str, kernel: str | None, as_jso
         print_lines(line_through_stages(where, text, parts, (kernel,) if kernel else (), width))
     if as_json:
         print_json({"schema": 1, "line": {"path": choice.path, "line": choice.line}, "pipelines": documents})
+
+
+def _of_attempt(pipeline: Pipeline, parts: Sequence[StagePart], kernel: str | None) -> Sequence[StagePart]:
+    """Of the program's stages with several attempts, the parts of the one that counts for the kernel."""
+    from kernlens.model.stage import kernel_attempts, stages_with_attempts
+
+    if kernel is None:
+        return parts
+    attempt, again = kernel_attempts(pipeline).get(kernel), stages_with_attempts(pipeline)
+    return [part for part in parts if part.kernel is not None or part.attempt == attempt or part.stage not in again]
 
 
 def _line_wanted(text: str) -> LineChoice:

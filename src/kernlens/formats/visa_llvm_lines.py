@@ -3,24 +3,18 @@
 Source: the files of IGC 1.0.12504 and 2.40.14. Each holds one kernel's functions. An instruction that became vISA ends
 with ``; visa id: N``, the number of its first vISA instruction (``/// $N`` in the ``.visaasm``); one that became
 nothing has the number of the next that did, or none. ``!dbg !N`` stands at the instructions, but the nodes are not in
-the file, and their numbers are its own: LLVM counts them anew for each function that is printed. Two stages of the same
-compile know what they mean:
-
-* the code generator's IR, ``llvm-codegen``, if it has the very same function, instruction by instruction, and each
-  number here stands for one number there. Of a kernel that the compiler tried again it may have another version;
-* the kernel's vISA: an instruction's first vISA instruction has the line that its ``!dbg !N`` means, and so have all
-  other instructions with this N. Columns and inlined calls are not known then.
+the file, and their numbers are its own: LLVM counts them anew for each function that is printed. What they mean stands
+in the code generator's IR, ``llvm-codegen``, of the same attempt: it has the very same function, instruction by
+instruction, and each number here stands for one number there. A function that it has not so has no places.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
 
 from kernlens.formats.llvm_lines import LlvmInstruction, read_llvm_instructions, read_llvm_lines
-from kernlens.formats.visaasm_lines import instruction_ids, read_visaasm_lines
 from kernlens.model.source_map import SourcePlace
 from kernlens.model.stage_map import StageRows
 
@@ -53,20 +47,15 @@ class CodegenFunctions:
         return [location for _, _, location in known]
 
 
-def read_visa_llvm_lines(text: str, codegen: CodegenFunctions | None, visaasm: str | None) -> StageRows:
-    """The instructions of a ``.visa.ll``, with places from ``codegen`` or else from the kernel's ``visaasm``.
-
-    None stands for a stage that is not at hand. An instruction without ``!dbg`` has no place.
-    """
+def read_visa_llvm_lines(text: str, codegen: CodegenFunctions) -> StageRows:
+    """The instructions of a ``.visa.ll``, with places from ``codegen``. An instruction without ``!dbg`` has no place."""
     rows = StageRows()
     lines = text.split("\n")
     functions: dict[str, list[LlvmInstruction]] = {}
     for instruction in read_llvm_instructions(text):
         functions.setdefault(instruction.function, []).append(instruction)
     for function, instructions in functions.items():
-        found = codegen.locations(instructions, lines) if codegen is not None else None
-        if found is None:
-            found = _locations_in_visa(instructions, lines, visaasm or "")
+        found = codegen.locations(instructions, lines) or [_NOWHERE] * len(instructions)
         for instruction, (place, calls) in zip(instructions, found, strict=True):
             rows.add(instruction.line, place, calls, function)
     return rows
@@ -74,33 +63,3 @@ def read_visa_llvm_lines(text: str, codegen: CodegenFunctions | None, visaasm: s
 
 def _bare(line: str) -> str:
     return _NUMBERS.sub("!", _ID.sub("", line)).rstrip()
-
-
-def _locations_in_visa(instructions: Sequence[LlvmInstruction], lines: Sequence[str], visaasm: str) -> list[_Location]:
-    meant: dict[int, set[SourcePlace]] = defaultdict(set)
-    for index, place in _first_places(instructions, lines, visaasm).items():
-        location = instructions[index].location
-        if location is not None:
-            meant[location].add(place)
-    # A number that seems to mean two lines is one of which the vISA does not tell.
-    sure = {location: (places.pop(), ()) for location, places in meant.items() if len(places) == 1}
-    return [_NOWHERE if one.location is None else sure.get(one.location, _NOWHERE) for one in instructions]
-
-
-def _first_places(
-    instructions: Sequence[LlvmInstruction], lines: Sequence[str], visaasm: str
-) -> dict[int, SourcePlace]:
-    """Index of an instruction -> the place of its first vISA instruction, where that has one."""
-    # Of several instructions with one number, the last became something.
-    owners = {
-        int(match[1][:9]): index for index, one in enumerate(instructions) if (match := _ID.search(lines[one.line - 1]))
-    }
-    starts = sorted(owners)
-    ids = instruction_ids(visaasm)
-    rows = read_visaasm_lines(visaasm)
-    firsts: dict[int, SourcePlace | None] = {}
-    for line, place in zip(rows.lines, rows.places, strict=True):
-        position = bisect_right(starts, ids[line]) - 1 if line in ids else -1
-        if position >= 0:
-            firsts.setdefault(owners[starts[position]], place)
-    return {index: place for index, place in firsts.items() if place is not None}

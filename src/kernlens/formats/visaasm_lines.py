@@ -16,7 +16,6 @@ _FUNCTION = re.compile(r'\.(?:global_)?function\s+"?([^"\s]+)"?')
 _FILE = re.compile(r'FILE\s+"([^"]*)"')
 _LOC = re.compile(r"LOC\s+(\d+)")
 _LABEL = re.compile(r'"?[\w.$]+"?:\s*(?:/{2,3}.*)?$')
-_ID = re.compile(r"/{3} \$(\d+)\s*$")
 
 
 def read_visaasm_lines(text: str) -> StageRows:
@@ -45,12 +44,3 @@ def kernel_name(text: str) -> str | None:
     """The kernel that the file is about; None if it does not say."""
     match = re.search(r"^\s*" + _KERNEL.pattern, text, re.MULTILINE)
     return match[1] if match else None
-
-
-def instruction_ids(text: str) -> dict[int, int]:
-    """Line of the text -> the number of its vISA instruction, which the later stages name too (``$12``)."""
-    found = {}
-    for number, line in enumerate(text.split("\n"), start=1):
-        if match := _ID.search(line):
-            found[number] = int(match[1][:9])
-    return found

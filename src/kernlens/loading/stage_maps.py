@@ -1,13 +1,13 @@
 """Stage maps: the source map of each snapshot, from that stage's own debug information.
 
 Two kinds of stages keep it beside them: a ``.visa.ll`` has the numbers of its locations only, a disassembly the
-addresses of its instructions; what they mean stands in other snapshots of the same compile.
+addresses of its instructions; what they mean stands in other snapshots of the same compile and attempt.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.model.source_map import SourcePlace
-from kernlens.model.stage import BINARY, TEXT, Snapshot
+from kernlens.model.stage import BINARY, TEXT, Snapshot, kernel_attempts, stages_with_attempts
 from kernlens.model.stage_map import LINE, OFFSET, StageMap, StageRows
 
 if TYPE_CHECKING:
@@ -38,7 +38,8 @@ def stage_maps(snapshots: Iterable[Snapshot], programs: Iterable[Program]) -> tu
     table in ``programs``. Snapshots that failed, and those in which nothing has a line, are left out."""
     beside = Beside([one for one in snapshots if not one.is_pass and one.failure is None])
     found = [found for one in beside.snapshots if (found := snapshot_map(one, beside)) is not None]
-    found += [found for program in programs for found in _machine_maps(program)]
+    attempts = kernel_attempts(beside.snapshots)
+    found += [found for program in programs for found in _machine_maps(program, attempts)]
     return tuple(found)
 
 
@@ -54,12 +55,33 @@ class Beside:
         return next((one for one in self.snapshots if (one.stage, one.form, one.kernel) == wanted), None)
 
     @cached_property
-    def codegen(self) -> CodegenFunctions | None:
-        """The code generator's functions, read once for all kernels."""
+    def codegen(self) -> dict[int, CodegenFunctions]:
+        """Attempt -> the code generator's functions, read once for all kernels."""
         from kernlens.formats.visa_llvm_lines import CodegenFunctions
 
-        found = self.find("llvm-codegen", TEXT)
-        return CodegenFunctions(found.text) if found is not None else None
+        found = [one for one in self.snapshots if (one.stage, one.form) == ("llvm-codegen", TEXT)]
+        return {one.attempt: CodegenFunctions(one.text) for one in found}
+
+    @cached_property
+    def _attempts(self) -> dict[str, int]:
+        return kernel_attempts(self.snapshots)
+
+    @cached_property
+    def _again(self) -> frozenset[str]:
+        return stages_with_attempts(self.snapshots)
+
+    def counting(self, snapshot: Snapshot, rows: StageRows) -> StageRows:
+        """The rows without kernels whose machine code is of another attempt than the snapshot; none if the program
+        has no kernel of that attempt."""
+        attempt = snapshot.attempt
+        if snapshot.stage not in self._again or not self._attempts:
+            return rows
+        found = StageRows()
+        if attempt in self._attempts.values():
+            for row in zip(rows.lines, rows.places, rows.calls, rows.functions, strict=True):
+                if self._attempts.get(row[-1], attempt) == attempt:
+                    found.add(*row)
+        return found
 
 
 def snapshot_map(snapshot: Snapshot, beside: Beside) -> StageMap | None:
@@ -74,7 +96,7 @@ def snapshot_map(snapshot: Snapshot, beside: Beside) -> StageMap | None:
     if snapshot.ending == ".visa.ll":
         rows = _visa_llvm_rows(snapshot, text, beside)
     elif (read := reader(snapshot.stage, snapshot.ending)) is not None:
-        rows = read(text)
+        rows = beside.counting(snapshot, read(text))
     else:
         return None
     if not any(rows.places):
@@ -88,14 +110,15 @@ def snapshot_map(snapshot: Snapshot, beside: Beside) -> StageMap | None:
         calls=rows.calls,
         functions=rows.functions,
         find_texts=lambda: _chosen(text, rows.lines),
+        attempt=snapshot.attempt,
     )
 
 
 def _visa_llvm_rows(snapshot: Snapshot, text: str, beside: Beside) -> StageRows:
     from kernlens.formats.visa_llvm_lines import read_visa_llvm_lines
 
-    visa = beside.find("visa", TEXT, snapshot.kernel)
-    return read_visa_llvm_lines(text, beside.codegen, visa.text if visa is not None else None)
+    codegen = beside.codegen.get(snapshot.attempt)
+    return read_visa_llvm_lines(text, codegen) if codegen is not None else StageRows()
 
 
 def _host_map(snapshot: Snapshot, beside: Beside) -> StageMap | None:
@@ -155,18 +178,18 @@ def _chosen(text: str, numbers: list[int]) -> list[str]:
     return [lines[number - 1] for number in numbers]
 
 
-def _machine_maps(program: Program) -> Iterator[StageMap]:
+def _machine_maps(program: Program, attempts: Mapping[str, int]) -> Iterator[StageMap]:
     from kernlens.errors import UnsupportedError
 
     for kernel in program.kernels.values():
         try:
-            yield from _machine_map(kernel)
+            yield from _machine_map(kernel, attempts.get(kernel.name, 1))
         except UnsupportedError:
             # No disassembler for this device: there are no instructions to map, here as in annotate, which says so.
             return
 
 
-def _machine_map(kernel: Kernel) -> Iterator[StageMap]:
+def _machine_map(kernel: Kernel, attempt: int) -> Iterator[StageMap]:
     from kernlens.loading.located import located
 
     source_map = kernel.source_map
@@ -182,4 +205,5 @@ def _machine_map(kernel: Kernel) -> Iterator[StageMap]:
         calls=[calls for _, calls in locations],
         functions=[kernel.name] * len(locations),
         find_texts=lambda: kernel.instructions.texts,
+        attempt=attempt,
     )

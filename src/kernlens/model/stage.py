@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -52,6 +52,10 @@ class Snapshot:
     ``ending`` is the usual file ending of such content (``.ll``). ``seconds`` is when it was complete, counted from the
     compiler's start, to the clock tick of the file system; None if unknown. ``size`` is None until the content is there
     where it takes another tool to make it. ``failure``: why there is no content, None if there is.
+
+    ``attempt`` counts from 1: Intel's GPU compiler may compile the program again, or some of its kernels, when one
+    spills. A stage of the program then has a snapshot of each attempt; a kernel's own snapshots are of the attempt
+    whose machine code stands in the program.
     """
 
     stage: str
@@ -62,6 +66,7 @@ class Snapshot:
     size: int | None = None
     seconds: float | None = None
     failure: str | None = None
+    attempt: int = 1
 
     @cached_property
     def content(self) -> bytes:
@@ -117,17 +122,48 @@ def held(stage: Stage, content: bytes, form: str, kernel: str | None = None, sec
     return Snapshot(stage.name, kernel, form, ending, lambda: content, len(content), seconds)
 
 
+def kernel_attempts(snapshots: Iterable[Snapshot]) -> dict[str, int]:
+    """Kernel -> the attempt whose machine code of it stands in the program."""
+    return {one.kernel: one.attempt for one in snapshots if one.kernel is not None}
+
+
+def stages_with_attempts(snapshots: Iterable[Snapshot]) -> frozenset[str]:
+    """The program's stages that there are several attempts of, and all passes."""
+    first: dict[str, int] = {}
+    return frozenset(
+        one.stage
+        for one in snapshots
+        if one.kernel is None and (one.is_pass or first.setdefault(one.stage, one.attempt) != one.attempt)
+    )
+
+
+def of_kernel(snapshots: tuple[Snapshot, ...], kernel: str | None) -> tuple[Snapshot, ...]:
+    """The snapshots of ``kernel`` and of the whole program, of several attempts the one that counts for the kernel;
+    all if ``kernel`` is None."""
+    if kernel is None:
+        return snapshots
+    attempt, again = kernel_attempts(snapshots).get(kernel), stages_with_attempts(snapshots)
+    return tuple(
+        one
+        for one in snapshots
+        if one.kernel == kernel or (one.kernel is None and (one.attempt == attempt or one.stage not in again))
+    )
+
+
 def choose(
     snapshots: tuple[Snapshot, ...], stage: str, kernel: str | None = None, form: str | None = None
 ) -> tuple[Snapshot, ...]:
     """The snapshots of one stage, one per kernel where it is per kernel; ``form`` None: the first of its forms.
 
-    ``stage`` may also be a pass by its bare name if that pass ran only once. Raises NotFoundError with what there is.
+    Of a stage of the program that was compiled several times, all attempts in order; with ``kernel`` the one that
+    counts for it. ``stage`` may also be a pass by its bare name if that pass ran only once. Raises NotFoundError with
+    what there is.
     """
     name = _stage_name(snapshots, stage)
-    found = [one for one in snapshots if one.stage == name and (kernel is None or one.kernel in (None, kernel))]
+    found = [one for one in of_kernel(snapshots, kernel) if one.stage == name]
     if not found:
-        kernels = ", ".join(dict.fromkeys(one.kernel for one in snapshots if one.stage == name and one.kernel))
+        own = (one.kernel for one in snapshots if one.stage == name and one.kernel)
+        kernels = ", ".join(dict.fromkeys(own) or kernel_attempts(snapshots))
         raise NotFoundError(f"the stage {name} has no kernel {kernel!r}; it has: {kernels}")
     wanted = form if any(one.form == form for one in found) else found[0].form
     return tuple(one for one in found if one.form == wanted)

@@ -40,7 +40,8 @@ class StageMap:
     """The source map of one snapshot, as data: entry ``i`` of each column is about its ``i``-th instruction.
 
     ``unit`` says what ``positions`` count: LINE or OFFSET. ``kernel`` is None for a stage of the whole program.
-    ``find_texts`` gives each instruction's text, on first use.
+    ``find_texts`` gives each instruction's text, on first use. ``attempt`` is the snapshot's; of a stage of the program
+    with several, each map leaves out the kernels that another attempt counts for.
     """
 
     stage: str
@@ -51,6 +52,7 @@ class StageMap:
     calls: Sequence[tuple[SourcePlace, ...]] = field(repr=False)
     functions: Sequence[str] = field(repr=False)
     find_texts: Callable[[], Sequence[str]] = field(repr=False, compare=False)
+    attempt: int = 1
 
     def __len__(self) -> int:
         return len(self.positions)
@@ -100,6 +102,10 @@ class StagePart:
     def kernel(self) -> str | None:
         """The kernel, None for a stage of the whole program."""
         return self.map.kernel
+
+    @property
+    def attempt(self) -> int:
+        return self.map.attempt
 
     @property
     def positions(self) -> tuple[int, ...]:

@@ -49,7 +49,7 @@ def snapshot_list(snapshots: Sequence[Snapshot], sentences: dict[str, str]) -> I
 def _whose(ones: Sequence[Snapshot]) -> str:
     kernels = [one.kernel for one in ones if one.kernel is not None]
     if not kernels:
-        return "program"
+        return "program" if len(ones) == 1 else f"program, {plural(len(ones), 'attempt')}"
     return kernels[0] if len(kernels) == 1 else plural(len(kernels), "kernel")
 
 
@@ -101,11 +101,14 @@ def line_through_stages(
     """
     yield click.style(where, fg="green", bold=True) + (f"  {text.strip()}" if text else "")
     others = {part.kernel for part in parts if part.kernel} - set(kernels) if kernels else set()
+    again = {part.stage for part in parts if part.kernel is None and part.attempt > 1}
     for part in parts:
         if part.kernel in others:
             continue
         indexes = [index for index in part.indexes if part.map.functions[index] not in others]
         title = f"{part.stage}  {part.kernel}" if part.kernel else part.stage
+        if part.stage in again:
+            title += f"  attempt {part.attempt}"
         yield ""
         yield click.style(f"  {title}", bold=True) + f"  {plural(len(indexes), 'instruction')}"
         yield from _instructions(StagePart(part.map, tuple(indexes)), width)
@@ -156,6 +159,7 @@ def snapshot_document(snapshot: Snapshot, content: bool = False) -> dict[str, An
         "kernel": snapshot.kernel,
         "form": snapshot.form,
         "ending": snapshot.ending,
+        "attempt": snapshot.attempt,
         "size": snapshot.size,
         "seconds": None if snapshot.seconds is None else round(snapshot.seconds, 6),
         "failure": snapshot.failure,
@@ -186,6 +190,7 @@ def part_document(part: StagePart) -> dict[str, Any]:
     return {
         "stage": part.stage,
         "kernel": part.kernel,
+        "attempt": part.attempt,
         "unit": chosen.unit,
         "instructions": [
             {

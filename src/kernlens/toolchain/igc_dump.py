@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kernlens.formats import gen_assembly, visaasm_lines
@@ -26,6 +26,9 @@ POINTS = {
 }
 #: The stage whose dump ends a phase of passes: the phase's passes stand before it.
 PHASE_ENDS = {"unify": "llvm-unified", "opt": "llvm-optimized", "cg": "llvm-push-analysis"}
+#: The phases that a try may begin with (IGC 1, IGC 2), and the one that it ends with.
+_FIRST_PHASES = ("unify", "optpre")
+_LAST_PHASE = "cg"
 #: A dump folder whose file system has less room than this many bytes left has cut dumps off.
 ROOM = 1 << 16
 #: A file larger than this many bytes is no dump that can be shown.
@@ -44,6 +47,8 @@ _PROGRAM_FILE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class _File:
+    """``tried`` is as IGC counts in file names, from 0."""
+
     path: Path
     ending: str
     tried: int
@@ -56,8 +61,8 @@ def read_dump(folder: Path, stages: Sequence[Stage], binary: bytes, started: int
     """The snapshots in ``folder``, in the order of ``stages``, kernels in the program's order.
 
     ``binary`` is the program that came of the compile: of several tries at a kernel, the one whose machine code stands
-    in it counts; of several tries at the program, the last. ``started`` is when the compiler was started, in
-    nanoseconds since the epoch.
+    in it counts; of several tries at the program, each is an attempt, in order. ``started`` is when the compiler was
+    started, in nanoseconds since the epoch.
 
     A dump that was cut off because the disk is full becomes a snapshot with its ``failure``.
     """
@@ -74,8 +79,8 @@ def read_dump(folder: Path, stages: Sequence[Stage], binary: bytes, started: int
             if stage.scope == KERNEL:
                 for name, file in kernels.with_ending(ending):
                     found.append(_snapshot(stage, form, file, name, started, full))
-            elif file_ := programs.get((stage.name if stage.name in POINTS.values() else "", ending)):
-                found.append(_snapshot(stage, form, file_, None, started, full))
+            elif files := programs.get((stage.name if stage.name in POINTS.values() else "", ending)):
+                found += [_snapshot(stage, form, files[tried], None, started, full) for tried in sorted(files)]
             elif full and stage.name in _ALWAYS:
                 found.append(_failed(stage, form, None, FULL))
     return tuple(found)
@@ -92,19 +97,21 @@ def _snapshot(stage: Stage, form: str, file: _File, kernel: str | None, started:
     try:
         content = _read(file.path)
     except OSError as error:
-        return _failed(stage, form, kernel, f"its dump cannot be read: {error.strerror}")
+        return _failed(stage, form, kernel, f"its dump cannot be read: {error.strerror}", file.tried)
     if stage.name == "source":
         content = content.removesuffix(b"\0")
     if full:
-        return _failed(stage, form, kernel, FULL)
+        return _failed(stage, form, kernel, FULL, file.tried)
     if _is_cut(content, file.ending):
-        return _failed(stage, form, kernel, _CUT)
+        return _failed(stage, form, kernel, _CUT, file.tried)
     seconds = None if started is None else max(file.modified - started, 0) / 1e9
-    return Snapshot(stage.name, kernel, form, file.ending, lambda: content, len(content), seconds)
+    return Snapshot(
+        stage.name, kernel, form, file.ending, lambda: content, len(content), seconds, attempt=file.tried + 1
+    )
 
 
-def _failed(stage: Stage, form: str, kernel: str | None, why: str) -> Snapshot:
-    return Snapshot(stage.name, kernel, form, stage.ending(form) or "", bytes, failure=why)
+def _failed(stage: Stage, form: str, kernel: str | None, why: str, tried: int = 0) -> Snapshot:
+    return Snapshot(stage.name, kernel, form, stage.ending(form) or "", bytes, failure=why, attempt=tried + 1)
 
 
 def _is_cut(content: bytes, ending: str) -> bool:
@@ -143,7 +150,7 @@ class _Kernels:
         self._names = {entry: _kernel_name(files_) or f"entry {entry}" for entry, files_ in self._entries.items()}
 
     def with_ending(self, ending: str) -> Iterator[tuple[str, _File]]:
-        """(kernel, file) of each kernel that has such a file."""
+        """(kernel, file) of each kernel that has such a file, which is taken to be of the try that counts."""
         for entry in sorted(self._entries):
             name = self._names[entry]
             files = [file for file in self._entries[entry] if file.ending == ending]
@@ -153,7 +160,7 @@ class _Kernels:
             # Some files are written by the last try alone, or once for all widths.
             files.sort(key=lambda file: (file.simd in (simd, 0), file.tried == tried, file.tried, file.modified))
             if files[-1].simd in (simd, 0):
-                yield name, files[-1]
+                yield name, replace(files[-1], tried=tried)
 
 
 def _counted(files: Sequence[_File], binary: bytes) -> tuple[int, int]:
@@ -184,9 +191,9 @@ def _kernel_name(files: Sequence[_File]) -> str | None:
     return None
 
 
-def _program_files(folder: Path, names: Iterable[str]) -> Mapping[tuple[str, str], _File]:
-    """(stage or "", ending) -> the program file of the last try."""
-    found: dict[tuple[str, str], _File] = {}
+def _program_files(folder: Path, names: Iterable[str]) -> Mapping[tuple[str, str], Mapping[int, _File]]:
+    """(stage or "", ending) -> try -> the program's file of that try."""
+    found: dict[tuple[str, str], dict[int, _File]] = {}
     for name in names:
         match = _PROGRAM_FILE.fullmatch(name)
         if match is None:
@@ -194,27 +201,30 @@ def _program_files(folder: Path, names: Iterable[str]) -> Mapping[tuple[str, str
         path = folder / name
         tried = int(match["before"] or match["after"] or 0)
         key = POINTS.get(match["point"] or "", ""), match["ending"]
-        if key not in found or found[key].tried < tried:
-            found[key] = _File(path, match["ending"], tried, path.stat().st_mtime_ns)
+        found.setdefault(key, {})[tried] = _File(path, match["ending"], tried, path.stat().st_mtime_ns)
     return found
 
 
 def _passes(folder: Path, names: Iterable[str], started: int | None, full: bool) -> dict[str, list[Snapshot]]:
-    """The dumps after single passes, under the stage that they stand before."""
-    found: dict[str, list[tuple[int, Snapshot]]] = {}
-    for name in names:
-        match = _PASS_FILE.fullmatch(name)
-        if match is None:
-            continue
-        path = folder / name
+    """The dumps after single passes, under the stage that they stand before.
+
+    Passes are numbered through all tries: a try begins where a first phase follows the last one.
+    """
+    found: dict[str, list[Snapshot]] = {}
+    matches = [match for match in map(_PASS_FILE.fullmatch, names) if match is not None]
+    tried, previous = 0, ""
+    for match in sorted(matches, key=lambda match: int(match["number"])):
+        path = folder / match[0]
         phase = match["phase"].lower()
+        if previous == _LAST_PHASE and phase in _FIRST_PHASES:
+            tried += 1
+        previous = phase
         end = next((stage for part, stage in PHASE_ENDS.items() if part in phase), "llvm-codegen")
         # As the ending of a file is none of a pass's name, a stage is made for each.
         stage = Stage(f"{match['number']}-{match['phase']}-{match['name']}", ".ll", None, TEXT, "program", "")
-        file = _File(path, ".ll", 0, path.stat().st_mtime_ns)
-        nothing = not full and not path.stat().st_size
-        snapshot = (
-            _failed(stage, TEXT, None, _NO_LOOPS) if nothing else _snapshot(stage, TEXT, file, None, started, full)
-        )
-        found.setdefault(end, []).append((int(match["number"]), snapshot))
-    return {end: [snapshot for _, snapshot in sorted(ones, key=lambda one: one[0])] for end, ones in found.items()}
+        file = _File(path, ".ll", tried, path.stat().st_mtime_ns)
+        if not full and not path.stat().st_size:
+            found.setdefault(end, []).append(_failed(stage, TEXT, None, _NO_LOOPS, tried))
+        else:
+            found.setdefault(end, []).append(_snapshot(stage, TEXT, file, None, started, full))
+    return found
