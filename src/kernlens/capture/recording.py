@@ -240,7 +240,9 @@ class Recording:
     def _snapshots(self, program: int) -> tuple[RecordedSnapshot, ...]:
         found = []
         attempts = "attempt" if self._schema > 1 else "1"
-        query = f"SELECT stage, kernel, form, ending, {attempts}, blob FROM snapshot WHERE program = ? ORDER BY position"
+        query = (
+            f"SELECT stage, kernel, form, ending, {attempts}, blob FROM snapshot WHERE program = ? ORDER BY position"
+        )
         for stage, kernel, form, ending, attempt, blob in self._rows(query, program):
             if form not in FORMS:
                 raise _damaged(f"a snapshot has the form {form!r}")

@@ -34,7 +34,10 @@ TABLES = {
         blob INTEGER NOT NULL REFERENCES blob (id), PRIMARY KEY (program, position)) WITHOUT ROWID""",
 }
 #: The tables of each schema. Schema 1 kept one attempt of each stage and did not say which.
-SCHEMAS = {1: {**TABLES, "snapshot": TABLES["snapshot"].replace(" attempt INTEGER NOT NULL,", "")}, SCHEMA_VERSION: TABLES}
+SCHEMAS = {
+    1: {**TABLES, "snapshot": TABLES["snapshot"].replace(" attempt INTEGER NOT NULL,", "")},
+    SCHEMA_VERSION: TABLES,
+}
 
 #: What a part is to its program.
 ROLES = ("source", "binary", "debug", "spirv", "log")
