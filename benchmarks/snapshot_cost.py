@@ -1,24 +1,28 @@
-"""What the OpenCL layer costs: ``python -m benchmarks.snapshot_cost SOURCE.cl [--options O] [--stages S,...]``.
+"""What snapshots cost a build: ``python -m benchmarks.snapshot_cost SOURCE.cl [--options O] [--stages S,...]``.
 
-Builds the source in fresh processes: without the layer, with it, and with a request for each stage, in turn. Prints the median
-of the wall time of one build and of the processor time of a whole process with all its children, per build. Runs on the first
-device of the first platform, so the environment chooses it (``OCL_ICD_VENDORS``, a simulated device's variables).
+Builds each source in turn without the layer and with it, and, in the process with the layer, once without a request and once
+with one for each stage, round after round. Prints the medians: the wall time of a build, and its ratio to the build without a
+request in the same process; for "layer, no request" the ratio is to the process without the layer. Runs on the first device of
+the first platform; ``--run "kernlens run --simulate bmg --toolchain newest --"`` starts the builds by that command.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-import resource
+import shlex
 import statistics
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import kernlens
 
 PACKAGE = Path(kernlens.__file__).parent
 LAYER = PACKAGE / "native" / "libkernlens_opencl_layer.so"
+STAGES = "source,spirv,llvm-unified,llvm-optimized,llvm-codegen,visa,visa-llvm-map,gen-assembly,resources,program"
+PLAIN = "-"
 
 
 def build_program(folder: Path) -> Path:
@@ -28,45 +32,59 @@ def build_program(folder: Path) -> Path:
     return program
 
 
-def measure(command: list[str], layer: bool) -> tuple[list[float], float]:
-    """The wall times of the builds, and the processor time of it all; in seconds."""
-    environment = dict(os.environ)
+def measure(command: Sequence[str], layer: bool) -> dict[str, list[float]]:
+    """The wall times of the builds, by what was asked for; in seconds."""
+    # From its cache the driver would answer all but the first build.
+    environment = {**os.environ, "NEO_CACHE_PERSISTENT": "0"}
     environment.pop("OPENCL_LAYERS", None)
     if layer:
         environment["OPENCL_LAYERS"] = str(LAYER)
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     output = subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return [float(line) for line in output.split()], used
+    times: dict[str, list[float]] = {}
+    for line in output.splitlines():
+        stage, seconds = line.split()
+        times.setdefault(stage, []).append(float(seconds))
+    return times
+
+
+def cost(
+    program: Sequence[str], source: Path, options: str, stages: Sequence[str], rounds: int
+) -> dict[str, tuple[float, float]]:
+    """For each row its wall time in seconds and what it adds, as a fraction."""
+    base = [*program, str(source), options, str(rounds)]
+    without, loaded = [], []
+    for _ in range(3):  # in turn, as the machine's speed drifts
+        without += measure(base, layer=False)[PLAIN]
+        loaded += measure(base, layer=True)[PLAIN]
+    times = measure([*base, *stages], layer=True)
+    plain, beside = statistics.median(without), statistics.median(times[PLAIN])
+    rows = {
+        "without the layer": (plain, 0.0),
+        "layer, no request": (statistics.median(loaded), statistics.median(loaded) / plain - 1),
+    }
+    for stage in stages:
+        elapsed = statistics.median(times[stage])
+        rows[stage] = (elapsed, elapsed / beside - 1)
+    return rows
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("source", type=Path)
+    parser.add_argument("sources", type=Path, nargs="+")
     parser.add_argument("--options", default="")
-    parser.add_argument("--stages", default="source,spirv,llvm-optimized,visa,visa-llvm-map,gen-assembly,program")
-    parser.add_argument("--builds", type=int, default=6, help="builds in each process")
-    parser.add_argument("--rounds", type=int, default=5, help="processes for each row")
+    parser.add_argument("--stages", default=STAGES)
+    parser.add_argument("--run", default="", help="the command that starts the builds")
+    parser.add_argument("--rounds", type=int, default=7)
     arguments = parser.parse_args()
-    rows = ["without the layer", "no request", *arguments.stages.split(",")]
-    wall: dict[str, list[float]] = {row: [] for row in rows}
-    processor: dict[str, list[float]] = {row: [] for row in rows}
+    stages = arguments.stages.split(",")
     with tempfile.TemporaryDirectory() as folder:
-        program = build_program(Path(folder))
-        base = [str(program), str(arguments.source), arguments.options, str(arguments.builds)]
-        for _ in range(arguments.rounds):
-            for place, row in enumerate(rows):
-                times, used = measure(base if place < 2 else [*base, row], layer=place > 0)
-                wall[row] += times
-                processor[row].append(used / arguments.builds)
-    plain_wall, plain_processor = statistics.median(wall[rows[0]]), statistics.median(processor[rows[0]])
-    print(f"{'':20} {'wall':>8} {'':>7} {'processor':>10}")
-    for row in rows:
-        elapsed, used = statistics.median(wall[row]), statistics.median(processor[row])
-        print(
-            f"{row:20} {elapsed:7.3f}s {elapsed / plain_wall - 1:+7.1%} {used:9.3f}s {used / plain_processor - 1:+7.1%}"
-        )
+        program = [*shlex.split(arguments.run), str(build_program(Path(folder)))]
+        found = {
+            source: cost(program, source, arguments.options, stages, arguments.rounds) for source in arguments.sources
+        }
+    print(f"{'':20}" + "".join(f"{source.stem:>20.18}" for source in found))
+    for row in ("without the layer", "layer, no request", *stages):
+        print(f"{row:20}" + "".join(f"{rows[row][0]:11.3f}s {rows[row][1]:+7.1%}" for rows in found.values()))
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 #include "igc_settings.h"
 
 #include <link.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,11 +109,11 @@ static const char *stored_name(const struct library *library, uintptr_t element)
 }
 
 static const struct layout {
-    size_t size, value; /* of an element, and where its value starts */
+    size_t size, value, pointer; /* of an element, and where in it its value and its pointer stand */
     const char *(*name)(const struct library *library, uintptr_t element);
 } LAYOUTS[] = {
-    {.size = 8 + VALUE_SIZE + 24 + 8, .value = 8, .name = virtual_name},
-    {.size = VALUE_SIZE + 2 * 24 + 8 + 8 + 8, .value = 0, .name = stored_name},
+    {.size = 8 + VALUE_SIZE + 24 + 8, .value = 8, .pointer = 0, .name = virtual_name},
+    {.size = VALUE_SIZE + 2 * 24 + 8 + 8 + 8, .value = 0, .pointer = VALUE_SIZE + 2 * 24 + 8, .name = stored_name},
 };
 
 struct table {
@@ -144,12 +145,53 @@ static bool take_array(struct table *table, uintptr_t element)
     return table->count >= FEWEST_SETTINGS;
 }
 
-static bool find_in(struct table *table, const struct segment *segment)
+/* An element of every table, by which it is found. */
+static const char LANDMARK[] = "DumpToCustomDir";
+
+static bool is_landmark(const struct table *table, uintptr_t element)
 {
-    for (uintptr_t element = (segment->start + 7) & ~(uintptr_t)7; element < segment->end; element += 8) {
-        const char *name = element_name(table, element);
-        if (name != NULL && strcmp(name, "DumpToCustomDir") == 0 && take_array(table, element))
+    const char *name = element_name(table, element);
+    return name != NULL && strcmp(name, LANDMARK) == 0;
+}
+
+/* Looks at each word that might be an element's pointer: to its functions, or to its name. */
+static bool find_in(struct table *table, uintptr_t start, uintptr_t end)
+{
+    const struct library *library = &table->library;
+    uintptr_t first = library->segments[0].start, last = library->segments[library->count - 1].end;
+    for (uintptr_t place = (start + 7) & ~(uintptr_t)7; place + 8 <= end; place += 8) {
+        uintptr_t word = *(const uintptr_t *)place;
+        if (word >= first && word < last && place - start >= table->layout->pointer &&
+            is_landmark(table, place - table->layout->pointer) && take_array(table, place - table->layout->pointer))
             return true;
+    }
+    return false;
+}
+
+/* Where the last search found it; one build at a time searches, but requests may come from several threads. */
+static struct table known;
+static pthread_mutex_t known_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static bool same_library(const struct library *left, const struct library *right)
+{
+    return left->count == right->count && left->count > 0 &&
+           memcmp(left->segments, right->segments, left->count * sizeof *left->segments) == 0;
+}
+
+static bool search(struct table *table)
+{
+    const struct library *library = &table->library;
+    for (size_t layout = 0; layout < COUNT(LAYOUTS); ++layout) {
+        table->layout = &LAYOUTS[layout];
+        for (size_t index = 0; index < library->count; ++index) {
+            const struct segment *segment = &library->segments[index];
+            bool part = library->read_only_start >= segment->start && library->read_only_end <= segment->end;
+            if ((segment->flags & PF_W) &&
+                (part ? find_in(table, segment->start, library->read_only_start) ||
+                            find_in(table, library->read_only_end, segment->end)
+                      : find_in(table, segment->start, segment->end)))
+                return true;
+        }
     }
     return false;
 }
@@ -158,34 +200,22 @@ static bool find_table(struct table *table)
 {
     *table = (struct table){0};
     dl_iterate_phdr(note_library, &table->library);
-    if (table->library.found != 1 || table->library.shared)
+    if (table->library.found != 1 || table->library.shared || table->library.count == 0)
         return false;
-    for (size_t layout = 0; layout < COUNT(LAYOUTS); ++layout) {
-        table->layout = &LAYOUTS[layout];
-        for (size_t index = 0; index < table->library.count; ++index)
-            if ((table->library.segments[index].flags & PF_W) && find_in(table, &table->library.segments[index]))
-                return true;
-    }
-    return false;
+    pthread_mutex_lock(&known_lock);
+    bool found = same_library(&known.library, &table->library);
+    if (found)
+        *table = known;
+    else if ((found = search(table)))
+        known = *table;
+    pthread_mutex_unlock(&known_lock);
+    return found && element_name(table, table->start) != NULL;
 }
 
 bool igc_settings_found(void)
 {
     struct table table;
     return find_table(&table);
-}
-
-/* The value of the setting whose name stands before the first '='; NULL if there is no such setting. */
-static char *value_of(const struct table *table, const char *setting)
-{
-    size_t length = strcspn(setting, "=");
-    for (size_t index = 0; index < table->count; ++index) {
-        uintptr_t element = table->start + index * table->layout->size;
-        const char *name = element_name(table, element);
-        if (name != NULL && strncmp(name, setting, length) == 0 && name[length] == '\0')
-            return (char *)element + table->layout->value;
-    }
-    return NULL;
 }
 
 /* What IGC switches on by itself when it finds IGC_ShaderDumpEnable set while it reads its variables. */
@@ -205,6 +235,25 @@ static void keep(struct igc_settings_before *before, char *value)
 {
     before->items[before->count].value = value;
     memcpy(before->items[before->count++].bytes, value, VALUE_SIZE);
+}
+
+/* A setting "NAME=value" or "NAME", and where its value is; NULL if this IGC has none of that name. */
+struct place {
+    const char *setting;
+    char *value;
+};
+
+static void find_values(const struct table *table, struct place *places, size_t count)
+{
+    for (size_t index = 0; index < table->count; ++index) {
+        uintptr_t element = table->start + index * table->layout->size;
+        const char *name = element_name(table, element);
+        size_t length = name != NULL ? strlen(name) : 0;
+        for (size_t place = 0; name != NULL && place < count; ++place)
+            if (strncmp(places[place].setting, name, length) == 0 &&
+                (places[place].setting[length] == '=' || places[place].setting[length] == '\0'))
+                places[place].value = (char *)element + table->layout->value;
+    }
 }
 
 static bool is_text(const char *setting)
@@ -237,21 +286,25 @@ struct igc_settings_before *igc_settings_change(const struct environment *wanted
     struct igc_settings_before *before = !wanted->failed && find_table(&table) ? calloc(1, sizeof *before) : NULL;
     if (before == NULL)
         return NULL;
-    for (size_t index = 0; index < COUNT(DERIVED); ++index) {
-        char *value = value_of(&table, DERIVED[index]);
-        if (value != NULL)
-            keep(before, value);
+    struct place places[COUNT(DERIVED) + ENVIRONMENT_SETTINGS] = {0};
+    size_t count = 0;
+    while (count < COUNT(DERIVED)) {
+        places[count].setting = DERIVED[count];
+        ++count;
     }
+    for (size_t index = 0; index < wanted->count; ++index)
+        if (strncmp(wanted->settings[index], PREFIX, sizeof PREFIX - 1) == 0)
+            places[count++].setting = wanted->settings[index] + sizeof PREFIX - 1;
+    find_values(&table, places, count);
     bool folder = false, all = true;
-    for (size_t index = 0; index < wanted->count && all; ++index) {
-        const char *setting = wanted->settings[index];
-        bool is_igc = strncmp(setting, PREFIX, sizeof PREFIX - 1) == 0;
-        char *value = is_igc ? value_of(&table, setting + sizeof PREFIX - 1) : NULL;
-        if (value == NULL)
+    for (size_t index = 0; index < count && all; ++index) {
+        const struct place *place = &places[index];
+        if (place->value == NULL)
             continue; /* another version's */
-        keep(before, value);
-        all = put(value, setting + sizeof PREFIX - 1);
-        folder = folder || strncmp(setting, "IGC_DumpToCustomDir=", strlen("IGC_DumpToCustomDir=")) == 0;
+        keep(before, place->value);
+        if (strchr(place->setting, '=') != NULL)
+            all = put(place->value, place->setting);
+        folder = folder || strncmp(place->setting, LANDMARK, sizeof LANDMARK - 1) == 0;
     }
     if (all && folder)
         return before;

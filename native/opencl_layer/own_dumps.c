@@ -216,7 +216,7 @@ bool own_dumps_begin(const struct request *request)
     if (!own_dumps_possible(request) || pthread_rwlock_trywrlock(&building) != 0)
         return false;
     if (folder_make_named(folder)) {
-        /* IGC ends the process when it cannot write a file. */
+        /* IGC 1 ends the process when it cannot write some files, IGC 2 then calls the build a failure. */
         if (folder_room(folder) >= ROOM_WANTED && switch_on(request))
             return true;
         folder_remove(folder);

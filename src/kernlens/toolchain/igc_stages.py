@@ -73,7 +73,12 @@ def stages_of_version(igc_version: str | None) -> tuple[Stage, ...]:
 def dump_environment(folder: Path, all_passes: bool = False) -> dict[str, str]:
     """The variables that make the compiler write its stages into ``folder``, which must exist: IGC 1 would take the
     working folder instead."""
-    settings = {"IGC_ShaderDumpEnable": "1", "IGC_SpvAsmDumpEnable": "1", "IGC_DumpToCustomDir": f"{folder}/"}
+    settings = {
+        "IGC_ShaderDumpEnable": "1",
+        "IGC_SpvAsmDumpEnable": "1",
+        "IGC_ShowFullVectorsInShaderDumps": "1",  # else metadata of more than 1,000 elements is cut short
+        "IGC_DumpToCustomDir": f"{folder}/",
+    }
     return {**settings, "IGC_ShaderDumpEnableAll": "1"} if all_passes else settings
 
 
