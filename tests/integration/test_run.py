@@ -36,7 +36,7 @@ int main(int count, char **arguments) {
     for (char **entry = environ; *entry; entry++) printf("variable %s\n", *entry);
     FILE *status = fopen("/proc/self/status", "r");
     while (fgets(text, sizeof text, status))
-        if (!strncmp(text, "Sig", 3)) printf("%s", text);
+        if (!strncmp(text, "SigBlk", 6) || !strncmp(text, "SigIgn", 6) || !strncmp(text, "SigCgt", 6)) printf("%s", text);
     fclose(status);
     for (int descriptor = 0; descriptor < 256; descriptor++)
         if (fcntl(descriptor, F_GETFD) != -1) printf("open %d\n", descriptor);
