@@ -89,7 +89,7 @@ static cl_int CL_API_CALL build_program(cl_program program, cl_uint count, const
     completion_init(&completion);
     capture_start(&request, &building, true);
     cl_int status = below->clBuildProgram(program, count, devices, options, notify != NULL ? complete : NULL,
-                                          notify != NULL ? &completion : NULL);
+                                          notify != NULL ? &completion : user_data);
     bool notified = completion_await(&completion, notify != NULL && status == CL_SUCCESS);
     capture_built(&request);
     capture_finish(&request, &building, program, final_status(status, program, request.device, CL_BUILD_PROGRAM_FAILURE));
@@ -106,15 +106,21 @@ static cl_int CL_API_CALL compile_program(cl_program program, cl_uint count, con
 {
     struct request request;
     unbuilt_remove(program);
-    if (!request_find(program, &request) || !builds_for(request.device, count, devices))
-        return below->clCompileProgram(program, count, devices, options, header_count, headers, header_names, notify,
-                                       user_data);
+    if (!request_find(program, &request) || !builds_for(request.device, count, devices)) {
+        own_dumps_pass_begin();
+        cl_int status = below->clCompileProgram(program, count, devices, options, header_count, headers, header_names,
+                                                notify, user_data);
+        own_dumps_pass_end();
+        return status;
+    }
     struct completion completion;
     completion_init(&completion);
+    own_dumps_pass_begin();
     cl_int status =
         below->clCompileProgram(program, count, devices, options, header_count, headers, header_names,
-                                notify != NULL ? complete : NULL, notify != NULL ? &completion : NULL);
+                                notify != NULL ? complete : NULL, notify != NULL ? &completion : user_data);
     bool notified = completion_await(&completion, notify != NULL && status == CL_SUCCESS);
+    own_dumps_pass_end();
     capture_compiled(&request, final_status(status, program, request.device, CL_COMPILE_PROGRAM_FAILURE));
     if (notified)
         notify(program, user_data);
@@ -168,7 +174,7 @@ static cl_program CL_API_CALL link_program(cl_context context, cl_uint device_co
         capture_start(&requests.items[index], &building, requests.count == 1);
     cl_int error = CL_SUCCESS;
     cl_program linked = below->clLinkProgram(context, device_count, devices, options, program_count, programs,
-                                             notify != NULL ? complete : NULL, notify != NULL ? &completion : NULL,
+                                             notify != NULL ? complete : NULL, notify != NULL ? &completion : user_data,
                                              &error);
     bool notified = completion_await(&completion, notify != NULL && error == CL_SUCCESS && linked != NULL);
     if (linked != NULL)

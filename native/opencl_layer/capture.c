@@ -156,6 +156,8 @@ static void collect_from_compiler(const struct request *request, cl_program buil
                                   struct snapshots *snapshots)
 {
     const char *folder = request->own_folder;
+    if (request->own_failed && status != CL_SUCCESS)
+        problem(request->stage->name, "the build failed (%d) before it came to this stage", status);
     if (folder == NULL && (request->replay == NULL || !replay_wait(request->replay)))
         return;
     if (folder == NULL)

@@ -15,6 +15,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+enum { LONGEST_PARENT = 180 }; /* IGC 1 cuts its folder's path at 238 characters, and makes that one */
 static const uint64_t MEMORY_WANTED = UINT64_C(1) << 29;
 
 static char *read_all(int file, size_t size)
@@ -113,7 +114,7 @@ static const char *parent_folder(void)
     static const char *const VARIABLES[] = {"KERNLENS_SNAPSHOT_DIR", "TMPDIR"};
     for (size_t index = 0; index < sizeof VARIABLES / sizeof *VARIABLES; ++index) {
         const char *folder = getenv(VARIABLES[index]);
-        if (folder != NULL && folder[0] != '\0')
+        if (folder != NULL && folder[0] != '\0' && strlen(folder) <= LONGEST_PARENT)
             return folder;
     }
     static const char IN_MEMORY[] = "/dev/shm";

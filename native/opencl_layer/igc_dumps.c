@@ -98,6 +98,8 @@ static void set_dumps(struct environment *environment, const struct stage *stage
     /* Not IGC's: the driver's cache would answer without compiling, and its simulation would overwrite the application's
      * file of the same name. */
     environment_set(environment, "NEO_CACHE_PERSISTENT", "0");
+    if (getenv("cl_cache_dir") != NULL) /* the same of older drivers: an empty folder holds no answer */
+        environment_set(environment, "cl_cache_dir", "%s", folder);
     environment_set(environment, "AUBDumpSubCaptureMode", "2");
 }
 

@@ -212,6 +212,11 @@ static bool find_table(struct table *table)
     return found && element_name(table, table->start) != NULL;
 }
 
+void igc_settings_after_fork(void)
+{
+    known_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+}
+
 bool igc_settings_found(void)
 {
     struct table table;

@@ -7,13 +7,28 @@
 
 #include <stdlib.h>
 
-/* Before a build with IGC: has it keep this stage. What it returns is for the two other functions, to be called in their order;
- * NULL: it cannot, a second build must. */
-EXPORTED struct request *kernlens_own_build_begin(const char *stage, int text)
+/* The caller's OpenCL functions, in place of those that a layer gets. */
+EXPORTED void kernlens_own_build_use(cl_api_clGetProgramInfo get_info, cl_api_clCreateProgramWithIL create,
+                                     cl_api_clSetProgramSpecializationConstant set,
+                                     cl_api_clReleaseProgram release)
+{
+    static cl_icd_dispatch functions;
+    functions.clGetProgramInfo = get_info;
+    functions.clCreateProgramWithIL = create;
+    functions.clSetProgramSpecializationConstant = set;
+    functions.clReleaseProgram = release;
+    if (below == NULL)
+        below = &functions;
+}
+
+/* Before a build of this program with IGC: has it keep this stage. What it returns is for the two other functions, to be called in
+ * their order; NULL: it cannot, a second build must. */
+EXPORTED struct request *kernlens_own_build_begin(cl_program program, const char *stage, int text)
 {
     struct request *request = calloc(1, sizeof *request);
     if (request == NULL)
         return NULL;
+    request->program = program;
     request->compiler = &igc_compiler;
     request->stage = stage_named(&igc_compiler, stage);
     request->text = text != 0;

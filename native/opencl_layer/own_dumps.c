@@ -27,7 +27,8 @@ static pthread_rwlock_t building = PTHREAD_RWLOCK_INITIALIZER; /* held alone by 
 static char *folder; /* for its files; always the same, as both compilers keep the name they got first */
 static struct igc_settings_before *before;
 static bool variables_read;
-static struct timespec begun;
+static unsigned taken_before; /* folders */
+static _Thread_local unsigned passing; /* how often this thread holds it with others */
 
 /* Whether these variables are the user's, not those that this layer put into a parent process's environment. */
 static bool variables_of_the_user(void)
@@ -129,6 +130,7 @@ static bool igc_end(void)
 {
     struct file_names names;
     igc_settings_restore(before);
+    before = NULL;
     bool one = file_names_read(folder, &names) && igc_one_program(&names);
     file_names_free(&names);
     return one;
@@ -151,23 +153,6 @@ static bool cpu_end(void)
     return true;
 }
 
-static bool pocl_possible(const struct stage *stage)
-{
-    return !stage->per_kernel; /* kernels are not compiled yet when a build ends */
-}
-
-static bool pocl_begin(const struct request *request, const struct environment *wanted)
-{
-    (void)request;
-    (void)wanted;
-    return clock_gettime(CLOCK_REALTIME_COARSE, &begun) == 0; /* the clock that files get their times from */
-}
-
-static bool pocl_end(void)
-{
-    return pocl_copy_module(begun, folder);
-}
-
 /* How each compiler is told, and after the build no longer; `end` says whether what is kept is the build's. */
 static const struct way {
     const struct compiler *compiler;
@@ -177,7 +162,6 @@ static const struct way {
 } WAYS[] = {
     {&igc_compiler, igc_possible, igc_begin, igc_end},
     {&cpu_compiler, cpu_possible, cpu_begin, cpu_end},
-    {&pocl_compiler, pocl_possible, pocl_begin, pocl_end},
 };
 
 static const struct way *way_of(const struct compiler *compiler)
@@ -210,12 +194,43 @@ static bool switch_on(const struct request *request)
     return on;
 }
 
+/* A child process has one thread and none of its parent's builds. Its IGC keeps the parent's folder, which it must not use. */
+static void after_fork(void)
+{
+    building = (pthread_rwlock_t)PTHREAD_RWLOCK_INITIALIZER;
+    for (unsigned count = 0; count < passing; ++count) /* forked in a callback of a build, which goes on here too */
+        pthread_rwlock_rdlock(&building);
+    igc_settings_after_fork();
+    if (before != NULL)
+        igc_settings_restore(before);
+    before = NULL;
+    if (variables[0][0] != '\0')
+        clear_variables();
+    folder = NULL;
+}
+
+__attribute__((constructor)) static void watch_forks(void)
+{
+    pthread_atfork(NULL, NULL, after_fork);
+}
+
+/* The name is this process's alone: a folder that is there could not be removed once, for want of a descriptor for example. */
+static bool make_folder(void)
+{
+    if (folder_make_named(folder))
+        return true;
+    if (errno != EEXIST)
+        return false;
+    folder_remove(folder);
+    return folder_make_named(folder);
+}
+
 bool own_dumps_begin(const struct request *request)
 {
     /* Not waiting for other builds: one of them may wait for this one, which a callback of its may have begun. */
     if (!own_dumps_possible(request) || pthread_rwlock_trywrlock(&building) != 0)
         return false;
-    if (folder_make_named(folder)) {
+    if (make_folder()) {
         /* IGC 1 ends the process when it cannot write some files, IGC 2 then calls the build a failure. */
         if (folder_room(folder) >= ROOM_WANTED && switch_on(request))
             return true;
@@ -229,7 +244,7 @@ char *own_dumps_end(const struct request *request)
 {
     struct file_names names = {0};
     bool kept = way_of(request->compiler)->end();
-    char *taken = kept ? folder_name() : NULL;
+    char *taken = kept ? text_format("%s.%u", folder, ++taken_before) : NULL;
     kept = taken != NULL && rename(folder, taken) == 0;
     if (!kept)
         folder_remove(folder);
@@ -249,9 +264,11 @@ void own_dumps_pass_begin(void)
     /* A thread that holds it may take it again: a callback of a build may begin another. */
     while (pthread_rwlock_rdlock(&building) == EAGAIN)
         ;
+    ++passing;
 }
 
 void own_dumps_pass_end(void)
 {
+    --passing;
     pthread_rwlock_unlock(&building);
 }

@@ -1,8 +1,8 @@
 /* Dumps of the application's own build: its compiler is told for the length of one build to keep one stage.
  *
  * IGC is told through its settings in memory (igc_settings.h), Intel's CPU runtime through environment variables, which it reads
- * at each build; PoCL keeps its module anyway. Other builds wait meanwhile. Where this cannot be, a second build keeps the stage
- * (replay.h): while other builds run, if the user has such dumps made for himself, for other stages and compilers.
+ * at each build. Other builds wait meanwhile. Where this cannot be, a second build keeps the stage (replay.h): while other builds
+ * run, if the user has such dumps made for himself, for other stages and compilers.
  */
 #ifndef KERNLENS_OWN_DUMPS_H
 #define KERNLENS_OWN_DUMPS_H

@@ -9,7 +9,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <time.h>
 
 /* Where a stage's snapshot comes from. */
 enum origin {
@@ -52,9 +51,6 @@ struct compiler {
 /* Whether the files of a folder that IGC wrote into are all of one program: those of another build may be among them. */
 struct file_names;
 bool igc_one_program(const struct file_names *names);
-
-/* Copies the module of the program that PoCL built since then, and no other, from PoCL's cache into a folder. */
-bool pocl_copy_module(struct timespec since, const char *folder);
 
 extern const struct compiler igc_compiler, pocl_compiler, cpu_compiler, unknown_compiler;
 

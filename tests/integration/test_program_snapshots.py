@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -202,3 +203,15 @@ def test_the_own_build_keeps_the_stage(name: str, request: pytest.FixtureRequest
         "resources": resources,
         "program": [[".progbin", ""]],
     }
+
+
+def test_the_users_settings_stay(tmp_path: Path) -> None:
+    """IGC 1 reads its variables at the first compile: what a request then puts back must be what it has read."""
+    source = tmp_path / "program.cl"
+    source.write_text(SOURCE)
+    place = simulated_place("dg2")
+    user = replace(place, environment={**place.environment, "IGC_VISAOptions": "-noschedule"})
+    platform = PLATFORMS[f"{SYSTEM}/dg2"][0]
+    plain = run_script(user, "user_settings", platform, str(source), "none")
+    assert run_script(user, "user_settings", platform, str(source), "request") == plain
+    assert run_script(place, "user_settings", platform, str(source), "none") != plain  # the option does something

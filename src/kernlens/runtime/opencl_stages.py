@@ -102,7 +102,7 @@ class LiveProgram:
         if self.device.platform not in INTEL_GPU_PLATFORMS or (self.text is None and self.spirv is None):
             return nullcontext()
         wanted = next(known for known in self.stages if known.name == stage)
-        return keeping(stage, text=wanted.form(form) == TEXT)
+        return keeping(self.library.path, self.handle, stage, text=wanted.form(form) == TEXT)
 
     def _own(self, stage: str) -> bytes:
         if stage == "spirv":

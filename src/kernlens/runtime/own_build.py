@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 
+_FUNCTIONS = ("clGetProgramInfo", "clCreateProgramWithIL", "clSetProgramSpecializationConstant", "clReleaseProgram")
+
 #: Called with a snapshot's bytes, the usual file ending of its content, and its kernel (empty: the whole program).
 CALLBACK = ctypes.CFUNCTYPE(None, c_size_t, c_void_p, c_void_p, c_void_p)
 
@@ -50,10 +52,11 @@ def label_of(label: int | None) -> tuple[str, str]:
 
 
 @contextmanager
-def keeping(stage: str, *, text: bool) -> Iterator[OwnBuild | None]:
-    """Has Intel's GPU compiler keep ``stage`` during the builds within; None if it cannot."""
-    library = _library() if threading.active_count() == 1 else None
-    request = library.kernlens_own_build_begin(stage.encode(), text) if library is not None else None
+def keeping(opencl: str, program: int, stage: str, *, text: bool) -> Iterator[OwnBuild | None]:
+    """Has Intel's GPU compiler keep ``stage`` while ``program`` is built within; None if it cannot. ``opencl`` is the
+    path of the OpenCL library that the program is of."""
+    library = _library(opencl) if threading.active_count() == 1 else None
+    request = library.kernlens_own_build_begin(program, stage.encode(), text) if library is not None else None
     if library is None or not request:
         yield None
         return
@@ -68,13 +71,18 @@ def keeping(stage: str, *, text: bool) -> Iterator[OwnBuild | None]:
 
 
 @cache
-def _library() -> ctypes.CDLL | None:
+def _library(opencl: str) -> ctypes.CDLL | None:
     """The layer's library; None where there is none (it is built on Linux)."""
     path = files("kernlens").joinpath("native", "libkernlens_opencl_layer.so")
     if not path.is_file():
         return None
     library = ctypes.CDLL(str(path))
-    library.kernlens_own_build_begin.argtypes = (c_char_p, c_int)
+    # IGC 1 is made to read its variables with these before any is changed.
+    loaded = ctypes.CDLL(opencl)
+    if not all(hasattr(loaded, name) for name in _FUNCTIONS):  # an OpenCL library older than 2.2
+        return None
+    library.kernlens_own_build_use(*(ctypes.cast(getattr(loaded, name), c_void_p) for name in _FUNCTIONS))
+    library.kernlens_own_build_begin.argtypes = (c_void_p, c_char_p, c_int)
     library.kernlens_own_build_begin.restype = c_void_p
     library.kernlens_own_build_over.argtypes = (c_void_p,)
     library.kernlens_own_build_over.restype = None

@@ -1,8 +1,11 @@
 /* The ways to build: with a notification, in vain, by compile and link, from IL and binaries, on threads, in a callback. */
+#define _GNU_SOURCE
 #include "checks.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 /* The last stage that a build without -g yields. */
 const struct expected_stage *late_stage(void)
@@ -62,6 +65,48 @@ void check_failing_build(void)
     CHECK_EQUAL(received.calls, 1);
     forget(&received);
     clReleaseProgram(program);
+    checking("a build that is refused");
+    program = program_with(SOURCE);
+    CHECK_EQUAL(request(program, device, late_stage()->name, 0, receive, &received), CL_SUCCESS);
+    CHECK_EQUAL(clBuildProgram(program, 1, &device, "", NULL, &received), CL_INVALID_VALUE); /* data for no function */
+    clReleaseProgram(program);
+}
+
+/* Builds with requests on one thread while another makes child processes that build. */
+static void *keep_building(void *stop)
+{
+    while (!*(volatile bool *)stop) {
+        cl_program program = program_with(SOURCE);
+        struct received received = expecting();
+        request(program, device, late_stage()->name, 0, receive, &received);
+        clBuildProgram(program, 1, &device, "", NULL, NULL);
+        forget(&received);
+        clReleaseProgram(program);
+    }
+    return NULL;
+}
+
+void check_fork(void)
+{
+    checking("a child process forked during a build");
+    enum { CHILDREN = 5, SECONDS = 60 };
+    bool stop = false;
+    pthread_t thread;
+    CHECK(pthread_create(&thread, NULL, keep_building, &stop) == 0);
+    for (int child = 0; child < CHILDREN; ++child) {
+        usleep(30000);
+        pid_t process = fork();
+        if (process == 0) {
+            alarm(SECONDS); /* a lock that nobody gives back would keep it */
+            cl_program program = program_with(SOURCE);
+            _exit(clBuildProgram(program, 1, &device, "", NULL, NULL) == CL_SUCCESS ? 0 : 1);
+        }
+        int status = -1;
+        CHECK(waitpid(process, &status, 0) == process);
+        CHECK_EQUAL(status, 0);
+    }
+    stop = true;
+    pthread_join(thread, NULL);
 }
 
 void check_compile_and_link(void)

@@ -18,6 +18,7 @@ void check_tries(void);
 /* build_checks.c */
 void check_notification(void);
 void check_failing_build(void);
+void check_fork(void);
 void check_compile_and_link(void);
 void check_il(const char *path);
 void check_binary_program(void);

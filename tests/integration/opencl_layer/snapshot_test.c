@@ -2,6 +2,7 @@
  *
  *     snapshot_test checks MODULE.spv    every check; the module is SPIR-V of support.c's SOURCE
  *     snapshot_test stages               the checks of the stages alone
+ *     snapshot_test fork                 builds in child processes while this one builds
  *     snapshot_test binary OUTPUT [STAGE] [OPTIONS]   builds, with a request if a stage is named; writes the program's binary
  *     snapshot_test refused STAGE        a request that cannot be served: the build must succeed, with no callback
  *     snapshot_test save STAGE FORMAT OUTPUT OPTIONS  writes the last snapshot that a build yields; prints its ending
@@ -87,6 +88,8 @@ int main(int count, char **arguments)
         check_binary_program();
         check_threads();
         check_nested();
+    } else if (strcmp(mode, "fork") == 0) {
+        check_fork();
     } else if (strcmp(mode, "stages") == 0) {
         check_stages();
     } else if (strcmp(mode, "plain") != 0) {
