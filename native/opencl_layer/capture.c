@@ -70,7 +70,6 @@ void capture_start(struct request *request, const struct building *building, boo
 {
     bool needed = replay_needed(request->compiler, request->stage, request->text);
     request->own_folder = NULL;
-    request->own_failed = false;
     request->own_begun = needed && alone && request->replay == NULL && compiles(building) && own_dumps_begin(request);
     if (needed && !request->own_begun)
         start_replay(request, building);
@@ -85,7 +84,12 @@ void capture_built(struct request *request)
         return;
     }
     request->own_folder = own_dumps_end(request);
-    request->own_failed = request->own_folder == NULL;
+}
+
+/* Whether the application's own build was to keep the stage and did not. */
+static bool kept_nothing(const struct request *request)
+{
+    return request->own_begun && request->own_folder == NULL;
 }
 
 static void collect_source(const struct request *request, struct snapshots *snapshots)
@@ -156,7 +160,7 @@ static void collect_from_compiler(const struct request *request, cl_program buil
                                   struct snapshots *snapshots)
 {
     const char *folder = request->own_folder;
-    if (request->own_failed && status != CL_SUCCESS)
+    if (kept_nothing(request) && status != CL_SUCCESS)
         problem(request->stage->name, "the build failed (%d) before it came to this stage", status);
     if (folder == NULL && (request->replay == NULL || !replay_wait(request->replay)))
         return;
@@ -202,7 +206,7 @@ static void deliver(struct request *request, struct snapshots *snapshots)
 void capture_finish(struct request *request, const struct building *building, cl_program built, cl_int status)
 {
     struct snapshots snapshots = {0};
-    if (request->own_failed && status == CL_SUCCESS)
+    if (kept_nothing(request) && status == CL_SUCCESS)
         start_replay(request, building);
     switch (request->stage->origin) {
     case ORIGIN_SOURCE:

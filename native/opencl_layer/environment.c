@@ -2,7 +2,7 @@
 #include "environment.h"
 
 #include "files.h"
-#include "own_dumps.h"
+#include "stages.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -49,7 +49,7 @@ char **environment_list(const struct environment *environment)
     }
     size_t count = 0;
     for (size_t index = 0; index < inherited && environ[index] != NULL; ++index)
-        if (!is_set(environment, environ[index]) && !own_dumps_setting(environ[index]))
+        if (!is_set(environment, environ[index]) && !cpu_setting(environ[index]))
             list[count++] = environ[index];
     memcpy(list + count, environment->settings, environment->count * sizeof *list);
     return list;

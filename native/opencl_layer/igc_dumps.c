@@ -1,6 +1,7 @@
 /* Intel's GPU compiler (IGC): what makes it write a stage, and which of the files it wrote is the stage. */
 #define _GNU_SOURCE
 #include "files.h"
+#include "igc_own.h"
 #include "stages.h"
 
 #include <stdio.h>
@@ -361,4 +362,7 @@ const struct compiler igc_compiler = {
     .count = COUNT(IGC_STAGES),
     .set_dumps = set_dumps,
     .collect = collect,
+    .own_possible = igc_own_possible,
+    .own_begin = igc_own_begin,
+    .own_end = igc_own_end,
 };

@@ -212,9 +212,14 @@ static bool find_table(struct table *table)
     return found && element_name(table, table->start) != NULL;
 }
 
-void igc_settings_after_fork(void)
+static void after_fork(void)
 {
-    known_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    known_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER; /* another thread of the parent may have held it */
+}
+
+__attribute__((constructor)) static void watch_forks(void)
+{
+    pthread_atfork(NULL, NULL, after_fork);
 }
 
 bool igc_settings_found(void)

@@ -26,7 +26,5 @@ bool igc_settings_found(void);
 struct igc_settings_before *igc_settings_change(const struct environment *wanted);
 /* Puts back what was there, also what IGC itself derived from the changed settings. */
 void igc_settings_restore(struct igc_settings_before *before);
-/* In a child process: frees what another thread of the parent held. */
-void igc_settings_after_fork(void);
 
 #endif

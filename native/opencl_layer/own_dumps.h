@@ -9,8 +9,8 @@
 
 #include "requests.h"
 
-/* Whether a string of the environment is one that this file put there: a child process is not to get it. */
-bool own_dumps_setting(const char *setting);
+/* The folder that the compilers are told; it exists during such a build only. NULL if it has no name. */
+const char *own_dumps_folder(void);
 /* Whether the next build could keep what this request wants. */
 bool own_dumps_possible(const struct request *request);
 /* Before a build: has it keep what the request wants, and lets every other build wait until own_dumps_end. False, with nothing

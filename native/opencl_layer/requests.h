@@ -18,7 +18,6 @@ struct request {
     void *user_data;
     bool delivered;        /* while compiling: nothing is left for linking */
     bool own_begun;        /* while the program is built: its own compiler keeps the stage */
-    bool own_failed;       /* it was to, and kept nothing */
     char *own_folder;      /* after the build: what it kept; NULL if nothing */
     struct replay *replay; /* a second build that waits for this program's first; NULL if none does */
 };

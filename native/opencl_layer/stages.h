@@ -46,11 +46,15 @@ struct compiler {
      * the one that it contains counts. */
     void (*collect)(const struct stage *stage, bool text, const char *folder, const struct binary *binary,
                     struct snapshots *snapshots);
+    /* The application's own build (own_dumps.h): whether it can keep the stage; told to, with what set_dumps has set; no longer
+     * told to, and whether what it kept in `folder` is its own. NULL if there is no such way. */
+    bool (*own_possible)(const struct stage *stage);
+    bool (*own_begin)(cl_program program, const struct environment *wanted);
+    bool (*own_end)(const char *folder);
 };
 
-/* Whether the files of a folder that IGC wrote into are all of one program: those of another build may be among them. */
-struct file_names;
-bool igc_one_program(const struct file_names *names);
+/* Whether a string of the environment is one that the layer put there for the CPU runtime: a second build is not to get it. */
+bool cpu_setting(const char *setting);
 
 extern const struct compiler igc_compiler, pocl_compiler, cpu_compiler, unknown_compiler;
 

@@ -182,12 +182,12 @@ def _chosen(pipeline: Pipeline, stage: str, kernel: str | None, form: str | None
 
 def _attempt_heading(pipeline: Pipeline, one: Snapshot) -> str:
     """A comment of LLVM IR to print above one of several attempts; empty if there is only one."""
-    from kernlens.model.stage import kernel_attempts
+    from kernlens.model.stage import Attempts
 
     attempts = [other.attempt for other in pipeline if (other.stage, other.kernel) == (one.stage, None)]
     if one.kernel is not None or len(set(attempts)) < 2:
         return ""
-    counting = list(kernel_attempts(pipeline).values())
+    counting = list(Attempts(pipeline).kernels.values())
     share = f"{counting.count(one.attempt)} of {len(counting)} kernels"
     return f"; {one.stage}, attempt {one.attempt} of {max(attempts)}: the program has {share} from it\n"
 
@@ -225,9 +225,9 @@ def _print_diff(pipelines: list[Pipeline], names: tuple[str, str], kernel: str |
 def _pairs(before: tuple[Snapshot, ...], after: tuple[Snapshot, ...]) -> list[tuple[Snapshot, Snapshot]]:
     """Kernel by kernel and attempt by attempt; a snapshot of the whole program is compared with that of each kernel,
     one that was made only once with that of each attempt."""
-    from kernlens.model.stage import stages_with_attempts
+    from kernlens.model.stage import Attempts
 
-    again = stages_with_attempts((*before, *after))
+    again = Attempts((*before, *after)).stages
     pairs = [
         (one, other)
         for one in before
@@ -271,12 +271,12 @@ def _print_line(pipelines: list[Pipeline], line: str, kernel: str | None, as_jso
 
 def _of_attempt(pipeline: Pipeline, parts: Sequence[StagePart], kernel: str | None) -> Sequence[StagePart]:
     """Of the program's stages with several attempts, the parts of the one that counts for the kernel."""
-    from kernlens.model.stage import kernel_attempts, stages_with_attempts
+    from kernlens.model.stage import Attempts
 
     if kernel is None:
         return parts
-    attempt, again = kernel_attempts(pipeline).get(kernel), stages_with_attempts(pipeline)
-    return [part for part in parts if part.kernel is not None or part.attempt == attempt or part.stage not in again]
+    attempts = Attempts(pipeline)
+    return [part for part in parts if part.kernel is not None or attempts.counts(part.stage, part.attempt, kernel)]
 
 
 def _line_wanted(text: str) -> LineChoice:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from kernlens.analysis.correlate import correlate
-from kernlens.formats.host_listing import ListedInstruction, read_host_listing
+from kernlens.formats.host_listing import read_host_listing
 from kernlens.formats.host_object import read_host_object
 from kernlens.loading.located import located
 from kernlens.model.source_map import SourcePlace
 from kernlens.model.stage import Snapshot
-from kernlens.model.stage_map import LINE, OFFSET, StageMap
+from kernlens.model.stage_map import LINE, OFFSET, StageMap, chosen_lines
 
 _NOWHERE: tuple[SourcePlace | None, tuple[SourcePlace, ...]] = (None, ())
 
@@ -39,10 +39,5 @@ def host_map(shown: Snapshot, listing: Snapshot, host_object: Snapshot) -> Stage
         places=[place for place, _ in locations],
         calls=[calls for _, calls in locations],
         functions=[one.function for one in listed],
-        find_texts=lambda: _texts(text, listed),
+        find_texts=lambda: chosen_lines(text, [one.line for one in listed]),
     )
-
-
-def _texts(text: str, listed: list[ListedInstruction]) -> list[str]:
-    lines = text.split("\n")
-    return [lines[one.line - 1] for one in listed]

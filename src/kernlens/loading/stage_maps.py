@@ -15,15 +15,14 @@ from typing import TYPE_CHECKING
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.model.source_map import SourcePlace
-from kernlens.model.stage import BINARY, TEXT, Snapshot, kernel_attempts, stages_with_attempts
-from kernlens.model.stage_map import LINE, OFFSET, StageMap, StageRows
+from kernlens.model.stage import BINARY, TEXT, Attempts, Snapshot
+from kernlens.model.stage_map import LINE, OFFSET, StageMap, StageRows, chosen_lines
 
 if TYPE_CHECKING:
     from kernlens.formats.visa_llvm_lines import CodegenFunctions
 
 #: What the stage of the machine code itself is called: its lines come from the program's DWARF.
 MACHINE_STAGE = "program"
-
 
 #: What PoCL calls the program's source: ``pocl_cache_write_program_source`` of ``lib/CL/pocl_cache.c``.
 _POCL_COPY = re.compile(r"(?:.*/)?tempfile_\w{6}\.cl")
@@ -38,8 +37,7 @@ def stage_maps(snapshots: Iterable[Snapshot], programs: Iterable[Program]) -> tu
     table in ``programs``. Snapshots that failed, and those in which nothing has a line, are left out."""
     beside = Beside([one for one in snapshots if not one.is_pass and one.failure is None])
     found = [found for one in beside.snapshots if (found := snapshot_map(one, beside)) is not None]
-    attempts = kernel_attempts(beside.snapshots)
-    found += [found for program in programs for found in _machine_maps(program, attempts)]
+    found += [found for program in programs for found in _machine_maps(program, beside.attempts.kernels)]
     return tuple(found)
 
 
@@ -63,23 +61,19 @@ class Beside:
         return {one.attempt: CodegenFunctions(one.text) for one in found}
 
     @cached_property
-    def _attempts(self) -> dict[str, int]:
-        return kernel_attempts(self.snapshots)
-
-    @cached_property
-    def _again(self) -> frozenset[str]:
-        return stages_with_attempts(self.snapshots)
+    def attempts(self) -> Attempts:
+        return Attempts(self.snapshots)
 
     def counting(self, snapshot: Snapshot, rows: StageRows) -> StageRows:
         """The rows without kernels whose machine code is of another attempt than the snapshot; none if the program
         has no kernel of that attempt."""
-        attempt = snapshot.attempt
-        if snapshot.stage not in self._again or not self._attempts:
+        attempt, kernels = snapshot.attempt, self.attempts.kernels
+        if snapshot.stage not in self.attempts.stages or not kernels:
             return rows
         found = StageRows()
-        if attempt in self._attempts.values():
+        if attempt in kernels.values():
             for row in zip(rows.lines, rows.places, rows.calls, rows.functions, strict=True):
-                if self._attempts.get(row[-1], attempt) == attempt:
+                if kernels.get(row[-1], attempt) == attempt:
                     found.add(*row)
         return found
 
@@ -109,7 +103,7 @@ def snapshot_map(snapshot: Snapshot, beside: Beside) -> StageMap | None:
         places=rows.places,
         calls=rows.calls,
         functions=rows.functions,
-        find_texts=lambda: _chosen(text, rows.lines),
+        find_texts=lambda: chosen_lines(text, rows.lines),
         attempt=snapshot.attempt,
     )
 
@@ -171,11 +165,6 @@ def reader(stage: str, ending: str) -> Callable[[str], StageRows] | None:
 
         return read_gen_assembly_lines
     return None
-
-
-def _chosen(text: str, numbers: list[int]) -> list[str]:
-    lines = text.split("\n")
-    return [lines[number - 1] for number in numbers]
 
 
 def _machine_maps(program: Program, attempts: Mapping[str, int]) -> Iterator[StageMap]:

@@ -122,19 +122,27 @@ def held(stage: Stage, content: bytes, form: str, kernel: str | None = None, sec
     return Snapshot(stage.name, kernel, form, ending, lambda: content, len(content), seconds)
 
 
-def kernel_attempts(snapshots: Iterable[Snapshot]) -> dict[str, int]:
-    """Kernel -> the attempt whose machine code of it stands in the program."""
-    return {one.kernel: one.attempt for one in snapshots if one.kernel is not None}
+class Attempts:
+    """Which attempt at compiling the program counts for which kernel (see ``Snapshot``).
 
+    ``kernels``: kernel -> the attempt whose machine code of it stands in the program. ``stages``: the program's stages
+    that there are several attempts of, and all passes.
+    """
 
-def stages_with_attempts(snapshots: Iterable[Snapshot]) -> frozenset[str]:
-    """The program's stages that there are several attempts of, and all passes."""
-    first: dict[str, int] = {}
-    return frozenset(
-        one.stage
-        for one in snapshots
-        if one.kernel is None and (one.is_pass or first.setdefault(one.stage, one.attempt) != one.attempt)
-    )
+    def __init__(self, snapshots: Iterable[Snapshot]) -> None:
+        self.kernels: dict[str, int] = {}
+        first: dict[str, int] = {}
+        again = set()
+        for one in snapshots:
+            if one.kernel is not None:
+                self.kernels[one.kernel] = one.attempt
+            elif one.is_pass or first.setdefault(one.stage, one.attempt) != one.attempt:
+                again.add(one.stage)
+        self.stages = frozenset(again)
+
+    def counts(self, stage: str, attempt: int, kernel: str) -> bool:
+        """Whether this attempt at a stage of the program is the one of ``kernel``; true if there was only one."""
+        return stage not in self.stages or attempt == self.kernels.get(kernel)
 
 
 def of_kernel(snapshots: tuple[Snapshot, ...], kernel: str | None) -> tuple[Snapshot, ...]:
@@ -142,11 +150,11 @@ def of_kernel(snapshots: tuple[Snapshot, ...], kernel: str | None) -> tuple[Snap
     all if ``kernel`` is None."""
     if kernel is None:
         return snapshots
-    attempt, again = kernel_attempts(snapshots).get(kernel), stages_with_attempts(snapshots)
+    attempts = Attempts(snapshots)
     return tuple(
         one
         for one in snapshots
-        if one.kernel == kernel or (one.kernel is None and (one.attempt == attempt or one.stage not in again))
+        if one.kernel == kernel or (one.kernel is None and attempts.counts(one.stage, one.attempt, kernel))
     )
 
 
@@ -163,7 +171,7 @@ def choose(
     found = [one for one in of_kernel(snapshots, kernel) if one.stage == name]
     if not found:
         own = (one.kernel for one in snapshots if one.stage == name and one.kernel)
-        kernels = ", ".join(dict.fromkeys(own) or kernel_attempts(snapshots))
+        kernels = ", ".join(dict.fromkeys(own) or Attempts(snapshots).kernels)
         raise NotFoundError(f"the stage {name} has no kernel {kernel!r}; it has: {kernels}")
     wanted = form if any(one.form == form for one in found) else found[0].form
     return tuple(one for one in found if one.form == wanted)

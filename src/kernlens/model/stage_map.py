@@ -35,6 +35,12 @@ class StageRows:
         self.functions.append(function)
 
 
+def chosen_lines(text: str, numbers: Sequence[int]) -> list[str]:
+    """The lines of a text with these numbers, from 1."""
+    lines = text.split("\n")
+    return [lines[number - 1] for number in numbers]
+
+
 @dataclass(frozen=True)
 class StageMap:
     """The source map of one snapshot, as data: entry ``i`` of each column is about its ``i``-th instruction.

@@ -1,0 +1,195 @@
+"""The OpenCL compilers here, and the C program (opencl_layer/snapshot_test.c) that tries the OpenCL layer on them."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import kernlens
+
+HERE = Path(__file__).parent / "opencl_layer"
+NATIVE = Path(kernlens.__file__).parent / "native"
+HEADERS = Path(kernlens.__file__).parent / "include"
+LAYER = "libkernlens_opencl_layer.so"
+BUILDER = "kernlens_snapshot_build"
+ICD_FOLDER = Path("/etc/OpenCL/vendors")
+TIME_LIMIT = 900
+BINARY, TEXT = 1, 2  # cl_codeplay_program_binary_format
+
+#: Driver A without a GPU: no .aub files, the compiler is real.
+SIMULATED = {"NEOReadDebugKeys": "1", "SetCommandStreamReceiver": "1", "AUBDumpSubCaptureMode": "2"}
+#: Driver B's null device.
+NULL_DEVICE = {
+    "NEOReadDebugKeys": "1",
+    "UseAubStream": "0",
+    "SetCommandStreamReceiver": "5",
+    "UseExternalAllocatorForSshAndDsh": "0",
+    "UseBindlessMode": "0",
+}
+
+
+@dataclass(frozen=True)
+class Platform:
+    """How to run a program so that its first device is the wanted one. ``late`` names a stage that the compiler keeps
+    during the application's own build or, if that cannot be, during a second one."""
+
+    name: str
+    environment: dict[str, str]
+    late: str
+    prefix: tuple[str, ...] = ()
+    folder: Path = Path("/")
+
+    def run(self, work: Path, *arguments: str, layer: bool = True, **more: str) -> subprocess.CompletedProcess[str]:
+        """Runs the test program, which lies with the layer in ``work``."""
+        inside = self.inside(work)
+        environment = {**os.environ, **self.environment, **more}
+        for name in ("OPENCL_LAYERS", "LD_PRELOAD"):
+            if name not in more:
+                environment.pop(name, None)
+        if layer:
+            environment["OPENCL_LAYERS"] = f"{inside}/{LAYER}"
+        command = [*self.prefix, f"{inside}/snapshot_test", *arguments]
+        return subprocess.run(
+            command, cwd=work, env=environment, capture_output=True, text=True, timeout=TIME_LIMIT, check=False
+        )
+
+    def inside(self, work: Path) -> Path:
+        """The path of a folder as the program sees it."""
+        return Path("/") / work.relative_to(self.folder)
+
+
+def intel(product: str, slices: str) -> Platform:
+    return Platform(
+        f"driver A, {product}",
+        {
+            **SIMULATED,
+            "OCL_ICD_VENDORS": str(ICD_FOLDER / "intel.icd"),
+            "ProductFamilyOverride": product,
+            "HardwareInfoOverride": slices,
+        },
+        late="gen-assembly",
+    )
+
+
+def cpu_runtime(folder: Path) -> Platform:
+    """Intel's OpenCL runtime for CPUs, from the wheels in this environment."""
+    try:
+        files = importlib.metadata.files("intel-opencl-rt") or []
+    except importlib.metadata.PackageNotFoundError:
+        pytest.skip("Intel's CPU runtime: pip install intel-opencl-rt intel-cmplr-lib-rt")
+    library = next(Path(str(file.locate())).resolve() for file in files if file.name == "libintelocl.so")
+    (folder / "cpu.icd").write_text(f"{library}\n")
+    return Platform(
+        "Intel's CPU runtime",
+        {
+            "OCL_ICD_VENDORS": str(folder),
+            # Debian's loader; the wheel's own is tried by a test of its own.
+            "LD_LIBRARY_PATH": f"/usr/lib/x86_64-linux-gnu:{library.parent}",
+        },
+        late="object",
+    )
+
+
+@pytest.fixture(scope="session")
+def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The layer, the test program and a SPIR-V module of its source."""
+    if not (NATIVE / LAYER).exists():
+        pytest.fail(f"{NATIVE / LAYER} is not built: install the package where the OpenCL headers are")
+    folder = tmp_path_factory.mktemp("opencl-layer")
+    flags = ["-std=c11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", f"-I{HEADERS}"]
+    sources = sorted(str(path) for path in HERE.glob("*.c"))
+    subprocess.run(
+        ["gcc", *flags, "-o", str(folder / "snapshot_test"), *sources, "-lOpenCL", "-lpthread"], check=True, timeout=120
+    )
+    for name in ("libigc.so.9", "libze_loader.so.1"):
+        subprocess.run(["gcc", "-shared", "-x", "c", "-o", folder / name, "/dev/null"], check=True, timeout=60)
+    for name in (LAYER, BUILDER):
+        shutil.copy2(NATIVE / name, folder / name)
+    (folder / "module.cl").write_text(SOURCE)
+    subprocess.run(
+        ["ocloc", "compile", "-q", "-file", "module.cl", "-device", "skl", "-output", "module"],
+        cwd=folder,
+        check=True,
+        timeout=120,
+        capture_output=True,
+    )
+    (module,) = folder.glob("module*.spv")
+    module.rename(folder / "module.spv")
+    return folder
+
+
+#: As in support.c: two kernels, "vadd" and "vmul".
+SOURCE = """\
+float scaled(float x, int n) { for (int i = 0; i < n; i++) x = x * x + 1.0f; return x; }
+kernel void vadd(global float *a, global const float *b, int n)
+{ int i = get_global_id(0); a[i] = scaled(b[i], n); }
+kernel void vmul(global float *a, global const float *b)
+{ int i = get_global_id(0); a[i] *= b[i]; }
+"""
+
+
+#: The platforms of Intel's GPU compiler, and all: a test for some of them is parametrized with their names (indirect).
+IGC = ("skl", "dg2", "bmg")
+ALL = ("pocl", "cpu", *IGC)
+
+
+@pytest.fixture(scope="module", params=ALL)
+def platform(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Platform:
+    if request.param == "pocl":
+        icd = ICD_FOLDER / "pocl.icd"
+        cache = tmp_path_factory.mktemp("pocl-cache")
+        # One cache for all runs: without it, two builds differ in the names of PoCL's temporary files.
+        return Platform("PoCL", {"OCL_ICD_VENDORS": str(icd), "POCL_CACHE_DIR": str(cache)}, late="object")
+    if request.param == "cpu":
+        return cpu_runtime(tmp_path_factory.mktemp("icd"))
+    if request.param == "bmg":
+        root: Path = request.getfixturevalue("newest_root")
+        return newest(root)
+    return intel(request.param, {"skl": "1x3x8", "dg2": "8x4x16"}[request.param])
+
+
+def newest(root: Path) -> Platform:
+    """Driver B in its root, with a /proc of its own; needs to be root."""
+    if os.geteuid() != 0:
+        pytest.skip("the newest driver's root is entered with chroot, which needs to be root")
+    enter = (
+        "unshare",
+        "-m",
+        "sh",
+        "-c",
+        # Nothing made device nodes in a root: its packages are only unpacked.
+        'mount -t proc proc "$0/proc" && mount --bind /dev "$0/dev" && '
+        'exec chroot "$0" sh -c \'cd "$(dirname "$0")" && exec "$0" "$@"\' "$@"',
+        str(root),
+    )
+    return Platform(
+        "driver B, bmg",
+        {**NULL_DEVICE, "ProductFamilyOverride": "bmg", "HardwareInfoOverride": "5x4x8", "TMPDIR": "/tmp"},
+        late="gen-assembly",
+        prefix=enter,
+        folder=root,
+    )
+
+
+@pytest.fixture(scope="module")
+def place(platform: Platform, work: Path) -> Iterator[Path]:
+    """The test program's folder, copied to where the platform can see it."""
+    if platform.folder == Path("/"):
+        yield work
+        return
+    folder = platform.folder / "tmp" / f"kernlens-layer-{os.getpid()}"
+    shutil.copytree(work, folder, dirs_exist_ok=True)
+    yield folder
+    shutil.rmtree(folder)
+
+
+def passed(result: subprocess.CompletedProcess[str]) -> None:
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert " 0 failed" in result.stdout
