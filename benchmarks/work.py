@@ -27,8 +27,8 @@ def line_tables(files: list[str]) -> None:
     """Seconds for all line tables: with kernlens and with pyelftools, from the same debug data in memory."""
     from elftools.elf.elffile import ELFFile
 
-    from kernlens.formats.debug_data import read_debug_data
-    from kernlens.formats.dwarf_line import read_kernel_debug_elf
+    from kernlens.formats.dwarf.line_tables import read_kernel_debug_elf
+    from kernlens.formats.patch_tokens.debug_data import read_debug_data
 
     elves = [one.elf for file in files for one in read_debug_data(memoryview(Path(file).read_bytes())).kernels]
     start = time.perf_counter()

@@ -8,8 +8,8 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from kernlens.runtime.places import Place, simulated_place
-from kernlens.toolchain.simulation import simulated_environment
+from kernlens.runtime.driver_environment import DriverEnvironment
+from kernlens.toolchain.simulation import simulated_driver, simulated_environment
 from kernlens.toolchain.toolchains import SYSTEM, toolchain
 
 SOURCE = Path(__file__).with_name("scale.cl")
@@ -26,15 +26,15 @@ def arguments(description: str | None) -> argparse.Namespace:
     return parsed
 
 
-def isolated_arguments(description: str | None) -> tuple[argparse.Namespace, Place]:
+def isolated_arguments(description: str | None) -> tuple[argparse.Namespace, DriverEnvironment]:
     """The example's arguments, and where to run the driver that they choose."""
     parser = _parser(description)
     parser.add_argument("--toolchain", default=SYSTEM, help="whose driver and compiler (see kernlens toolchain list)")
     parser.add_argument("--device", default="dg2", help="the real device's name, without --simulate")
     parsed = parser.parse_args()
     if parsed.simulate:
-        return parsed, simulated_place(parsed.simulate, parsed.toolchain)
-    return parsed, Place(parsed.device)
+        return parsed, simulated_driver(parsed.simulate, parsed.toolchain)
+    return parsed, DriverEnvironment(parsed.device)
 
 
 def _parser(description: str | None) -> argparse.ArgumentParser:

@@ -8,23 +8,23 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kernlens.building import compile as compile
+    from kernlens.compiling import compile as compile
     from kernlens.errors import KernlensError as KernlensError
     from kernlens.loading import load as load
-    from kernlens.loading.live import from_level_zero as from_level_zero
-    from kernlens.loading.live import from_opencl as from_opencl
-    from kernlens.pipeline import stages as stages
+    from kernlens.loading.live_programs import from_level_zero as from_level_zero
+    from kernlens.loading.live_programs import from_opencl as from_opencl
+    from kernlens.pipeline.compile_stages import stages as stages
 
 __version__ = "0.1.0"
 
 # Public name -> the module that defines it.
 _HOMES = {
     "KernlensError": "kernlens.errors",
-    "compile": "kernlens.building",
-    "from_level_zero": "kernlens.loading.live",
-    "from_opencl": "kernlens.loading.live",
+    "compile": "kernlens.compiling",
+    "from_level_zero": "kernlens.loading.live_programs",
+    "from_opencl": "kernlens.loading.live_programs",
     "load": "kernlens.loading",
-    "stages": "kernlens.pipeline",
+    "stages": "kernlens.pipeline.compile_stages",
 }
 
 __all__ = ["KernlensError", "__version__", "compile", "from_level_zero", "from_opencl", "load", "stages"]

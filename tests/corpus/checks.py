@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import kernlens
-from kernlens.formats.debug_data import read_debug_data
-from kernlens.formats.elf import Elf, read_elf
+from kernlens.formats.elf.elf_file import Elf, read_elf
+from kernlens.formats.patch_tokens.debug_data import read_debug_data
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.kernel import Kernel
 from kernlens.model.line_table import END_SEQUENCE, IS_STMT, LineTable

@@ -11,7 +11,7 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
 
-from kernlens.isa.library import add_search_path
+from kernlens.isa.iga_library import add_search_path
 from tests.corpus.build import Built, build
 from tests.corpus.checks import CHECKS, Outcome, check_texts
 from tests.corpus.compiler import DEBIAN, newest

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernlens.formats.neo_elf import read_neo_elf
-from kernlens.formats.patch_tokens import read_patch_tokens
-from kernlens.formats.zebin import read_zebin
+from kernlens.formats.patch_tokens.program_binary import read_patch_tokens
+from kernlens.formats.zebin.zebin_file import read_zebin
 from tests.corpus.build import Built
 
 #: iga64's -p for each device of the corpus.

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kernlens.analysis.driver_rules import DriverRules
+from kernlens.analysis.linking.driver_rules import DriverRules
 from kernlens.loading.context import Surroundings
-from kernlens.loading.modules import module_of
+from kernlens.loading.linkable import module_of
 from kernlens.loading.open import open_bytes
 from kernlens.model.module import Module
 from kernlens.runtime.isolation import IsolatedDriver

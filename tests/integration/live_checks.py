@@ -16,9 +16,10 @@ from kernlens.errors import ToolError
 from kernlens.formats.neo_elf import is_neo_elf, read_neo_elf
 from kernlens.loading import load
 from kernlens.model.kernel import Kernel
+from kernlens.runtime.driver_environment import DriverEnvironment
 from kernlens.runtime.isolation import LEVEL_ZERO, OPENCL, IsolatedDriver
-from kernlens.runtime.live import LiveBuild
-from kernlens.runtime.places import Place, simulated_place
+from kernlens.runtime.live_build import LiveBuild
+from kernlens.toolchain.simulation import simulated_driver
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM
 from tests.corpus.build import JOINED, Built, _main_source, build
 from tests.corpus.compiler import DEBIAN, newest
@@ -164,13 +165,13 @@ def without_hash(code: bytes, other: bytes) -> bytes:
     return bytes(mended)
 
 
-def offline_place(device: str, toolchain: str) -> Place:
+def offline_place(device: str, toolchain: str) -> DriverEnvironment:
     """A simulated device that builds as the offline compiler does."""
-    place = later_stepping(simulated_place(device, toolchain))
+    place = later_stepping(simulated_driver(device, toolchain))
     return replace(place, environment={**place.environment, "UseBindlessMode": "1"}) if toolchain == NEWEST else place
 
 
-def later_stepping(place: Place) -> Place:
+def later_stepping(place: DriverEnvironment) -> DriverEnvironment:
     """``place``, with tgllp no longer simulated as its first stepping: for that, OpenCL's driver alone has the compiler
     emulate integer division."""
     if place.device != "tgllp":
@@ -233,7 +234,7 @@ def main() -> int:
             tally = Tally()
             done, _ = build(wanted, (device,), compiler=compiler)
             for place, check in (
-                (later_stepping(simulated_place(device, name)), check_program),
+                (later_stepping(simulated_driver(device, name)), check_program),
                 (offline_place(device, name), check_source),
             ):
                 with IsolatedDriver(place) as driver:

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from kernlens.runtime.places import Place, package_folder, simulated_place
+from kernlens.runtime.driver_environment import DriverEnvironment, package_folder
+from kernlens.toolchain.simulation import simulated_driver
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM
 
 SYSTEM_DEVICES = ("skl", "icllp", "tgllp", "dg2", "pvc")
@@ -60,15 +61,15 @@ kernel void clear(global float *values) { values[get_global_id(0)] = 0.0f; }
 
 
 @pytest.fixture
-def place(request: pytest.FixtureRequest) -> Place:
+def place(request: pytest.FixtureRequest) -> DriverEnvironment:
     """The place that the test's parameter names, as ``toolchain/device``."""
     toolchain, device = request.param.split("/")
     if toolchain == NEWEST:
         request.getfixturevalue("newest_root")
-    return simulated_place(device, toolchain)
+    return simulated_driver(device, toolchain)
 
 
-def run_script(place: Place, script: str, *arguments: str) -> Any:
+def run_script(place: DriverEnvironment, script: str, *arguments: str) -> Any:
     """What a script of ``live_scripts`` prints, run where the place's driver is; it must end with status 0."""
     path = Path(__file__).parent / "live_scripts" / f"{script}.py"
     done = subprocess.run(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kernlens.formats.zebin_link import LinkedZebin, link_zebins
+from kernlens.formats.zebin.merge import LinkedZebin, link_zebins
 from kernlens.toolchain.clang import compile_library, device_options
 from kernlens.toolchain.ocloc import compile_source
 from kernlens.toolchain.toolchains import NEWEST, toolchain

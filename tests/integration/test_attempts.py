@@ -13,7 +13,7 @@ import pytest
 import kernlens
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.stage_map import StageMap
-from kernlens.pipeline import Pipeline, record, recorded_pipelines
+from kernlens.pipeline.compile_stages import Pipeline, record, recorded_pipelines
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM
 from tests.corpus.oracles.run import output_of
 from tests.integration.test_stages_command import answer, command

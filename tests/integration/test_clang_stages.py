@@ -11,9 +11,9 @@ import pytest
 
 import kernlens
 from kernlens.errors import NotFoundError, OutputError, ToolError, UnsupportedError
-from kernlens.formats.spirv import read_spirv
-from kernlens.pipeline import Pipeline, compile_stages, record, recorded_pipelines
-from kernlens.toolchain.clang_stages import STAGES, snapshots
+from kernlens.formats.spirv.spirv_module import read_spirv
+from kernlens.pipeline.clang_spirv import STAGES, snapshots
+from kernlens.pipeline.compile_stages import Pipeline, compile_stages, record, recorded_pipelines
 from tests.integration.stage_fixtures import SMALL, small
 
 __all__ = ["small"]

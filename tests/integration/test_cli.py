@@ -257,7 +257,7 @@ def test_a_device_that_the_library_is_too_old_for(newest_sample: list[Built], tm
 
 
 def test_the_printed_lines_turn_the_layer_on(tmp_path: Path) -> None:
-    script = f'{answer("layer")}\nexec clinfo --raw'
+    script = f"{answer('layer')}\nexec clinfo --raw"
     done = kernlens("run", "--simulate", "dg2", "--", "sh", "-c", script, cwd=tmp_path)
     extensions = re.findall(r"CL_(?:DEVICE|PLATFORM)_EXTENSIONS +(.*)", done.stdout)
     assert len(extensions) >= 2

@@ -13,10 +13,10 @@ import pytest
 
 from kernlens.errors import FormatError
 from kernlens.formats.ar import read_ar
-from kernlens.formats.elf import read_elf
+from kernlens.formats.elf.elf_file import read_elf
 from kernlens.formats.offload_bundle import read_offload_images
-from kernlens.formats.ze_info import read_ze_info
-from kernlens.formats.zebin import SHT_ZEBIN_ZEINFO, read_zebin
+from kernlens.formats.zebin.ze_info import read_ze_info
+from kernlens.formats.zebin.zebin_file import SHT_ZEBIN_ZEINFO, read_zebin
 from tests.corpus.build import Built
 
 SOURCE = """\

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kernlens.isa.library import add_search_path
+from kernlens.isa.iga_library import add_search_path
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from tests.corpus.build import Built
 from tests.corpus.checks import CHECKS, Outcome, check_elf, check_texts, load

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kernlens.isa import library
+from kernlens.isa import iga_library as library
 from kernlens.isa.decode import decode
 from kernlens.isa.devices import device
 from tests.corpus.build import Built
@@ -129,7 +129,12 @@ def test_a_bad_instruction_reads_as_iga64_prints_it(codes: list[Code], tmp_path:
     code = next(one for one in codes if one.device == "dg2")
     broken = bytearray(code.code[:64])
     broken[0] = 0x7F
-    command = ["sh", "-c", 'iga64 --output-on-fail "$@" || true', "iga64"]  # it fails for the bad instruction, yet prints
+    command = [
+        "sh",
+        "-c",
+        'iga64 --output-on-fail "$@" || true',
+        "iga64",
+    ]  # it fails for the bad instruction, yet prints
     listing = disassemble(Code("broken", "dg2", bytes(broken)), tmp_path, command)
     found = decode(device("dg2"), bytes(broken))
     assert found[0].illegal

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kernlens.errors import UnsupportedError
-from kernlens.isa import library
+from kernlens.isa import iga_library as library
 from kernlens.isa.decode import decode, decode_many
 from kernlens.isa.devices import device
 from kernlens.model.instruction import SEND, Instructions
@@ -79,7 +79,9 @@ def test_records_say_what_the_texts_say(sample: list[Code]) -> None:
             assert head is not None, one.text
             assert head["op"] == one.opcode, one.text
             assert bool(head["w"]) == one.no_mask, one.text
-            assert (f"({head['p']})" if head["p"] else None) == (str(one.predicate) if one.predicate else None), one.text
+            assert (f"({head['p']})" if head["p"] else None) == (str(one.predicate) if one.predicate else None), (
+                one.text
+            )
             if head["size"]:
                 assert (int(head["size"]), int(head["first"])) == (one.execution_size, one.channel_offset), one.text
             if head["test"]:

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from kernlens.errors import ToolError
+from kernlens.runtime.driver_environment import DriverEnvironment
 from kernlens.runtime.isolation import LEVEL_ZERO, OPENCL, DriverDiedError, IsolatedDriver
 from kernlens.runtime.level_zero import LevelZeroError, RefusedCallError
-from kernlens.runtime.places import Place, simulated_place
+from kernlens.toolchain.simulation import simulated_driver
 from kernlens.toolchain.toolchains import NEWEST
 from tests.integration.live_fixtures import BOTH, LIBRARY, modules, place
 
@@ -25,7 +26,7 @@ CALLS = {LEVEL_ZERO: "zeModuleCreate", OPENCL: "clBuildProgram"}
 
 @on_both_drivers
 @pytest.mark.parametrize("api", CALLS)
-def test_driver_that_exits(place: Place, api: str, modules: dict[str, bytes]) -> None:
+def test_driver_that_exits(place: DriverEnvironment, api: str, modules: dict[str, bytes]) -> None:
     """SPIR-V that asks for instructions of an unknown set makes both compilers end the process."""
     damaged = modules["plain"].replace(b"OpenCL.std", b"OpenCL.xyz")
     assert damaged != modules["plain"]
@@ -43,7 +44,7 @@ def test_driver_that_exits(place: Place, api: str, modules: dict[str, bytes]) ->
 
 
 @on_both_drivers
-def test_garbage_is_refused_before_the_call(place: Place, modules: dict[str, bytes]) -> None:
+def test_garbage_is_refused_before_the_call(place: DriverEnvironment, modules: dict[str, bytes]) -> None:
     with IsolatedDriver(place) as driver:
         for garbage in (b"garbage!" * 10, b"", modules["plain"][:-2], overrun(modules["plain"])):
             with pytest.raises(RefusedCallError, match=r"zeModuleCreate was not called on .* for garbage"):
@@ -52,7 +53,7 @@ def test_garbage_is_refused_before_the_call(place: Place, modules: dict[str, byt
 
 
 @pytest.mark.parametrize("place", ["system/skl"], indirect=True)
-def test_driver_that_crashes(place: Place, modules: dict[str, bytes]) -> None:
+def test_driver_that_crashes(place: DriverEnvironment, modules: dict[str, bytes]) -> None:
     """The old driver's crash on libraries, where nothing refuses it: OpenCL takes the flag as well."""
     with IsolatedDriver(place) as driver:
         with pytest.raises(DriverDiedError, match=r"crashed \(SIGSEGV\) in clBuildProgram on skl for items") as caught:
@@ -62,7 +63,7 @@ def test_driver_that_crashes(place: Place, modules: dict[str, bytes]) -> None:
 
 
 @pytest.mark.parametrize("place", [f"{NEWEST}/bmg"], indirect=True)
-def test_driver_that_hangs(place: Place, modules: dict[str, bytes]) -> None:
+def test_driver_that_hangs(place: DriverEnvironment, modules: dict[str, bytes]) -> None:
     with IsolatedDriver(place, time_limit=5) as driver:
         with pytest.raises(DriverDiedError, match=r"did not come back from clBuildProgram within 5 s .* for overrun"):
             driver.build_spirv("overrun", overrun(modules["plain"]), api=OPENCL)
@@ -81,7 +82,7 @@ def overrun(spirv: bytes) -> bytes:
 
 def test_no_driver() -> None:
     with (
-        IsolatedDriver(Place("none", {"ZE_ENABLE_ALT_DRIVERS": "/nowhere/libze.so"})) as driver,
+        IsolatedDriver(DriverEnvironment("none", {"ZE_ENABLE_ALT_DRIVERS": "/nowhere/libze.so"})) as driver,
         pytest.raises(LevelZeroError, match=r"zeInit returned ZE_RESULT_ERROR_UNINITIALIZED.*/nowhere/libze.so"),
     ):
         driver.devices()
@@ -92,7 +93,7 @@ def test_driver_without_a_device() -> None:
     if list(Path("/dev/dri").glob("renderD*")):
         pytest.skip("this machine has a graphics device")
     with (
-        IsolatedDriver(Place("none")) as driver,
+        IsolatedDriver(DriverEnvironment("none")) as driver,
         pytest.raises(LevelZeroError, match=r"UNINITIALIZED.*or simulate a device"),
     ):
         driver.devices()
@@ -101,11 +102,11 @@ def test_driver_without_a_device() -> None:
 @pytest.mark.usefixtures("user_namespaces")
 def test_no_loader(newest_root: Path) -> None:
     """A root that has Python and no Level Zero loader: an empty folder in place of its libraries."""
-    place = simulated_place("bmg", NEWEST)
-    bare = Place("bmg", place.environment, ("unshare", "-rm", "sh", "-c", HIDE_LOADER, *place.python))
+    place = simulated_driver("bmg", NEWEST)
+    bare = DriverEnvironment("bmg", place.environment, ("unshare", "-rm", "sh", "-c", HIDE_LOADER, *place.python))
     library = next(newest_root.glob("usr/lib/*/libze_loader.so.1")).resolve()
     system = Path("/usr/lib/x86_64-linux-gnu/libze_loader.so.1").resolve()
-    hidden = Place("bmg", {**bare.environment, "HIDDEN": f"{library} {system}"}, bare.python)
+    hidden = DriverEnvironment("bmg", {**bare.environment, "HIDDEN": f"{library} {system}"}, bare.python)
     with (
         IsolatedDriver(hidden) as driver,
         pytest.raises(ToolError, match=r"libze_loader\.so\.1 cannot be opened.*libze1"),
@@ -122,7 +123,7 @@ CONFINE = 'mount -t proc proc "$0/proc" && mount --bind /dev "$0/dev" && exec ch
 
 def test_confined_to_a_root_with_a_bare_python(newest_root: Path, modules: dict[str, bytes]) -> None:
     """The root's own Python, which has the standard library and nothing else, sees only the root's files."""
-    environment = simulated_place("bmg", NEWEST).environment
+    environment = simulated_driver("bmg", NEWEST).environment
     inside = {name: value for name, value in environment.items() if not name.startswith("OCL_ICD_")}
     python = ("unshare", "-m", "sh", "-c", CONFINE, str(newest_root), "/usr/bin/python3")
     if os.geteuid() != 0:
@@ -131,8 +132,8 @@ def test_confined_to_a_root_with_a_bare_python(newest_root: Path, modules: dict[
         subprocess.run([*python, "-c", ""], check=True, capture_output=True, timeout=60)
     except (OSError, subprocess.CalledProcessError) as error:
         pytest.skip(f"a root as the whole file system: {error}")
-    place = Place("bmg", inside, python, root=newest_root)
-    with IsolatedDriver(place) as driver, IsolatedDriver(simulated_place("bmg", NEWEST)) as usual:
+    place = DriverEnvironment("bmg", inside, python, root=newest_root)
+    with IsolatedDriver(place) as driver, IsolatedDriver(simulated_driver("bmg", NEWEST)) as usual:
         for each in (driver, usual):
             each.build_spirv("exporter", modules["exporter"], LIBRARY)
             each.build_spirv("importer", modules["importer"])
@@ -145,7 +146,7 @@ def test_confined_to_a_root_with_a_bare_python(newest_root: Path, modules: dict[
 
 
 @on_both_drivers
-def test_nothing_is_written(place: Place, modules: dict[str, bytes], tmp_path: Path) -> None:
+def test_nothing_is_written(place: DriverEnvironment, modules: dict[str, bytes], tmp_path: Path) -> None:
     """Simulation would dump its command stream into the working folder."""
     before = set(Path.cwd().iterdir())
     with IsolatedDriver(place) as driver:

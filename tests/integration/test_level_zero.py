@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from kernlens.errors import NotFoundError
+from kernlens.runtime.driver_environment import DriverEnvironment
 from kernlens.runtime.isolation import IsolatedDriver
 from kernlens.runtime.level_zero import LevelZeroError, RefusedCallError, StaticInput
-from kernlens.runtime.places import Place
 from kernlens.toolchain.toolchains import NEWEST
 from tests.integration.live_fixtures import ALL_PLACES, BOTH, LIBRARY, modules, place, run_script
 
@@ -21,12 +21,12 @@ on_both_drivers = pytest.mark.parametrize("place", BOTH, indirect=True)
 ORIGINS = {True: "zeIntelKernelGetBinaryExp", False: "zeModuleGetNativeBinary"}
 
 
-def is_newest(place: Place) -> bool:
+def is_newest(place: DriverEnvironment) -> bool:
     return "UseAubStream" in place.environment
 
 
 @on_every_device
-def test_device(place: Place) -> None:
+def test_device(place: DriverEnvironment) -> None:
     with IsolatedDriver(place) as driver:
         (device,) = driver.devices()
     assert device["type"] == "gpu"
@@ -38,7 +38,7 @@ def test_device(place: Place) -> None:
 
 
 @on_every_device
-def test_kernels(place: Place, modules: dict[str, bytes]) -> None:
+def test_kernels(place: DriverEnvironment, modules: dict[str, bytes]) -> None:
     with IsolatedDriver(place) as driver:
         made = driver.build_spirv("plain", modules["plain"])
         assert sorted(made["kernel_names"]) == ["clear", "scale"]
@@ -54,7 +54,7 @@ def test_kernels(place: Place, modules: dict[str, bytes]) -> None:
 
 
 @on_both_drivers
-def test_sixteen_threads(place: Place, modules: dict[str, bytes], tmp_path: Path) -> None:
+def test_sixteen_threads(place: DriverEnvironment, modules: dict[str, bytes], tmp_path: Path) -> None:
     path = tmp_path / "module.spv"
     path.write_bytes(modules["plain"])
     assert run_script(place, "threads", str(path)) == {
@@ -66,7 +66,7 @@ def test_sixteen_threads(place: Place, modules: dict[str, bytes], tmp_path: Path
 
 
 @on_both_drivers
-def test_wrong_buffers_and_handles(place: Place, modules: dict[str, bytes], tmp_path: Path) -> None:
+def test_wrong_buffers_and_handles(place: DriverEnvironment, modules: dict[str, bytes], tmp_path: Path) -> None:
     path = tmp_path / "module.spv"
     path.write_bytes(modules["plain"])
     answers = run_script(place, "handles", str(path), "scale")
@@ -93,7 +93,7 @@ def test_wrong_buffers_and_handles(place: Place, modules: dict[str, bytes], tmp_
 
 
 @on_every_device
-def test_dynamic_link(place: Place, modules: dict[str, bytes]) -> None:
+def test_dynamic_link(place: DriverEnvironment, modules: dict[str, bytes]) -> None:
     with IsolatedDriver(place) as driver:
         driver.build_spirv("exporter", modules["exporter"], LIBRARY)
         importer = driver.build_spirv("importer", modules["importer"])
@@ -120,7 +120,7 @@ def test_dynamic_link(place: Place, modules: dict[str, bytes]) -> None:
 
 
 @on_both_drivers
-def test_exporter_without_the_flag(place: Place, modules: dict[str, bytes]) -> None:
+def test_exporter_without_the_flag(place: DriverEnvironment, modules: dict[str, bytes]) -> None:
     with IsolatedDriver(place) as driver:
         driver.build_spirv("exporter", modules["exporter"])
         driver.build_spirv("importer", modules["importer"])
@@ -132,7 +132,7 @@ def test_exporter_without_the_flag(place: Place, modules: dict[str, bytes]) -> N
 
 
 @on_both_drivers
-def test_inspection(place: Place, modules: dict[str, bytes]) -> None:
+def test_inspection(place: DriverEnvironment, modules: dict[str, bytes]) -> None:
     with IsolatedDriver(place) as driver:
         driver.build_spirv("exporter", modules["exporter"], f"{LIBRARY} -ze-take-global-address")
         driver.build_spirv("importer", modules["importer"])
@@ -147,7 +147,7 @@ def test_inspection(place: Place, modules: dict[str, bytes]) -> None:
 
 
 @on_both_drivers
-def test_pointers(place: Place, modules: dict[str, bytes]) -> None:
+def test_pointers(place: DriverEnvironment, modules: dict[str, bytes]) -> None:
     with IsolatedDriver(place) as driver:
         driver.build_spirv("exporter", modules["exporter"], f"{LIBRARY} -ze-take-global-address")
         function = driver.function_pointer("exporter", "helper")
@@ -166,7 +166,7 @@ def test_pointers(place: Place, modules: dict[str, bytes]) -> None:
 
 
 @on_both_drivers
-def test_variable_of_another_module(place: Place, modules: dict[str, bytes]) -> None:
+def test_variable_of_another_module(place: DriverEnvironment, modules: dict[str, bytes]) -> None:
     with IsolatedDriver(place) as driver:
         driver.build_spirv("exporter", modules["exporter"], "-ze-take-global-address")
         driver.build_spirv("variable", modules["variable"])
@@ -177,7 +177,7 @@ def test_variable_of_another_module(place: Place, modules: dict[str, bytes]) -> 
 
 
 @on_both_drivers
-def test_initialiser_with_an_imported_address(place: Place, modules: dict[str, bytes]) -> None:
+def test_initialiser_with_an_imported_address(place: DriverEnvironment, modules: dict[str, bytes]) -> None:
     """26.27 crashes when this link is made; 22.43 loses the import without a word."""
     with IsolatedDriver(place) as driver:
         driver.build_spirv("exporter", modules["exporter"], "-ze-take-global-address")
@@ -193,7 +193,7 @@ def test_initialiser_with_an_imported_address(place: Place, modules: dict[str, b
 
 
 @on_every_device
-def test_static_link(place: Place, modules: dict[str, bytes]) -> None:
+def test_static_link(place: DriverEnvironment, modules: dict[str, bytes]) -> None:
     inputs = [StaticInput(modules[name], LIBRARY, name) for name in ("importer", "exporter")]
     with IsolatedDriver(place) as driver:
         linked = driver.static_link("linked", inputs)
@@ -205,7 +205,7 @@ def test_static_link(place: Place, modules: dict[str, bytes]) -> None:
 
 
 @on_both_drivers
-def test_static_link_that_lacks_a_symbol(place: Place, modules: dict[str, bytes]) -> None:
+def test_static_link_that_lacks_a_symbol(place: DriverEnvironment, modules: dict[str, bytes]) -> None:
     with IsolatedDriver(place) as driver:
         assert driver.static_link("linked", [StaticInput(modules["importer"], "", "importer")])["has_imports"] is True
         driver.build_spirv("exporter", modules["exporter"], LIBRARY)
@@ -213,14 +213,14 @@ def test_static_link_that_lacks_a_symbol(place: Place, modules: dict[str, bytes]
 
 
 @on_both_drivers
-def test_static_link_with_a_duplicate(place: Place, modules: dict[str, bytes]) -> None:
+def test_static_link_with_a_duplicate(place: DriverEnvironment, modules: dict[str, bytes]) -> None:
     twice = [StaticInput(modules["exporter"], "", name) for name in ("one", "two")]
     with IsolatedDriver(place) as driver, pytest.raises(LevelZeroError, match=r"BUILD_FAILURE.*\(one, two\)"):
         driver.static_link("linked", twice)
 
 
 @on_both_drivers
-def test_empty_links_are_refused(place: Place) -> None:
+def test_empty_links_are_refused(place: DriverEnvironment) -> None:
     with IsolatedDriver(place) as driver:
         with pytest.raises(RefusedCallError, match="list of modules is empty"):
             driver.dynamic_link([])
@@ -229,7 +229,7 @@ def test_empty_links_are_refused(place: Place) -> None:
 
 
 @pytest.mark.parametrize("place", ["system/skl", "system/icllp", "system/tgllp"], indirect=True)
-def test_library_that_crashes_the_old_driver(place: Place, modules: dict[str, bytes]) -> None:
+def test_library_that_crashes_the_old_driver(place: DriverEnvironment, modules: dict[str, bytes]) -> None:
     with IsolatedDriver(place) as driver:
         with pytest.raises(RefusedCallError, match=r"before Xe-HP.*\(item\)"):
             driver.build_spirv("items", modules["items"], LIBRARY)
@@ -242,14 +242,14 @@ def test_library_that_crashes_the_old_driver(place: Place, modules: dict[str, by
 
 
 @on_both_drivers
-def test_library_elsewhere(place: Place, modules: dict[str, bytes]) -> None:
+def test_library_elsewhere(place: DriverEnvironment, modules: dict[str, bytes]) -> None:
     with IsolatedDriver(place) as driver:
         driver.build_spirv("items", modules["items"], LIBRARY)
         assert driver.function_pointer("items", "item") > 0
 
 
 @on_both_drivers
-def test_unknown_kernel(place: Place, modules: dict[str, bytes]) -> None:
+def test_unknown_kernel(place: DriverEnvironment, modules: dict[str, bytes]) -> None:
     with IsolatedDriver(place) as driver:
         driver.build_spirv("plain", modules["plain"])
         with pytest.raises(NotFoundError, match=r"plain has no kernel 'scala'.*it has: scale"):
@@ -257,7 +257,7 @@ def test_unknown_kernel(place: Place, modules: dict[str, bytes]) -> None:
 
 
 @on_both_drivers
-def test_native_binaries(place: Place, modules: dict[str, bytes]) -> None:
+def test_native_binaries(place: DriverEnvironment, modules: dict[str, bytes]) -> None:
     with IsolatedDriver(place) as driver:
         driver.build_spirv("plain", modules["plain"])
         (live,) = driver.live_builds("plain")
@@ -274,10 +274,10 @@ def test_native_binaries(place: Place, modules: dict[str, bytes]) -> None:
 
 
 @pytest.mark.parametrize("place", ["system/dg2"], indirect=True)
-def test_binary_of_another_device(place: Place, modules: dict[str, bytes]) -> None:
-    from kernlens.runtime.places import simulated_place
+def test_binary_of_another_device(place: DriverEnvironment, modules: dict[str, bytes]) -> None:
+    from kernlens.toolchain.simulation import simulated_driver
 
-    with IsolatedDriver(simulated_place("skl")) as other:
+    with IsolatedDriver(simulated_driver("skl")) as other:
         other.build_spirv("plain", modules["plain"])
         binary = other.live_builds("plain")[0].binary
     assert binary is not None
@@ -286,10 +286,10 @@ def test_binary_of_another_device(place: Place, modules: dict[str, bytes]) -> No
 
 
 @pytest.mark.parametrize("place", [f"{NEWEST}/bmg"], indirect=True)
-def test_binary_of_another_device_is_compiled_anew(place: Place, modules: dict[str, bytes]) -> None:
-    from kernlens.runtime.places import simulated_place
+def test_binary_of_another_device_is_compiled_anew(place: DriverEnvironment, modules: dict[str, bytes]) -> None:
+    from kernlens.toolchain.simulation import simulated_driver
 
-    with IsolatedDriver(simulated_place("pvc", NEWEST)) as other:
+    with IsolatedDriver(simulated_driver("pvc", NEWEST)) as other:
         other.build_spirv("plain", modules["plain"])
         binary = other.live_builds("plain")[0].binary
     assert binary is not None

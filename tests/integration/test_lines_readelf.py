@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from kernlens.formats.debug_data import read_debug_data
-from kernlens.formats.dwarf_line import read_zebin_line_tables
-from kernlens.formats.elf import Elf, read_elf
+from kernlens.formats.dwarf.line_tables import read_zebin_line_tables
+from kernlens.formats.elf.elf_file import Elf, read_elf
+from kernlens.formats.patch_tokens.debug_data import read_debug_data
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.line_table import END_SEQUENCE, LineTable
 from tests.corpus.build import Built

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kernlens.formats.zebin import read_zebin
+from kernlens.formats.zebin.zebin_file import read_zebin
 from kernlens.toolchain.toolchains import NEWEST
 from tests.integration.test_cli import answer, kernlens, refusal
 
@@ -189,9 +189,9 @@ def test_two_hundred_modules_at_once(folder: Path, tmp_path: Path) -> None:
     for number in range(100):
         shutil.copy(folder / "a.dg2.bin", tmp_path / f"a{number}.bin")
         shutil.copy(folder / "b.dg2.bin", tmp_path / f"b{number}.bin")
-    from kernlens.analysis.driver_rules import RELEASE_22_43
-    from kernlens.analysis.linking import foretell
-    from kernlens.loading.modules import modules_in
+    from kernlens.analysis.linking.driver_rules import RELEASE_22_43
+    from kernlens.analysis.linking.forecast import foretell
+    from kernlens.loading.linkable import modules_in
 
     paths = sorted(tmp_path.iterdir())
     start = time.perf_counter()

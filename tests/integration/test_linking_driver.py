@@ -7,22 +7,22 @@ from pathlib import Path
 
 import pytest
 
-from kernlens.analysis.driver_rules import (
+from kernlens.analysis.linking.driver_rules import (
     LINK_FAILURE,
     RELEASE_22_43,
     RELEASE_26_27,
     SUCCESS,
     DriverRules,
 )
-from kernlens.analysis.linking import Forecast, foretell, foretell_static
+from kernlens.analysis.linking.forecast import Forecast, foretell, foretell_static
 from kernlens.errors import LinkError
-from kernlens.linking import link_on_driver
+from kernlens.linking.link_modules import link_on_driver
 from kernlens.loading.assemble import spirv_program
 from kernlens.loading.context import Surroundings
-from kernlens.loading.modules import module_of
+from kernlens.loading.linkable import module_of
+from kernlens.runtime.driver_environment import DriverEnvironment
 from kernlens.runtime.isolation import IsolatedDriver
 from kernlens.runtime.level_zero import DynamicLink, LevelZeroError, RefusedCallError, StaticInput
-from kernlens.runtime.places import Place
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM
 from tests.integration.link_cases import Built, Source, build, cases, sources, spirv_of
 from tests.integration.live_fixtures import place
@@ -94,7 +94,7 @@ def spirv(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     return {name: spirv_of(Source(name, text, ""), folder) for name, text in TEXTS.items()}
 
 
-def rules_for(place: Place) -> DriverRules:
+def rules_for(place: DriverEnvironment) -> DriverRules:
     return RELEASE_26_27 if "UseAubStream" in place.environment else RELEASE_22_43
 
 
@@ -139,7 +139,7 @@ class Rows:
 
 
 @on_each
-def test_rows(place: Place, spirv: dict[str, bytes]) -> None:
+def test_rows(place: DriverEnvironment, spirv: dict[str, bytes]) -> None:
     """Exporters, importers, flags, order, repetition, circles, chains, duplicates."""
     with IsolatedDriver(place) as driver:
         row = Rows(driver, spirv, rules_for(place))
@@ -196,7 +196,7 @@ def test_rows(place: Place, spirv: dict[str, bytes]) -> None:
 
 
 @on_each
-def test_addresses_in_initialisers(place: Place, spirv: dict[str, bytes]) -> None:
+def test_addresses_in_initialisers(place: DriverEnvironment, spirv: dict[str, bytes]) -> None:
     with IsolatedDriver(place) as driver:
         row = Rows(driver, spirv, rules_for(place))
         alone = row.link(row.module("initialiser"))[1]
@@ -212,7 +212,7 @@ def test_addresses_in_initialisers(place: Place, spirv: dict[str, bytes]) -> Non
 
 
 @on_each
-def test_disagreeing_types(place: Place, spirv: dict[str, bytes]) -> None:
+def test_disagreeing_types(place: DriverEnvironment, spirv: dict[str, bytes]) -> None:
     """No dynamic link checks them; a static one takes them, fails or crashes, so that it is not even tried."""
     with IsolatedDriver(place) as driver:
         row = Rows(driver, spirv, rules_for(place))
@@ -240,7 +240,7 @@ def test_disagreeing_types(place: Place, spirv: dict[str, bytes]) -> None:
     ],
     ids="-".join,
 )
-def test_static_links(names: tuple[str, ...], place: Place, spirv: dict[str, bytes]) -> None:
+def test_static_links(names: tuple[str, ...], place: DriverEnvironment, spirv: dict[str, bytes]) -> None:
     with IsolatedDriver(place) as driver:
         row = Rows(driver, spirv, rules_for(place))
         forecast = foretell_static([row.module(name, "")[1].spirv_module for name in names], row.rules)
@@ -263,7 +263,7 @@ def generated(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Source, by
 
 
 @on_each
-def test_generated_links(place: Place, generated: list[tuple[Source, bytes]]) -> None:
+def test_generated_links(place: DriverEnvironment, generated: list[tuple[Source, bytes]]) -> None:
     """Result and log, line for line, of links of two to six modules; then the same modules in another order again."""
     rules = rules_for(place)
     with IsolatedDriver(place) as driver:

@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 
 from kernlens.errors import LinkError, UnsupportedError
-from kernlens.formats.zebin import read_zebin
-from kernlens.formats.zebin_link import link_zebins
-from kernlens.formats.zebin_locate import locate
+from kernlens.formats.zebin.locate import locate
+from kernlens.formats.zebin.merge import link_zebins
+from kernlens.formats.zebin.zebin_file import read_zebin
+from kernlens.linking.spirv_link import link_spirv
 from kernlens.loading import open_file
-from kernlens.loading.modules import modules_in
+from kernlens.loading.linkable import modules_in
 from kernlens.runtime.isolation import IsolatedDriver
-from kernlens.runtime.places import simulated_place
 from kernlens.toolchain.clang import compile_library, device_options
 from kernlens.toolchain.ocloc import compile_source
-from kernlens.toolchain.spirv_link import link_spirv
+from kernlens.toolchain.simulation import simulated_driver
 from kernlens.toolchain.toolchains import NEWEST, toolchain
 from tests.corpus.oracles.readelf import ElfContents, elf_contents
 from tests.integration.offline_link_fixtures import DEVICES, linked, spirv_files, zebins
@@ -36,7 +36,7 @@ def test_the_driver_loads_the_linked_module(device: str, zebins: dict[str, dict[
     assert result.imports == ()
     assert result.bound == {"helper": "library", "counter": "library", "middle": "between", "other": "library"}
     moved = locate(memoryview(result.content), BASES[2])
-    with IsolatedDriver(simulated_place(device, NEWEST)) as driver:
+    with IsolatedDriver(simulated_driver(device, NEWEST)) as driver:
         for name, content in (("linked", result.content), ("moved", moved.content)):
             made = driver.load_native(name, content)
             assert made["has_imports"] is False
@@ -74,7 +74,7 @@ def compile_importer() -> bytes:
 def test_the_driver_does_not_load_it_with_an_import_left(device: str, zebins: dict[str, dict[str, Path]]) -> None:
     result = linked(zebins[device], "kernels", "library")
     assert result.imports == ("middle",)
-    with IsolatedDriver(simulated_place(device, NEWEST)) as driver:
+    with IsolatedDriver(simulated_driver(device, NEWEST)) as driver:
         made = driver.load_native("linked", result.content)
         assert made["has_imports"] is True
         assert "unresolved external symbol middle" in made["log"]
@@ -98,7 +98,7 @@ def test_an_address_in_an_initialiser_that_crashes_a_dynamic_link(
     library = memoryview(zebins["bmg"]["library"].read_bytes())
     result = link_zebins([("pointer", memoryview(made.binary)), ("library", library)])
     assert result.imports == ()
-    with IsolatedDriver(simulated_place("bmg", NEWEST)) as driver:
+    with IsolatedDriver(simulated_driver("bmg", NEWEST)) as driver:
         assert driver.load_native("linked", result.content)["has_imports"] is False
         assert driver.kernel("linked", "follow").binary
 
@@ -327,7 +327,7 @@ def test_spirv_of_different_versions_is_linked(spirv_files: dict[str, Path], tmp
     assert module.imports == ()
     assert set(module.kernels) == {"use", "use_too", "own", "print", "choose"}
     assert {"helper", "middle", "twice", "simple"} <= {one.name for one in module.exports}
-    with IsolatedDriver(simulated_place("dg2")) as driver:
+    with IsolatedDriver(simulated_driver("dg2")) as driver:
         assert driver.build_spirv("linked", result.spirv)["has_imports"] is False
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from kernlens.errors import NotFoundError, ToolError
-from kernlens.toolchain.compile import CompileJob, compile_many
 from kernlens.toolchain.ocloc import compile_source, compiler, devices_of
+from kernlens.toolchain.parallel_compiles import CompileJob, compile_many
 from kernlens.toolchain.toolchains import Toolchain, find_toolchains
 from tests.integration.toolchain_fixtures import SCALE, SCALE_HEADER, each, newest, scale, system
 

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from kernlens.runtime.answers import from_json, rebuild
+from kernlens.runtime.driver_environment import DriverEnvironment
 from kernlens.runtime.isolation import OPENCL, IsolatedDriver
-from kernlens.runtime.live import LiveBuild
+from kernlens.runtime.live_build import LiveBuild
 from kernlens.runtime.opencl import OpenCLError
-from kernlens.runtime.places import Place, simulated_place
+from kernlens.toolchain.simulation import simulated_driver
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM
 from tests.corpus.build import build
 from tests.corpus.compiler import DEBIAN, newest
@@ -48,7 +49,7 @@ def builds_of(answers: Any, key: str = "builds") -> list[LiveBuild]:
 
 
 @on_both_drivers
-def test_pyopencl_program(place: Place, source: Path) -> None:
+def test_pyopencl_program(place: DriverEnvironment, source: Path) -> None:
     answers = run_script(place, "pyopencl_program", "Intel", str(source), f"{DEBUG} -DN=3 -cl-kernel-arg-info")
     (build,) = builds_of(answers)
     assert builds_of(answers, "raw") == [build]
@@ -77,7 +78,7 @@ def test_pyopencl_program(place: Place, source: Path) -> None:
 
 
 @on_both_drivers
-def test_what_is_no_program(place: Place, source: Path) -> None:
+def test_what_is_no_program(place: DriverEnvironment, source: Path) -> None:
     errors = run_script(place, "pyopencl_program", "Intel", str(source), "")["errors"]
     expected = {
         "null": "OpenCLHandleError: the OpenCL program handle is null",
@@ -92,7 +93,7 @@ def test_what_is_no_program(place: Place, source: Path) -> None:
 
 def test_pocl_gives_what_it_has(source: Path, tmp_path: Path) -> None:
     source.write_text("kernel void clear(global int *values) { values[get_global_id(0)] = 0; }\n")
-    place = Place("cpu", {"POCL_CACHE_DIR": str(tmp_path)})
+    place = DriverEnvironment("cpu", {"POCL_CACHE_DIR": str(tmp_path)})
     answers = run_script(place, "pyopencl_program", "Portable Computing Language", str(source), "-cl-kernel-arg-info")
     (build,) = builds_of(answers)
     assert build.source == source.read_text()
@@ -107,7 +108,7 @@ def test_pocl_gives_what_it_has(source: Path, tmp_path: Path) -> None:
 
 
 @on_both_drivers
-def test_two_devices_in_one_program(place: Place) -> None:
+def test_two_devices_in_one_program(place: DriverEnvironment) -> None:
     from dataclasses import replace
 
     two = replace(place, environment={**place.environment, "CreateMultipleRootDevices": "2"})
@@ -127,7 +128,7 @@ def test_two_devices_in_one_program(place: Place) -> None:
 
 
 @on_both_drivers
-def test_binaries_and_errors(place: Place) -> None:
+def test_binaries_and_errors(place: DriverEnvironment) -> None:
     with IsolatedDriver(place) as driver:
         driver.build_source("program", SOURCE)
         (made,) = driver.live_builds("program", OPENCL)
@@ -145,7 +146,7 @@ def test_binaries_and_errors(place: Place) -> None:
 
 
 @pytest.mark.parametrize("place", ALL_PLACES, indirect=True, ids=ALL_PLACES)
-def test_corpus(place: Place, request: pytest.FixtureRequest) -> None:
+def test_corpus(place: DriverEnvironment, request: pytest.FixtureRequest) -> None:
     """Both interfaces agree with each other, with the program's own binary, and with the offline compiler's file."""
     is_newest = request.node.callspec.id in NEWEST_PLACES
     compiler = newest(request.getfixturevalue("newest_root")) if is_newest else DEBIAN
@@ -176,11 +177,11 @@ def test_corpus(place: Place, request: pytest.FixtureRequest) -> None:
 def test_no_such_platform() -> None:
     from kernlens.errors import NotFoundError
 
-    with IsolatedDriver(simulated_place("dg2")) as driver:
+    with IsolatedDriver(simulated_driver("dg2")) as driver:
         devices = driver.devices(OPENCL)
         assert any("Intel" in device["platform"] for device in devices)
     with (
-        IsolatedDriver(Place("none", {"OCL_ICD_VENDORS": "/nowhere"})) as driver,
+        IsolatedDriver(DriverEnvironment("none", {"OCL_ICD_VENDORS": "/nowhere"})) as driver,
         pytest.raises(
             NotFoundError, match="no OpenCL platform 'Intel' with a device is installed here; there are: none"
         ),

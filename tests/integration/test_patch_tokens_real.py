@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from kernlens.formats.debug_data import read_debug_data
-from kernlens.formats.elf import read_elf
+from kernlens.formats.elf.elf_file import read_elf
 from kernlens.formats.neo_elf import read_neo_elf
-from kernlens.formats.patch_token_layouts import PatchToken, ProgramMemory
-from kernlens.formats.patch_tokens import PatchTokenKernel, PatchTokenProgram, read_patch_tokens
+from kernlens.formats.patch_tokens.debug_data import read_debug_data
+from kernlens.formats.patch_tokens.layouts import PatchToken, ProgramMemory
+from kernlens.formats.patch_tokens.program_binary import PatchTokenKernel, PatchTokenProgram, read_patch_tokens
 from tests.corpus.build import Built
 
 DEVICES = ("skl", "icllp", "dg2", "pvc")

@@ -15,9 +15,11 @@ from typing import Any
 import pytest
 
 from kernlens.errors import NotFoundError
-from kernlens.runtime.places import Place, simulated_place
-from kernlens.toolchain import cpu_runtime_stages, pocl_stages
-from kernlens.toolchain.igc_stages import IGC_2
+from kernlens.pipeline import cpu_runtime as cpu_runtime_stages
+from kernlens.pipeline import pocl as pocl_stages
+from kernlens.pipeline.igc import IGC_2
+from kernlens.runtime.driver_environment import DriverEnvironment
+from kernlens.toolchain.simulation import simulated_driver
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM
 from tests.integration.live_fixtures import run_script
 
@@ -75,9 +77,9 @@ def told(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     return name, run_script(place_of(name), "snapshots", PLATFORMS[name][0], str(source))
 
 
-def place_of(name: str) -> Place:
+def place_of(name: str) -> DriverEnvironment:
     if name == "pocl":
-        return Place("pocl")
+        return DriverEnvironment("pocl")
     if name == "intel-cpu":
         try:
             library = cpu_runtime_stages.runtime_library()
@@ -85,9 +87,9 @@ def place_of(name: str) -> Place:
             pytest.skip(str(error))
         if library is None:
             pytest.skip("Intel's CPU runtime is not installed: pip install intel-opencl-rt intel-cmplr-lib-rt")
-        return Place(name, {"OCL_ICD_VENDORS": str(library), "LD_LIBRARY_PATH": str(library.parent)})
+        return DriverEnvironment(name, {"OCL_ICD_VENDORS": str(library), "LD_LIBRARY_PATH": str(library.parent)})
     toolchain, device = name.split("/")
-    return simulated_place(device, toolchain)
+    return simulated_driver(device, toolchain)
 
 
 def test_listing(told: tuple[str, Any]) -> None:
@@ -209,7 +211,7 @@ def test_the_users_settings_stay(tmp_path: Path) -> None:
     """IGC 1 reads its variables at the first compile: what a request then puts back must be what it has read."""
     source = tmp_path / "program.cl"
     source.write_text(SOURCE)
-    place = simulated_place("dg2")
+    place = simulated_driver("dg2")
     user = replace(place, environment={**place.environment, "IGC_VISAOptions": "-noschedule"})
     platform = PLATFORMS[f"{SYSTEM}/dg2"][0]
     plain = run_script(user, "user_settings", platform, str(source), "none")

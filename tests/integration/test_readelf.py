@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from kernlens.formats.ar import read_ar
-from kernlens.formats.elf import Elf, read_elf
-from kernlens.formats.zebin import read_zebin
+from kernlens.formats.elf.elf_file import Elf, read_elf
+from kernlens.formats.zebin.zebin_file import read_zebin
 from kernlens.model.device import IpVersion
 from tests.corpus.build import Built
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from kernlens.formats import spirv_names
-from kernlens.formats.spirv import read_spirv
+from kernlens.formats.spirv import names as spirv_names
+from kernlens.formats.spirv.spirv_module import read_spirv
 from kernlens.model.spirv import SpirvModule
 from tests.corpus.build import Built
 

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 import kernlens
-from kernlens.formats.visaasm_lines import read_visaasm_lines
+from kernlens.formats.listings.visa_assembly import read_visaasm_lines
 from kernlens.model.source_map import SourcePlace
 from kernlens.model.stage_map import LINE, StageMap
-from kernlens.pipeline import Pipeline, record, recorded_pipelines
-from kernlens.toolchain import cpu_runtime_stages
+from kernlens.pipeline import cpu_runtime as cpu_runtime_stages
+from kernlens.pipeline.compile_stages import Pipeline, record, recorded_pipelines
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM
 from tests.corpus.oracles.run import output_of
 from tests.integration.stage_fixtures import SMALL, small

@@ -13,15 +13,15 @@ from pathlib import Path
 import pytest
 
 import kernlens
-from kernlens.analysis.sources import joined
-from kernlens.analysis.stages import agreement, difference, pass_steps
+from kernlens.analysis.source_matching import joined
+from kernlens.analysis.stage_changes import agreement, difference, pass_steps
 from kernlens.errors import NotFoundError, OutputError, ToolError, UnsupportedError
-from kernlens.formats.spirv import read_spirv
+from kernlens.formats.spirv.spirv_module import read_spirv
 from kernlens.loading import open_file
 from kernlens.model.stage_map import StageMap
-from kernlens.pipeline import Pipeline, compile_stages, record, recorded_pipelines
-from kernlens.toolchain import cpu_runtime_stages
-from kernlens.toolchain.igc_stages import IGC_1, IGC_2, snapshots
+from kernlens.pipeline import cpu_runtime as cpu_runtime_stages
+from kernlens.pipeline.compile_stages import Pipeline, compile_stages, record, recorded_pipelines
+from kernlens.pipeline.igc import IGC_1, IGC_2, snapshots
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM, Toolchain
 from tests.corpus.oracles.igc_dump import read_dump
 from tests.integration.stage_fixtures import SMALL, small
@@ -370,7 +370,7 @@ def test_what_a_compiler_lacks(small: Path, newest: Toolchain) -> None:
 FULL_DISK = """\
 import sys
 from pathlib import Path
-from kernlens.toolchain.igc_stages import snapshots
+from kernlens.pipeline.igc import snapshots
 from kernlens.toolchain.toolchains import toolchain
 run, found = snapshots(sys.argv[1], "skl", "-gline-tables-only", toolchain(), dump_folder=Path(sys.argv[2]))
 assert run.ok and run.binary, run.reason

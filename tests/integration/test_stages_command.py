@@ -13,8 +13,8 @@ import pytest
 
 import kernlens
 from kernlens.errors import KernlensError
-from kernlens.pipeline import recorded_pipelines
-from kernlens.toolchain.igc_stages import IGC_1
+from kernlens.pipeline.compile_stages import recorded_pipelines
+from kernlens.pipeline.igc import IGC_1
 from tests.integration.stage_fixtures import SMALL, small
 
 __all__ = ["small"]

@@ -6,7 +6,7 @@ import json
 
 from kernlens.model.kernel import KernelArgument
 from kernlens.runtime.answers import from_json, rebuild, to_json
-from kernlens.runtime.live import LiveBuild, LiveKernelBinary
+from kernlens.runtime.live_build import LiveBuild, LiveKernelBinary
 
 KERNEL = LiveKernelBinary(
     "gemm",

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from kernlens.errors import FormatError
-from kernlens.formats.debug_data import read_debug_data
+from kernlens.formats.patch_tokens.debug_data import read_debug_data
 from kernlens.model.device import DeviceId
 from tests.writers.patch_tokens import debug_data, words
 

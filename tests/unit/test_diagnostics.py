@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kernlens.toolchain.diagnostics import ErrorLine, error_lines
-from kernlens.toolchain.sources import include_folders, source_files, split_options
+from kernlens.toolchain.includes import include_folders, source_files, split_options
 
 LOG = """\
 In file included from 1:1:

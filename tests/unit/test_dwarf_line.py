@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernlens.errors import FormatError
-from kernlens.formats.dwarf_line import read_kernel_debug_elf, read_zebin_line_tables
-from kernlens.formats.elf import read_elf
+from kernlens.formats.dwarf.line_tables import read_kernel_debug_elf, read_zebin_line_tables
+from kernlens.formats.elf.elf_file import read_elf
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.line_table import END_SEQUENCE, IS_STMT, PROLOGUE_END, InlinedCall, LineTable
 from tests.writers import dwarf

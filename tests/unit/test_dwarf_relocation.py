@@ -8,8 +8,8 @@ import zlib
 import pytest
 
 from kernlens.errors import FormatError
-from kernlens.formats.dwarf_relocation import DebugSections
-from kernlens.formats.elf import read_elf
+from kernlens.formats.dwarf.relocation import DebugSections
+from kernlens.formats.elf.elf_file import read_elf
 from tests.writers.elf import SHT_NOBITS, SHT_RELA, ElfWriter, rela
 
 LOAD_ADDRESS = 0xFFFF800000010000

@@ -8,8 +8,8 @@ import zlib
 import pytest
 
 from kernlens.errors import FormatError
-from kernlens.formats.elf import is_elf, machine_of, read_elf, section_headers
-from kernlens.formats.string_table import StringTable
+from kernlens.formats.elf.elf_file import is_elf, machine_of, read_elf, section_headers
+from kernlens.formats.elf.string_table import StringTable
 from tests.writers.elf import (
     FUNC,
     GLOBAL,

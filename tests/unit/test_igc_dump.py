@@ -8,9 +8,9 @@ import pytest
 
 from kernlens.errors import NotFoundError, OutputError
 from kernlens.model.stage import Snapshot, choose
-from kernlens.toolchain import igc_dump
-from kernlens.toolchain.igc_dump import read_dump
-from kernlens.toolchain.igc_stages import IGC_1, IGC_2
+from kernlens.pipeline import igc_dump
+from kernlens.pipeline.igc import IGC_1, IGC_2
+from kernlens.pipeline.igc_dump import read_dump
 
 H = "OCL_asm0123456789abcdef"
 

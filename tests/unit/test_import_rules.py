@@ -1,17 +1,20 @@
-"""The import directions of the package: what each room may import, held over every file.
+"""The import directions of the package: what each room may import, held over every file, without an exception.
 
-cli -> report -> analysis -> model; cli -> capture, runtime, toolchain, loading -> formats, isa -> model. Imports under
-``if TYPE_CHECKING`` count like all others; so do those inside functions.
+cli -> compiling, doctor -> pipeline, linking -> loading -> recording, toolchain -> runtime -> formats -> model;
+report -> analysis -> model. Imports under ``if TYPE_CHECKING`` count like all others; so do those inside functions.
 """
 
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
 
 import kernlens
+from kernlens.runtime.driver_environment import WORKER_PARTS
 
 PACKAGE = Path(kernlens.__file__).parent
 
@@ -23,23 +26,34 @@ ALLOWED = {
     "isa": {"model"},
     "analysis": {"model"},
     "report": {"analysis", "model"},
-    "toolchain": {"formats", "isa", "model"},
-    "runtime": {"formats", "isa", "model", "toolchain"},
-    "capture": {"formats", "isa", "model", "toolchain", "runtime"},
+    # What runs in a driver's child process: see test_worker_loads_little.
+    "runtime": {"formats", "model"},
+    "toolchain": {"formats", "isa", "model", "runtime"},
+    "recording": {"model", "toolchain"},
     # A program's source maps are made on first use, so what assembles programs calls the analysis that makes them.
     # It also opens live objects and recordings, and asks the toolchains for their disassemblers.
-    "loading": {"formats", "isa", "model", "analysis", "capture", "runtime", "toolchain"},
-    # Modules of the package itself (building, pipeline): what Python and the command line share, below the latter.
-    "verbs": {"loading", "analysis", "capture", "runtime", "toolchain", "formats", "isa", "model"},
-    "cli": {"verbs", "report", "analysis", "capture", "runtime", "toolchain", "loading", "formats", "isa", "model"},
+    "loading": {"formats", "isa", "model", "analysis", "recording", "runtime", "toolchain"},
+    "linking": {"formats", "model", "analysis", "runtime", "toolchain", "loading"},
+    "pipeline": {"formats", "isa", "model", "analysis", "runtime", "toolchain", "recording", "loading"},
+    # Modules of the package itself (compiling, doctor): what Python and the command line share.
+    "verbs": {
+        "pipeline",
+        "linking",
+        "loading",
+        "analysis",
+        "recording",
+        "runtime",
+        "toolchain",
+        "formats",
+        "isa",
+        "model",
+    },
+    "cli": {
+        *("verbs", "report", "pipeline", "linking", "loading", "analysis", "recording", "runtime", "toolchain"),
+        *("formats", "isa", "model"),
+    },
     # The package itself names its public functions' homes.
-    "": {"verbs", "loading", "capture", "model"},
-}
-
-#: Files that look up, each for one reason; whoever adds one says why.
-EXCEPTIONS = {
-    # Compilers that only OpenCL gives are driven in the child process of runtime.
-    "toolchain/opencl_child.py": {"runtime"},
+    "": {"verbs", "pipeline", "loading", "model"},
 }
 
 #: Modules that open files, processes or sockets: not for rooms that only compute.
@@ -92,12 +106,35 @@ def test_imports_point_down() -> None:
     wrong = []
     for path in files():
         room = room_of(path)
-        allowed = {room, "errors"} | ALLOWED[room] | EXCEPTIONS.get(path.relative_to(PACKAGE).as_posix(), set())
+        allowed = {room, "errors"} | ALLOWED[room]
         for name in imports_of(path):
             target = room_of_module(name)
             if target is not None and target not in allowed:
                 wrong.append(f"{path.relative_to(PACKAGE)} imports {name}")
     assert wrong == []
+
+
+def test_no_room_is_named_like_a_public_function() -> None:
+    """Importing a module of the name would replace the function: ``kernlens.load`` is not a room."""
+    rooms = {room_of(path) for path in files()}
+    assert rooms.isdisjoint(kernlens.__all__)
+
+
+def test_worker_loads_little() -> None:
+    """A driver's child process loads errors, model, formats and runtime, whatever it is asked for."""
+    modules = (
+        "import sys, kernlens.runtime.worker",
+        "kernlens.runtime.level_zero.level_zero_requests",
+        "kernlens.runtime.opencl.opencl_requests",
+        "kernlens.runtime.opencl.second_build_requests",
+        "kernlens.formats.zebin.zebin_file",
+        "kernlens.formats.patch_tokens.program_binary",
+    )
+    script = ", ".join(modules) + "\nprint(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
+    rooms = {name.split(".")[1] for name in loaded if name.startswith("kernlens.")}
+    assert rooms == {"errors", "model", "formats", "runtime"}
+    assert {part.removesuffix(".py") for part in WORKER_PARTS} == rooms, "what is copied into a root"
 
 
 def test_no_modules_import_one_another_in_a_circle() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from kernlens.errors import ToolError
 from kernlens.runtime.level_zero.drivers import LiveDevice
-from kernlens.runtime.level_zero.linking import refuse_link
+from kernlens.runtime.level_zero.module_links import refuse_link
 from kernlens.runtime.level_zero.refusals import LAST_CRASHING_DRIVER, refuse_spirv
 from kernlens.runtime.level_zero.result_codes import LevelZeroError, RefusedCallError, result_name
 from tests.writers.spirv_words import (

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import pytest
 
-from kernlens.runtime.level_zero.handles import HandleError, HandleOwner, check_raw_handle, known_handle
+from kernlens.runtime.level_zero.handle_owner import HandleError, HandleOwner, check_raw_handle, known_handle
 from kernlens.runtime.level_zero.loader import Loader
 
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="memory can be asked about on Linux only")

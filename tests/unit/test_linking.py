@@ -7,10 +7,17 @@ import time
 
 import pytest
 
-from kernlens.analysis.driver_rules import GENERATIONS, LINK_FAILURE, RELEASE_22_43, RELEASE_26_27, nearest, rules_of
-from kernlens.analysis.link_advice import reasons
-from kernlens.analysis.linking import foretell, foretell_static
-from kernlens.analysis.module_graph import Duplicate, Mismatch
+from kernlens.analysis.linking.advice import reasons
+from kernlens.analysis.linking.driver_rules import (
+    GENERATIONS,
+    LINK_FAILURE,
+    RELEASE_22_43,
+    RELEASE_26_27,
+    nearest,
+    rules_of,
+)
+from kernlens.analysis.linking.forecast import foretell, foretell_static
+from kernlens.analysis.linking.graph import Duplicate, Mismatch
 from kernlens.errors import NotFoundError
 from kernlens.model.module import ImportUse, Module, ModuleSymbol, SymbolKind
 

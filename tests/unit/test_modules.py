@@ -6,12 +6,12 @@ import random
 
 import pytest
 
-from kernlens.analysis.driver_rules import RELEASE_22_43, RELEASE_26_27, DriverRules
+from kernlens.analysis.linking.driver_rules import RELEASE_22_43, RELEASE_26_27, DriverRules
 from kernlens.errors import FormatError, KernlensError, UnsupportedError
-from kernlens.formats.spirv_uses import read_spirv_uses
+from kernlens.formats.spirv.uses import read_spirv_uses
 from kernlens.loading.assemble import raw_program, spirv_program
 from kernlens.loading.context import Surroundings
-from kernlens.loading.modules import module_of
+from kernlens.loading.linkable import module_of
 from kernlens.model.binary import Relocation, Symbol
 from kernlens.model.module import ImportUse, Module, SymbolKind
 from kernlens.model.program import Program

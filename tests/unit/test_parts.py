@@ -24,7 +24,7 @@ def test_no_name_leads_out_of_the_folder() -> None:
             assert component
             assert component not in (".", "..")
             assert component[0] not in ".-"
-            assert not set(component) & set('/\\\0:')
+            assert not set(component) & set("/\\\0:")
 
 
 def test_equal_names_get_numbers_also_when_only_case_differs() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kernlens.formats.patch_tokens import read_patch_tokens
+from kernlens.formats.patch_tokens.program_binary import read_patch_tokens
 from kernlens.model.kernel import KernelArgument
 from tests.unit.test_patch_tokens import one_kernel
 from tests.writers.patch_tokens import (

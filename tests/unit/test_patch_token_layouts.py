@@ -7,8 +7,8 @@ import struct
 import pytest
 
 from kernlens.errors import FormatError
-from kernlens.formats import patch_token_layouts as layouts
-from kernlens.formats.patch_tokens import read_patch_tokens
+from kernlens.formats.patch_tokens import layouts
+from kernlens.formats.patch_tokens.program_binary import read_patch_tokens
 from tests.unit.test_patch_tokens import one_kernel
 from tests.writers.patch_tokens import (
     KernelToWrite,

@@ -8,8 +8,8 @@ import time
 import pytest
 
 from kernlens.errors import FormatError
-from kernlens.formats import patch_token_layouts as layouts
-from kernlens.formats.patch_tokens import PatchTokenKernel, is_patch_tokens, read_patch_tokens
+from kernlens.formats.patch_tokens import layouts
+from kernlens.formats.patch_tokens.program_binary import PatchTokenKernel, is_patch_tokens, read_patch_tokens
 from kernlens.model.device import DeviceId
 from tests.writers.patch_tokens import (
     KernelToWrite,

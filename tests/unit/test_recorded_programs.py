@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import kernlens
-from kernlens.capture.recording_writer import ProgramEntry, RecordedToolchain, RecordingWriter, SnapshotEntry
 from kernlens.loading import open_file
 from kernlens.model.stage import CompileRun, Snapshot
-from kernlens.pipeline import Pipeline
+from kernlens.pipeline.compile_stages import Pipeline
+from kernlens.recording.writer import ProgramEntry, RecordedToolchain, RecordingWriter, SnapshotEntry
 from kernlens.report.overview import overview
 from tests.writers.spirv import SpirvWriter
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from kernlens.capture.recording import Recording
-from kernlens.capture.recording_schema import is_recording
-from kernlens.capture.recording_writer import ProgramEntry, RecordingWriter
 from kernlens.errors import KernlensError, OutputError
+from kernlens.recording.reader import Recording
+from kernlens.recording.schema import is_recording
+from kernlens.recording.writer import ProgramEntry, RecordingWriter
 from tests.writers.recordings import CHAIN, FAILED, FULL, SOURCE, beside, entry
 
 

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from kernlens.capture.recording import Recording
-from kernlens.capture.recording_writer import RecordingWriter
+from kernlens.recording.reader import Recording
+from kernlens.recording.writer import RecordingWriter
 from tests.writers.recordings import FULL, beside, entry
 
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from kernlens.capture.blobs import PackedBlob, pack, unpack
-from kernlens.capture.recording import Recording
-from kernlens.capture.recording_schema import SCHEMA_VERSION
-from kernlens.capture.recording_writer import RecordingWriter
 from kernlens.errors import FormatError, KernlensError, NotFoundError, UnsupportedError
+from kernlens.recording.blobs import PackedBlob, pack, unpack
+from kernlens.recording.reader import Recording
+from kernlens.recording.schema import SCHEMA_VERSION
+from kernlens.recording.writer import RecordingWriter
 from tests.writers.recordings import FAILED, FULL
 
 

@@ -7,7 +7,7 @@ from hashlib import md5
 
 import pytest
 
-from kernlens.analysis.sources import match_sources
+from kernlens.analysis.source_matching import match_sources
 from kernlens.model.line_table import LineTable, SourceFile
 from kernlens.model.program import Source
 

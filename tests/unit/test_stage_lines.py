@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 
-from kernlens.formats.gen_assembly import kernel_name as assembly_kernel
-from kernlens.formats.gen_assembly import read_gen_assembly_lines
-from kernlens.formats.llvm_lines import read_llvm_lines
-from kernlens.formats.spirv_text import read_spirv_text_lines
-from kernlens.formats.visaasm_lines import kernel_name as vision_kernel
-from kernlens.formats.visaasm_lines import read_visaasm_lines
+from kernlens.formats.listings.gen_assembly import kernel_name as assembly_kernel
+from kernlens.formats.listings.gen_assembly import read_gen_assembly_lines
+from kernlens.formats.listings.llvm_ir import read_llvm_lines
+from kernlens.formats.listings.spirv_assembly import read_spirv_text_lines
+from kernlens.formats.listings.visa_assembly import kernel_name as vision_kernel
+from kernlens.formats.listings.visa_assembly import read_visaasm_lines
 from kernlens.model.source_map import SourcePlace
 
 LLVM = """\

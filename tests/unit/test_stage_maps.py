@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kernlens.analysis.stages import agreement, difference, pass_steps
+from kernlens.analysis.stage_changes import agreement, difference, pass_steps
 from kernlens.errors import KernlensError, NotFoundError
 from kernlens.loading.stage_maps import Beside, snapshot_map, stage_maps
 from kernlens.model.line_choice import LineChoice
@@ -97,7 +97,9 @@ def test_a_line_through_stages_names_each_kernel_that_has_a_part() -> None:
     ir += '!3 = !DISubprogram(file: !4)\n!4 = !DIFile(filename: "k.cl", directory: "/s")\n'
     made = [snapshot("llvm-codegen", ir), visa("a", 5, 6, 5, 5), visa("b", 6), visa("c", 6, 5)]
     broken = Snapshot("visa", "d", "text", ".visaasm", bytes, failure="the disk is full")
-    maps = stage_maps([*made, broken, snapshot("source", "x", ".cl"), snapshot("object", "// Line 5\n  mov\n", ".asm")], [])
+    maps = stage_maps(
+        [*made, broken, snapshot("source", "x", ".cl"), snapshot("object", "// Line 5\n  mov\n", ".asm")], []
+    )
     assert [(one.stage, one.kernel) for one in maps] == [("llvm-codegen", None), *(("visa", name) for name in "abc")]
     five = ProgramLine(LineChoice("k.cl", 5), maps)
     assert [(part.stage, part.kernel, part.texts) for part in five.stages] == [

@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from kernlens.model.stage import Stage
-from kernlens.toolchain import clang_stages, cpu_runtime_stages, pocl_stages
-from kernlens.toolchain.igc_stages import IGC_1, IGC_2
+from kernlens.pipeline import clang_spirv as clang_stages
+from kernlens.pipeline import cpu_runtime as cpu_runtime_stages
+from kernlens.pipeline import pocl as pocl_stages
+from kernlens.pipeline.igc import IGC_1, IGC_2
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "stages.md"
 ENDING = re.compile(r"`(\.[\w.]+)`")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernlens.formats.visa_llvm_lines import CodegenFunctions, read_visa_llvm_lines
+from kernlens.formats.listings.visa_llvm_map import CodegenFunctions, read_visa_llvm_lines
 from kernlens.loading.stage_maps import stage_maps
 from kernlens.model.source_map import SourcePlace
 from kernlens.model.stage import Snapshot

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from kernlens.errors import KernlensError, NotFoundError, ToolError
+from kernlens.runtime.driver_environment import DriverEnvironment, copy_worker
 from kernlens.runtime.isolation import DriverDiedError, IsolatedDriver
-from kernlens.runtime.places import Place, copy_worker
 
 #: Says that it is ready and which call it is in, then does what the test wants.
 WORKER = """\
@@ -24,11 +24,11 @@ say({"calling": "zeModuleCreate"})
 """
 
 
-def place(folder: Path, rest: str) -> Place:
+def place(folder: Path, rest: str) -> DriverEnvironment:
     """A place whose Python ignores what it is told to run, and runs ``WORKER`` with ``rest``."""
     script = folder / "worker.py"
     script.write_text(WORKER + rest)
-    return Place("dg2", python=(sys.executable, str(script)))
+    return DriverEnvironment("dg2", python=(sys.executable, str(script)))
 
 
 def died(folder: Path, rest: str, *, time_limit: float = 20.0) -> DriverDiedError:
@@ -107,17 +107,17 @@ def test_errors_of_the_worker_are_made_again(tmp_path: Path) -> None:
 
 def test_python_that_is_not_there() -> None:
     with pytest.raises(ToolError, match="/nowhere/python cannot be started"):
-        IsolatedDriver(Place("dg2", python=("/nowhere/python",))).devices()
+        IsolatedDriver(DriverEnvironment("dg2", python=("/nowhere/python",))).devices()
 
 
 def test_command_that_is_no_python() -> None:
     with pytest.raises(ToolError, match="Python cannot be started with false: exit status 1"):
-        IsolatedDriver(Place("dg2", python=("false",))).devices()
+        IsolatedDriver(DriverEnvironment("dg2", python=("false",))).devices()
 
 
 def test_real_worker_answers_and_refuses() -> None:
     """The worker itself, without a driver: an unknown module is an error, and the next request is answered."""
-    with IsolatedDriver(Place("none")) as driver:
+    with IsolatedDriver(DriverEnvironment("none")) as driver:
         for _ in range(2):
             with pytest.raises(KernlensError, match="worker has no module 'a'"):
                 driver.function_pointer("a", "f")
@@ -128,7 +128,7 @@ def test_real_worker_answers_and_refuses() -> None:
 def test_missing_loader() -> None:
     """ZE_ENABLE_ALT_DRIVERS with a driver that is not there: the loader finds none, and says so."""
     with (
-        IsolatedDriver(Place("none", {"ZE_ENABLE_ALT_DRIVERS": "/nowhere/libze.so"})) as driver,
+        IsolatedDriver(DriverEnvironment("none", {"ZE_ENABLE_ALT_DRIVERS": "/nowhere/libze.so"})) as driver,
         pytest.raises(ToolError, match=r"zeInit|libze_loader"),
     ):
         driver.devices()
@@ -140,8 +140,9 @@ def test_worker_modules_need_the_standard_library_only(tmp_path: Path) -> None:
 
     copy_worker(tmp_path)
     imports = (
-        "import kernlens.runtime.worker, kernlens.runtime.level_zero.requests, kernlens.runtime.opencl.requests\n"
-        "import kernlens.formats.zebin, kernlens.formats.patch_tokens, kernlens.formats.neo_elf"
+        "import kernlens.runtime.worker, kernlens.runtime.level_zero.level_zero_requests\n"
+        "import kernlens.runtime.opencl.opencl_requests\n"
+        "import kernlens.formats.zebin.zebin_file, kernlens.formats.patch_tokens.program_binary, kernlens.formats.neo_elf"
     )
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
     done = subprocess.run([sys.executable, "-S", "-c", imports], env=environment, capture_output=True, text=True)

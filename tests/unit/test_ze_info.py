@@ -7,8 +7,8 @@ import time
 import pytest
 
 from kernlens.errors import FormatError
-from kernlens.formats import ze_info_text
-from kernlens.formats.ze_info import ZeInfo, read_ze_info
+from kernlens.formats.zebin import ze_info_text
+from kernlens.formats.zebin.ze_info import ZeInfo, read_ze_info
 from kernlens.model.kernel import KernelArgument
 
 GEMM = """---

@@ -7,7 +7,7 @@ import struct
 import pytest
 
 from kernlens.errors import FormatError
-from kernlens.formats.zebin import read_zebin
+from kernlens.formats.zebin.zebin_file import read_zebin
 from kernlens.model.device import IpVersion
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from tests.writers.elf import FUNC, GLOBAL, LOCAL, NOTYPE, OBJECT, SHT_NOTE, SHT_REL, ElfWriter, note, rel

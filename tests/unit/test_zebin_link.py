@@ -8,11 +8,11 @@ import struct
 import pytest
 
 from kernlens.errors import KernlensError, LinkError
-from kernlens.formats.ze_info import read_ze_info
-from kernlens.formats.ze_info_merge import merge_ze_info
-from kernlens.formats.zebin import Zebin, read_zebin
-from kernlens.formats.zebin_link import link_zebins
-from kernlens.formats.zebin_locate import locate
+from kernlens.formats.zebin.locate import locate
+from kernlens.formats.zebin.merge import link_zebins
+from kernlens.formats.zebin.ze_info import read_ze_info
+from kernlens.formats.zebin.ze_info_merge import merge_ze_info
+from kernlens.formats.zebin.zebin_file import Zebin, read_zebin
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from tests.writers.elf import (
     FUNC,

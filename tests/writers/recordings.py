@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from kernlens.capture.recording_writer import ProgramEntry, RecordedToolchain, SnapshotEntry
+from kernlens.recording.writer import ProgramEntry, RecordedToolchain, SnapshotEntry
 
 CHAIN = RecordedToolchain("newest", "26.27.39122", "2.40.14")
 SOURCE = 'kernel void add(global int *a) {\n    a[0] = a[0] + 41 + "é";\n}\nadd_one_more\n'

@@ -11,7 +11,7 @@ import click
 from kernlens.cli.options import json_option, verb
 
 if TYPE_CHECKING:
-    from kernlens.building import Build
+    from kernlens.compiling import Build
     from kernlens.report.table import Cell
 
 HEADINGS = (
@@ -74,7 +74,7 @@ def command(
         sys.exit(compile_modules(sources, _names(devices), options, toolchain, output, timeout, as_json))
     if not devices:
         raise click.UsageError("--device is missing; kernlens devices lists what can be compiled for")
-    from kernlens.building import build
+    from kernlens.compiling import build
 
     recording = Path(output or Path(sources[0]).with_suffix(".klens").name)
     builds = []

@@ -14,8 +14,8 @@ from kernlens.cli.options import json_option, verb
 @json_option()
 def command(as_json: bool) -> None:
     """Try every part that kernlens works with; exit status 1 if a needed one does not work."""
-    from kernlens.checks import checks
     from kernlens.cli.output import print_json
+    from kernlens.doctor import checks
 
     found = []
     for check in checks():

@@ -12,8 +12,8 @@ from kernlens.cli.options import json_option, verb
 from kernlens.errors import KernlensError
 
 if TYPE_CHECKING:
-    from kernlens.analysis.driver_rules import DriverRules
-    from kernlens.linking import Linkable
+    from kernlens.analysis.linking.driver_rules import DriverRules
+    from kernlens.linking.link_modules import Linkable
 
 
 @verb("kernlens link kernels.spv library.spv --options -library-compilation")
@@ -85,7 +85,7 @@ def _foretold(
     paths: Sequence[str], options: str, options_for: Sequence[tuple[str, str]], device: str | None, driver: str | None
 ) -> tuple[DriverRules, list[Linkable]]:
     """The rules to follow and the modules read by them: patch-token programs are the older driver's."""
-    from kernlens.analysis.driver_rules import LATEST, RELEASE_22_43, rules_of
+    from kernlens.analysis.linking.driver_rules import LATEST, RELEASE_22_43, rules_of
 
     rules = rules_of(driver) if driver else LATEST
     modules = _modules(paths, options, options_for, device, rules)
@@ -99,7 +99,7 @@ def _modules(
     paths: Sequence[str], options: str, options_for: Sequence[tuple[str, str]], device: str | None, rules: DriverRules
 ) -> list[Linkable]:
     """All modules of all paths; a path that is named twice is one module, as a handle given twice is to the driver."""
-    from kernlens.loading.modules import modules_in
+    from kernlens.loading.linkable import modules_in
 
     own = dict(options_for)
     unknown = [path for path in own if path not in paths]

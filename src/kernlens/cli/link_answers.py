@@ -12,8 +12,8 @@ from kernlens.errors import KernlensError, LinkError
 from kernlens.model.module import Module
 
 if TYPE_CHECKING:
-    from kernlens.analysis.driver_rules import DriverRules
-    from kernlens.linking import DriverLink, Linkable
+    from kernlens.analysis.linking.driver_rules import DriverRules
+    from kernlens.linking.link_modules import DriverLink, Linkable
 
 #: The name by which ``--device`` means the machine's own, not a simulated one.
 REAL_DEVICE = "real"
@@ -21,8 +21,8 @@ REAL_DEVICE = "real"
 
 def foretell_link(modules: Sequence[Module], rules: DriverRules, as_json: bool, dot: bool) -> int:
     """The answer without a driver."""
-    from kernlens.analysis.linking import foretell, foretell_static, obstacles
-    from kernlens.report.link import link_document, link_graph, link_text
+    from kernlens.analysis.linking.forecast import foretell, foretell_static, obstacles
+    from kernlens.report.link_answer import link_document, link_graph, link_text
 
     forecast = foretell(modules, rules)
     found = obstacles(modules, rules)
@@ -38,7 +38,7 @@ def foretell_link(modules: Sequence[Module], rules: DriverRules, as_json: bool, 
 
 def rules_of_toolchain(name: str) -> DriverRules:
     """The rules of the driver that a toolchain has."""
-    from kernlens.analysis.driver_rules import LATEST, nearest
+    from kernlens.analysis.linking.driver_rules import LATEST, nearest
     from kernlens.toolchain.toolchains import toolchain
 
     release = toolchain(name).release
@@ -49,10 +49,11 @@ def link_live(
     modules: Sequence[Linkable], device: str, toolchain: str, static: bool, output: str | None, as_json: bool
 ) -> int:
     """The answer of a driver, on a simulated device or the machine's own."""
-    from kernlens.linking import link_on_driver
-    from kernlens.runtime.places import Place, simulated_place
+    from kernlens.linking.link_modules import link_on_driver
+    from kernlens.runtime.driver_environment import DriverEnvironment
+    from kernlens.toolchain.simulation import simulated_driver
 
-    place = Place(REAL_DEVICE) if device == REAL_DEVICE else simulated_place(device, toolchain)
+    place = DriverEnvironment(REAL_DEVICE) if device == REAL_DEVICE else simulated_driver(device, toolchain)
     answer = link_on_driver(modules, place, static=static)
     if output and answer.binary is not None and answer.linked:
         _write(output, answer.binary)
@@ -110,7 +111,7 @@ def link_offline(
 
 
 def _link_spirv(modules: Sequence[Linkable], output: str, partial: bool, as_json: bool) -> int:
-    from kernlens.toolchain.spirv_link import link_spirv
+    from kernlens.linking.spirv_link import link_spirv
 
     linked = link_spirv([(module.name, bytes(program.spirv)) for program, module in modules], partial=partial)
     _write(output, linked.spirv)
@@ -126,8 +127,8 @@ def _link_spirv(modules: Sequence[Linkable], output: str, partial: bool, as_json
 def _link_zebins(
     modules: Sequence[Linkable], output: str, partial: bool, base: int | None, with_map: bool, as_json: bool
 ) -> int:
-    from kernlens.formats.zebin_locate import locate
-    from kernlens.linking import link_offline as merge
+    from kernlens.formats.zebin.locate import locate
+    from kernlens.linking.link_modules import link_offline as merge
     from kernlens.report.link_map import map_document, map_text
 
     linked = merge(modules)
@@ -163,7 +164,7 @@ def _link_zebins(
 
 
 def _unresolved(modules: Sequence[Module], imports: Sequence[str]) -> str:
-    from kernlens.analysis.link_advice import advise
+    from kernlens.analysis.linking.advice import advise
 
     said = "; ".join(f"{symbol}: {advise(symbol, modules)}" for symbol in imports[:5])
     more = f" (and {len(imports) - 5} more)" if len(imports) > 5 else ""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kernlens.model.line_choice import LineChoice
     from kernlens.model.stage import Snapshot
     from kernlens.model.stage_map import StagePart
-    from kernlens.pipeline import Pipeline
+    from kernlens.pipeline.compile_stages import Pipeline
 
 
 @verb("kernlens stages blur.cl --device dg2 --line 42")
@@ -78,7 +78,7 @@ def command(
 
 
 def _pipelines(path: str, device: str | None, options: str, toolchain: str, all_passes: bool) -> list[Pipeline]:
-    from kernlens.pipeline import compile_stages, recorded_pipelines
+    from kernlens.pipeline.compile_stages import compile_stages, recorded_pipelines
 
     kind = _kind(path)
     if kind == "recording":
@@ -108,7 +108,7 @@ def _kind(path: str) -> str | None:
 
 
 def _save(pipelines: list[Pipeline], output: str) -> None:
-    from kernlens.capture.recording_writer import RecordingWriter
+    from kernlens.recording.writer import RecordingWriter
 
     with RecordingWriter(output, command_line=sys.argv, overwrite=True) as writer:
         for one in pipelines:
@@ -116,11 +116,11 @@ def _save(pipelines: list[Pipeline], output: str) -> None:
 
 
 def _print_list(pipelines: list[Pipeline], kernel: str | None, all_passes: bool, as_json: bool) -> None:
-    from kernlens.analysis.stages import pass_steps
+    from kernlens.analysis.stage_changes import pass_steps
     from kernlens.cli.output import print_json, print_lines
     from kernlens.model.stage import of_kernel
-    from kernlens.report.stages import pass_document, pass_list, run_document, run_heading, snapshot_document
-    from kernlens.report.stages import snapshot_list as listing
+    from kernlens.report.stage_listing import pass_document, pass_list, run_document, run_heading, snapshot_document
+    from kernlens.report.stage_listing import snapshot_list as listing
 
     documents = []
     for pipeline in pipelines:
@@ -144,7 +144,10 @@ def _print_list(pipelines: list[Pipeline], kernel: str | None, all_passes: bool,
 
 
 def _sentences(device: str) -> dict[str, str]:
-    from kernlens.toolchain import clang_stages, cpu_runtime_stages, igc_stages, pocl_stages
+    from kernlens.pipeline import clang_spirv as clang_stages
+    from kernlens.pipeline import cpu_runtime as cpu_runtime_stages
+    from kernlens.pipeline import igc as igc_stages
+    from kernlens.pipeline import pocl as pocl_stages
 
     others = (*cpu_runtime_stages.STAGES, *pocl_stages.STAGES, *igc_stages.IGC_2)
     known = clang_stages.STAGES if device == clang_stages.DEVICE else others
@@ -155,7 +158,7 @@ def _print_stage(pipelines: list[Pipeline], stage: str, kernel: str | None, form
     found = [(pipeline, one) for pipeline in pipelines for one in _chosen(pipeline, stage, kernel, form)]
     if as_json:
         from kernlens.cli.output import print_json
-        from kernlens.report.stages import snapshot_document
+        from kernlens.report.stage_listing import snapshot_document
 
         print_json({"schema": 1, "snapshots": [snapshot_document(one, content=True) for _, one in found]})
         return
@@ -201,7 +204,7 @@ def _print_text(text: str, ending: str) -> None:
 
 
 def _print_diff(pipelines: list[Pipeline], names: tuple[str, str], kernel: str | None, as_json: bool) -> None:
-    from kernlens.analysis.stages import difference
+    from kernlens.analysis.stage_changes import difference
 
     documents = []
     for pipeline in pipelines:
@@ -242,7 +245,7 @@ def _pairs(before: tuple[Snapshot, ...], after: tuple[Snapshot, ...]) -> list[tu
 
 def _print_line(pipelines: list[Pipeline], line: str, kernel: str | None, as_json: bool) -> None:
     from kernlens.cli.output import print_json, print_lines
-    from kernlens.report.stages import line_through_stages, part_document, run_document, run_heading
+    from kernlens.report.stage_listing import line_through_stages, part_document, run_document, run_heading
 
     choice = _line_wanted(line)
     documents = []

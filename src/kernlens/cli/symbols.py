@@ -24,19 +24,19 @@ def command(
     Which symbols a module exports depends on the flags that it was compiled with: -library-compilation for functions,
     -ze-take-global-address for variables. What a missing flag hides is shown where the binary keeps its SPIR-V.
     """
-    from kernlens.analysis.driver_rules import rules_of
-    from kernlens.loading.modules import modules_in
+    from kernlens.analysis.linking.driver_rules import rules_of
+    from kernlens.loading.linkable import modules_in
 
     rules = rules_of(driver)
     found = [one for path in paths for one in modules_in(path, device=device, options=options, rules=rules)]
     if as_json:
         from kernlens.cli.output import print_json
-        from kernlens.report.symbols import symbols_document
+        from kernlens.report.symbol_tables import symbols_document
 
         print_json({"schema": 1, "modules": [symbols_document(program, module) for program, module in found]})
         return
     from kernlens.cli.output import print_lines
-    from kernlens.report.symbols import symbols_text
+    from kernlens.report.symbol_tables import symbols_text
 
     for number, (program, module) in enumerate(found):
         if number:

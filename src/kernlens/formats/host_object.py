@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kernlens.formats.dwarf_line import LineTables
-from kernlens.formats.dwarf_relocation import EM_X86_64, SHF_EXECINSTR, DebugSections
-from kernlens.formats.dwarf_units import UnitReader
-from kernlens.formats.elf import read_elf
+from kernlens.formats.dwarf.line_tables import LineTables
+from kernlens.formats.dwarf.relocation import EM_X86_64, SHF_EXECINSTR, DebugSections
+from kernlens.formats.dwarf.units import UnitReader
+from kernlens.formats.elf.elf_file import read_elf
 from kernlens.model.line_table import LineTable
 
 FORMAT = "host-object"

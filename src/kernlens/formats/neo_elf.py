@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from kernlens.errors import FormatError
-from kernlens.formats import elf_header
+from kernlens.formats.elf import header as elf_header
 
 FORMAT = "neo-elf"
 

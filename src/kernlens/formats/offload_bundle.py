@@ -15,7 +15,16 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from kernlens.errors import FormatError
-from kernlens.formats.elf import EM_INTELGT, EM_KERNEL_DEBUG, EM_NONE, SHT_NOBITS, SHT_RELA, Elf, machine_of, read_elf
+from kernlens.formats.elf.elf_file import (
+    EM_INTELGT,
+    EM_KERNEL_DEBUG,
+    EM_NONE,
+    SHT_NOBITS,
+    SHT_RELA,
+    Elf,
+    machine_of,
+    read_elf,
+)
 from kernlens.model.binary import Section
 
 _SECTION_PREFIX = "__CLANG_OFFLOAD_BUNDLE__"

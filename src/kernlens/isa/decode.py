@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from kernlens.errors import UnsupportedError
-from kernlens.isa.library import IgaLibrary, library_for
+from kernlens.isa.iga_library import IgaLibrary, library_for
 from kernlens.model.instruction import RECORD, Instructions
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kernlens.isa.devices import identify
 from kernlens.loading.context import Surroundings
-from kernlens.loading.kernels import Code, DebugCode, PatchTokenCode, ProgramDebug, ZebinCode, ZebinDebug
+from kernlens.loading.kernel_parts import Code, DebugCode, PatchTokenCode, ProgramDebug, ZebinCode, ZebinDebug
 from kernlens.model.binary import EMPTY, Relocation, Symbol
 from kernlens.model.device import Device, DeviceId
 from kernlens.model.kernel import Kernel
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def patch_token_program(name: str, content: memoryview, around: Surroundings) -> Program:
     """A Program of a patch-token binary; debug data, options and SPIR-V are those of the container around it."""
-    from kernlens.formats.patch_tokens import read_patch_tokens
+    from kernlens.formats.patch_tokens.program_binary import read_patch_tokens
 
     read = read_patch_tokens(content)
     device = _device(read.device, around)
@@ -40,7 +40,7 @@ def patch_token_program(name: str, content: memoryview, around: Surroundings) ->
 
 def zebin_program(name: str, content: memoryview, around: Surroundings) -> Program:
     """A Program of a zebin, or of the debug ELF of a loaded module, whose sections hold the loaded code."""
-    from kernlens.formats.zebin import read_zebin
+    from kernlens.formats.zebin.zebin_file import read_zebin
 
     read = read_zebin(content)
     device_id = read.notes.device_id
@@ -66,8 +66,8 @@ def zebin_program(name: str, content: memoryview, around: Surroundings) -> Progr
 
 def debug_program(name: str, content: memoryview, around: Surroundings) -> Program:
     """A Program of debug data alone: each kernel's debug ELF holds its code as well."""
-    from kernlens.formats.debug_data import read_debug_data
-    from kernlens.formats.elf import read_elf
+    from kernlens.formats.elf.elf_file import read_elf
+    from kernlens.formats.patch_tokens.debug_data import read_debug_data
 
     read = read_debug_data(content)
     device = _device(read.device, around)
@@ -100,7 +100,7 @@ def stages_program(name: str, around: Surroundings) -> Program:
 def _spirv_symbols(content: memoryview) -> tuple[Symbol, ...]:
     """Entry points, and what the linkage decorations export and import besides them and the built-in variables; a
     SPIR-V symbol has no place and no section."""
-    from kernlens.formats.spirv import read_spirv
+    from kernlens.formats.spirv.spirv_module import read_spirv
 
     module = read_spirv(content)
     kernels = [Symbol(one.name, 0, 0, "global", "func", None, 0, one.id, "kernel") for one in module.entry_points]
@@ -177,6 +177,6 @@ def _stage_maps(program: Program) -> tuple[StageMap, ...]:
 def _sources(kernels: Collection[Kernel], module: memoryview, around: Surroundings) -> tuple[Source, ...]:
     if not kernels:  # There is no line table to name the files that count: all that came with the program do.
         return around.sources
-    from kernlens.loading.sources import find_sources
+    from kernlens.loading.source_texts import find_sources
 
     return find_sources(kernels, module, around)

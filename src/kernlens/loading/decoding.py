@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from kernlens.loading.kernels import register_roots
+from kernlens.loading.kernel_parts import register_roots
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from kernlens.analysis.correlate import correlate
-from kernlens.formats.host_listing import read_host_listing
 from kernlens.formats.host_object import read_host_object
+from kernlens.formats.listings.host_disassembly import read_host_listing
 from kernlens.loading.located import located
 from kernlens.model.source_map import SourcePlace
 from kernlens.model.stage import Snapshot

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernlens.analysis.sources import joined
+from kernlens.analysis.source_matching import joined
 from kernlens.model.source_map import SourceMap, SourcePlace
 
 

@@ -159,8 +159,8 @@ def _open_folder(path: str, around: Surroundings) -> Contents:
 
 
 def _open_recording(path: str, around: Surroundings) -> Contents:
-    from kernlens.capture.recorded_stages import snapshots_in
-    from kernlens.capture.recording import Recording
+    from kernlens.recording.reader import Recording
+    from kernlens.recording.recorded_snapshots import snapshots_in
 
     unpacker = Unpacker()
     containers = []

@@ -19,7 +19,7 @@ from kernlens.model.stage import BINARY, TEXT, Attempts, Snapshot
 from kernlens.model.stage_map import LINE, OFFSET, StageMap, StageRows, chosen_lines
 
 if TYPE_CHECKING:
-    from kernlens.formats.visa_llvm_lines import CodegenFunctions
+    from kernlens.formats.listings.visa_llvm_map import CodegenFunctions
 
 #: What the stage of the machine code itself is called: its lines come from the program's DWARF.
 MACHINE_STAGE = "program"
@@ -55,7 +55,7 @@ class Beside:
     @cached_property
     def codegen(self) -> dict[int, CodegenFunctions]:
         """Attempt -> the code generator's functions, read once for all kernels."""
-        from kernlens.formats.visa_llvm_lines import CodegenFunctions
+        from kernlens.formats.listings.visa_llvm_map import CodegenFunctions
 
         found = [one for one in self.snapshots if (one.stage, one.form) == ("llvm-codegen", TEXT)]
         return {one.attempt: CodegenFunctions(one.text) for one in found}
@@ -109,7 +109,7 @@ def snapshot_map(snapshot: Snapshot, beside: Beside) -> StageMap | None:
 
 
 def _visa_llvm_rows(snapshot: Snapshot, text: str, beside: Beside) -> StageRows:
-    from kernlens.formats.visa_llvm_lines import read_visa_llvm_lines
+    from kernlens.formats.listings.visa_llvm_map import read_visa_llvm_lines
 
     codegen = beside.codegen.get(snapshot.attempt)
     return read_visa_llvm_lines(text, codegen) if codegen is not None else StageRows()
@@ -145,23 +145,23 @@ def under_name(found: StageMap, path: str) -> StageMap:
 def reader(stage: str, ending: str) -> Callable[[str], StageRows] | None:
     """What reads the line marks of a stage's texts with this file ending; None if nothing does."""
     if ending == ".ll":
-        from kernlens.formats.llvm_lines import read_llvm_lines
+        from kernlens.formats.listings.llvm_ir import read_llvm_lines
 
         return read_llvm_lines
     if ending == ".spvasm":
-        from kernlens.formats.spirv_text import read_spirv_text_lines
+        from kernlens.formats.listings.spirv_assembly import read_spirv_text_lines
 
         return read_spirv_text_lines
     if ending == ".visaasm":
-        from kernlens.formats.visaasm_lines import read_visaasm_lines
+        from kernlens.formats.listings.visa_assembly import read_visaasm_lines
 
         return read_visaasm_lines
     if ending == ".s":
-        from kernlens.formats.host_assembly import read_host_assembly_lines
+        from kernlens.formats.listings.host_assembly import read_host_assembly_lines
 
         return read_host_assembly_lines
     if stage == "gen-assembly" and ending == ".asm":
-        from kernlens.formats.gen_assembly import read_gen_assembly_lines
+        from kernlens.formats.listings.gen_assembly import read_gen_assembly_lines
 
         return read_gen_assembly_lines
     return None

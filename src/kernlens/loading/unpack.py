@@ -111,13 +111,13 @@ class Unpacker:
 
 
 def _elf_sections(content: memoryview, kind: str) -> tuple[Section, ...]:
-    from kernlens.formats.elf import read_elf
+    from kernlens.formats.elf.elf_file import read_elf
 
     return read_elf(content, format=kind).sections
 
 
 def _kernel_elfs(content: memoryview, offset: int) -> tuple[Container, ...]:
-    from kernlens.formats.debug_data import read_debug_data
+    from kernlens.formats.patch_tokens.debug_data import read_debug_data
 
     return tuple(
         Container("kernel-debug-elf", one.name, offset + one.elf_offset, one.elf)

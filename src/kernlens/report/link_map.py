@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
-from kernlens.report.symbols import shortened
+from kernlens.report.symbol_tables import shortened
 from kernlens.report.table import table
 
 
 class Site(Protocol):
-    """A place that was filled in (``kernlens.formats.zebin_locate``)."""
+    """A place that was filled in (``kernlens.formats.zebin.locate``)."""
 
     @property
     def section(self) -> str: ...

@@ -18,13 +18,13 @@ from typing import IO, Any, Self
 
 from kernlens.errors import KernlensError, NotFoundError, ToolError
 from kernlens.runtime.answers import from_json, rebuild, to_json
-from kernlens.runtime.level_zero.handles import HandleError
-from kernlens.runtime.level_zero.linking import DynamicLink, ModuleLinkage, StaticInput
-from kernlens.runtime.level_zero.modules import GlobalPointer
+from kernlens.runtime.driver_environment import DriverEnvironment, copy_worker, package_folder
+from kernlens.runtime.level_zero.handle_owner import HandleError
+from kernlens.runtime.level_zero.live_module import GlobalPointer
+from kernlens.runtime.level_zero.module_links import DynamicLink, ModuleLinkage, StaticInput
 from kernlens.runtime.level_zero.result_codes import LevelZeroError, RefusedCallError, place
-from kernlens.runtime.live import LiveBuild, LiveKernelBinary
+from kernlens.runtime.live_build import LiveBuild, LiveKernelBinary
 from kernlens.runtime.opencl.error_codes import OpenCLError
-from kernlens.runtime.places import Place, copy_worker, package_folder
 from kernlens.runtime.worker import FILE_SIZE_VARIABLE
 
 LEVEL_ZERO = "level-zero"
@@ -73,7 +73,9 @@ class IsolatedDriver:
     objects are gone, and the next request starts a new one.
     """
 
-    def __init__(self, place: Place, *, time_limit: float = TIME_LIMIT, file_size_limit: int = FILE_SIZE_LIMIT) -> None:
+    def __init__(
+        self, place: DriverEnvironment, *, time_limit: float = TIME_LIMIT, file_size_limit: int = FILE_SIZE_LIMIT
+    ) -> None:
         self.place = place
         self.time_limit = time_limit
         self.file_size_limit = file_size_limit
@@ -169,7 +171,7 @@ class IsolatedDriver:
 class _Worker:
     """One child process and the thread that reads its answers."""
 
-    def __init__(self, place: Place, file_size_limit: int, time_limit: float) -> None:
+    def __init__(self, place: DriverEnvironment, file_size_limit: int, time_limit: float) -> None:
         self._place = place
         self._time_limit = time_limit
         self._is_ready = False

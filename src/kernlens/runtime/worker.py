@@ -64,14 +64,14 @@ def _answer(message: dict[str, Any], apis: dict[str, Any], on_call: Callable[[st
 
 def _requests_of(api: str, on_call: Callable[[str], None]) -> object:
     if api == "level-zero":
-        from kernlens.runtime.level_zero.requests import LevelZeroRequests
+        from kernlens.runtime.level_zero.level_zero_requests import LevelZeroRequests
 
         return LevelZeroRequests(on_call)
     if api == "opencl-rebuild":
-        from kernlens.runtime.opencl.rebuild import RebuildRequests
+        from kernlens.runtime.opencl.second_build_requests import RebuildRequests
 
         return RebuildRequests(on_call)
-    from kernlens.runtime.opencl.requests import OpenCLRequests
+    from kernlens.runtime.opencl.opencl_requests import OpenCLRequests
 
     return OpenCLRequests(on_call)
 

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from kernlens.errors import NotFoundError, ToolError
 from kernlens.toolchain.diagnostics import error_lines
+from kernlens.toolchain.includes import split_options
 from kernlens.toolchain.process import PACKAGES, Completed, command_line, run
-from kernlens.toolchain.sources import split_options
 
 #: Seconds that one source may take.
 TIMEOUT = 120.0

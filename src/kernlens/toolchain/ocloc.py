@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING
 
 from kernlens.errors import KernlensError, NotFoundError, OutputError, ToolError
 from kernlens.toolchain.diagnostics import ErrorLine, error_lines
+from kernlens.toolchain.includes import source_files, split_options
 from kernlens.toolchain.process import PACKAGES, Child, Completed, command_line, run
-from kernlens.toolchain.sources import source_files, split_options
 from kernlens.toolchain.toolchains import QUESTION_TIMEOUT, Toolchain, find_toolchains, toolchain
 
 if TYPE_CHECKING:

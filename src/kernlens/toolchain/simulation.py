@@ -10,10 +10,13 @@ values below were each tried on NEO 22.43 and 26.27; other releases are taken to
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 from kernlens.errors import NotFoundError, UnsupportedError
-from kernlens.toolchain.toolchains import Toolchain, find_toolchains
+from kernlens.runtime.driver_environment import DriverEnvironment
+from kernlens.toolchain.toolchains import SYSTEM, Toolchain, find_toolchains, toolchain
 
 #: What a user of a simulated device has to know.
 EXPLANATION = (
@@ -117,3 +120,13 @@ def _devices(chosen: Toolchain) -> tuple[SimulatedDevice, ...]:
     if chosen.release is None:
         return ()
     return _NEWER if _is_newer(chosen) else _OLDER
+
+
+def simulated_driver(device: str, toolchain_name: str = SYSTEM) -> DriverEnvironment:
+    """A worker with the toolchain's driver simulating ``device``; nothing is computed, programs are built for real.
+
+    Raises NotFoundError for a device that the driver does not simulate, and for a toolchain that does not exist.
+    """
+    chosen = toolchain(toolchain_name)
+    environment = {**chosen.environment(), **simulated_environment(device, chosen)}
+    return DriverEnvironment(device, environment, tuple(chosen.command(Path(sys.executable))))

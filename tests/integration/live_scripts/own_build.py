@@ -16,13 +16,13 @@ from typing import Any
 import pyopencl
 
 from kernlens.errors import UnsupportedError
-from kernlens.runtime.opencl_snapshots import (
+from kernlens.pipeline.live_stages import LiveProgram
+from kernlens.pipeline.snapshot_requests import (
     BINARY,
     TEXT,
     request_program_snapshot,
     request_program_snapshot_list,
 )
-from kernlens.runtime.opencl_stages import LiveProgram
 
 warnings.simplefilter("ignore")
 PLATFORM = next(found for found in pyopencl.get_platforms() if found.name == sys.argv[1])

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pyopencl
 
-from kernlens.runtime.opencl_snapshots import TEXT, request_program_snapshot
+from kernlens.pipeline.snapshot_requests import TEXT, request_program_snapshot
 
 warnings.simplefilter("ignore")
 PLATFORM = next(found for found in pyopencl.get_platforms() if found.name == sys.argv[1])

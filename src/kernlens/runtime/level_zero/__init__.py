@@ -7,11 +7,12 @@ module's own binary, ``kernlens.formats``: it runs in a toolchain's root that ho
 from __future__ import annotations
 
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
-from kernlens.runtime.level_zero.capture import live_build
 from kernlens.runtime.level_zero.drivers import Context, Driver, LiveDevice, drivers, first_device
-from kernlens.runtime.level_zero.handles import BufferTooSmallError, HandleError
-from kernlens.runtime.level_zero.kernels import KernelProperties, LiveKernel
-from kernlens.runtime.level_zero.linking import (
+from kernlens.runtime.level_zero.handle_owner import BufferTooSmallError, HandleError
+from kernlens.runtime.level_zero.live_kernel import KernelProperties, LiveKernel
+from kernlens.runtime.level_zero.live_module import GlobalPointer, LiveModule, build_spirv, load_native
+from kernlens.runtime.level_zero.module_build import live_build
+from kernlens.runtime.level_zero.module_links import (
     DynamicLink,
     ModuleLinkage,
     StaticInput,
@@ -19,7 +20,6 @@ from kernlens.runtime.level_zero.linking import (
     inspect_linkage,
     static_link,
 )
-from kernlens.runtime.level_zero.modules import GlobalPointer, LiveModule, build_spirv, load_native
 from kernlens.runtime.level_zero.result_codes import LevelZeroError, RefusedCallError
 
 __all__ = [

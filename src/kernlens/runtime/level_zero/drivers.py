@@ -9,7 +9,7 @@ from functools import cached_property
 
 from kernlens.errors import NotFoundError
 from kernlens.model.device import IpVersion
-from kernlens.runtime.level_zero.handles import HandleOwner
+from kernlens.runtime.level_zero.handle_owner import HandleOwner
 from kernlens.runtime.level_zero.loader import Loader, open_loader
 from kernlens.runtime.level_zero.result_codes import SUCCESS
 from kernlens.runtime.level_zero.structures import (

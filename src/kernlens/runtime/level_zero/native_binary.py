@@ -10,8 +10,8 @@ from kernlens.errors import NotFoundError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from kernlens.formats.patch_tokens import PatchTokenProgram
-    from kernlens.formats.zebin import Zebin
+    from kernlens.formats.patch_tokens.program_binary import PatchTokenProgram
+    from kernlens.formats.zebin.zebin_file import Zebin
     from kernlens.model.binary import Symbol
 
 _DATA = ".data."
@@ -69,8 +69,8 @@ class NativeBinary:
     @cached_property
     def _program(self) -> Zebin | PatchTokenProgram:
         from kernlens.formats.neo_elf import is_neo_elf, read_neo_elf
-        from kernlens.formats.patch_tokens import is_patch_tokens, read_patch_tokens
-        from kernlens.formats.zebin import read_zebin
+        from kernlens.formats.patch_tokens.program_binary import is_patch_tokens, read_patch_tokens
+        from kernlens.formats.zebin.zebin_file import read_zebin
 
         device_binary = self._binary
         if is_neo_elf(device_binary):

@@ -6,8 +6,8 @@ Imports only the standard library, ``kernlens.errors``, ``kernlens.model`` and r
 from __future__ import annotations
 
 from kernlens.runtime.opencl.error_codes import OpenCLError
-from kernlens.runtime.opencl.handles import OpenCLHandleError
-from kernlens.runtime.opencl.kernels import kernel_arguments, kernel_binary
-from kernlens.runtime.opencl.programs import live_builds
+from kernlens.runtime.opencl.handle_checks import OpenCLHandleError
+from kernlens.runtime.opencl.kernel_queries import kernel_arguments, kernel_binary
+from kernlens.runtime.opencl.program_queries import live_builds
 
 __all__ = ["OpenCLError", "OpenCLHandleError", "kernel_arguments", "kernel_binary", "live_builds"]

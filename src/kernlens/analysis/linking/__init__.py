@@ -1,0 +1,1 @@
+"""Predictions of links: what they need, whether they succeed, and why not."""

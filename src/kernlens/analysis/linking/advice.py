@@ -1,0 +1,73 @@
+"""Why a symbol is not resolved, in words, and what to change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kernlens.analysis.linking.forecast import Forecast, Resolution
+from kernlens.model.module import EXPORT_FUNCTIONS, EXPORT_VARIABLES, ImportUse, Module, SymbolKind
+
+#: Names longer than this, and symbols beyond this number, get no offer of similar names: comparing takes its time.
+_COMPARED_LENGTH = 200
+_COMPARED_SYMBOLS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One import of one module that nobody provides: where it is needed, and what would help."""
+
+    symbol: str
+    module: int
+    uses: tuple[ImportUse, ...]
+    advice: str
+
+
+def reasons(forecast: Forecast) -> tuple[Reason, ...]:
+    """A reason for each unresolved import of each module, in the order of the modules."""
+    grouped: dict[tuple[int, str], list[Resolution]] = {}
+    for one in forecast.unresolved:
+        grouped.setdefault((one.module, one.use.symbol), []).append(one)
+    advice: dict[str, str] = {}
+    for _, symbol in grouped:
+        if symbol not in advice:
+            advice[symbol] = advise(symbol, forecast.modules, compare=len(advice) < _COMPARED_SYMBOLS)
+    return tuple(
+        Reason(symbol, module, tuple(one.use for one in found), advice[symbol])
+        for (module, symbol), found in grouped.items()
+    )
+
+
+def advise(symbol: str, modules: Sequence[Module], *, compare: bool = True) -> str:
+    """What to change so that one of ``modules`` provides ``symbol``."""
+    for module in modules:
+        for hidden in module.hidden:
+            if hidden.name == symbol:
+                return _flag_advice(module, hidden.kind)
+    for module in modules:
+        if symbol in module.kernels:
+            return (
+                f"{module.name} has a kernel of this name, and kernels are not exported: move the code into a function"
+            )
+    near = _nearest(symbol, modules) if compare and len(symbol) <= _COMPARED_LENGTH else None
+    return f"no module here defines it; {near}" if near else "no module here defines it: add the one that does"
+
+
+def _flag_advice(module: Module, kind: SymbolKind) -> str:
+    spellings = EXPORT_VARIABLES if kind is SymbolKind.VARIABLE else EXPORT_FUNCTIONS
+    if module.has_flag(spellings):
+        return f"{module.name} defines it and was compiled with {spellings[0]}, but the compiler has dropped it"
+    return f"{module.name} defines it but was compiled without {spellings[0]}: compile {module.name} with it"
+
+
+def _nearest(symbol: str, modules: Sequence[Module]) -> str | None:
+    from difflib import get_close_matches
+
+    exporters = {
+        one.name: module.name
+        for module in reversed(modules)
+        for one in module.exports
+        if len(one.name) <= _COMPARED_LENGTH
+    }
+    found = get_close_matches(symbol, list(exporters)[:1000], 1, 0.75)
+    return f"the nearest exported name is {found[0]} of {exporters[found[0]]}" if found else None

@@ -1,0 +1,136 @@
+"""What of this machine works: each part is tried, not just looked for, and each gap has one command that closes it."""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from kernlens.errors import KernlensError
+from kernlens.toolchain.toolchains import NEWEST, Toolchain, find_toolchains
+
+_TRIAL_SOURCE = "__kernel void trial(__global int *out) { out[get_global_id(0)] = 1; }\n"
+_TRIAL_DEVICE = "dg2"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One part: whether it works, what was found, and what to do if it does not.
+
+    ``needed`` is False for parts without which only some verbs are missing.
+    """
+
+    name: str
+    works: bool
+    found: str
+    fix: str | None = None
+    needed: bool = True
+
+
+def checks() -> Iterator[Check]:
+    """Try every part, the most basic first."""
+    yield _native_decoder()
+    yield _disassembler()
+    toolchains = find_toolchains()
+    for toolchain in toolchains:
+        yield _compiler(toolchain)
+    yield _trial(toolchains[0])
+    yield _library("OpenCL loader", ("libOpenCL.so.1", "OpenCL.dll"), "apt install ocl-icd-libopencl1")
+    yield _library("Level Zero loader", ("libze_loader.so.1", "ze_loader.dll"), "apt install libze1")
+    yield _library("Level Zero driver", ("libze_intel_gpu.so.1", "ze_intel_gpu64.dll"), "apt install intel-opencl-icd")
+    yield _module("pyopencl", "live OpenCL objects", "pip install 'kernlens[opencl]'")
+    yield _program("clang-15", "OpenCL C to SPIR-V", "apt install clang-15")
+    yield _program("llvm-spirv-15", "LLVM to SPIR-V", "apt install llvm-spirv-15")
+    yield _program("spirv-link", "linking SPIR-V", "apt install spirv-tools")
+    if NEWEST not in {toolchain.name for toolchain in toolchains}:
+        yield Check(
+            f"toolchain {NEWEST}",
+            False,
+            "not there: needed for Xe2 and newer",
+            f"kernlens toolchain add {NEWEST}",
+            False,
+        )
+    yield _gpu()
+
+
+def _native_decoder() -> Check:
+    try:
+        from kernlens import _decoder
+    except ImportError as error:
+        return Check("native decoder", False, str(error), "pip install --force-reinstall kernlens")
+    return Check("native decoder", True, Path(_decoder.__file__ or "").name)
+
+
+def _disassembler() -> Check:
+    from kernlens.isa.iga_library import installed
+
+    found = installed()
+    if not found:
+        return Check("disassembler", False, "no libiga64", "apt install libigc1")
+    return Check(
+        "disassembler", True, "; ".join(f"{library}, up to {library.platform_titles[-1]}" for library in found)
+    )
+
+
+def _compiler(toolchain: Toolchain) -> Check:
+    name = f"toolchain {toolchain.name}"
+    if toolchain.ocloc is None:
+        return Check(name, False, "no ocloc", "apt install intel-opencl-icd")
+    return Check(name, True, f"{toolchain.title}, {toolchain.ocloc}")
+
+
+def _trial(toolchain: Toolchain) -> Check:
+    """Compile and decode a kernel of one line: the main path, end to end."""
+    import tempfile
+
+    from kernlens.loading import open_bytes
+    from kernlens.loading.context import Surroundings
+    from kernlens.toolchain.ocloc import compile_source
+
+    name = f"compile and decode for {_TRIAL_DEVICE}"
+    try:
+        with tempfile.TemporaryDirectory(prefix="kernlens-") as folder:
+            source = Path(folder, "trial.cl")
+            source.write_text(_TRIAL_SOURCE, "utf-8")
+            result = compile_source(source, _TRIAL_DEVICE, "", toolchain)
+        if not result.ok:
+            return Check(name, False, result.reason or "failed", "kernlens --debug doctor")
+        (program,) = open_bytes(memoryview(result.binary), "trial", Surroundings()).machine_code()
+        count = len(program.kernels["trial"].instructions)
+    except KernlensError as error:
+        return Check(name, False, str(error), "apt install intel-opencl-icd")
+    return Check(name, True, f"{count} instructions in {result.seconds:.1f} s")
+
+
+def _library(name: str, files: tuple[str, str], fix: str) -> Check:
+    file = files[1] if sys.platform == "win32" else files[0]
+    return _tried(name, lambda: ctypes.CDLL(file), file, fix)
+
+
+def _tried(name: str, attempt: Callable[[], object], found: str, fix: str) -> Check:
+    try:
+        attempt()
+    except OSError as error:
+        return Check(name, False, str(error), fix, needed=False)
+    return Check(name, True, found, needed=False)
+
+
+def _module(name: str, purpose: str, fix: str) -> Check:
+    works = find_spec(name) is not None
+    return Check(name, works, "installed" if works else f"not installed: {purpose}", fix, needed=False)
+
+
+def _program(name: str, purpose: str, fix: str) -> Check:
+    path = shutil.which(name)
+    return Check(name, path is not None, path or f"not installed: {purpose}", fix, needed=False)
+
+
+def _gpu() -> Check:
+    nodes = sorted(str(path) for path in Path("/dev/dri").glob("renderD*")) if Path("/dev/dri").is_dir() else []
+    if nodes:
+        return Check("GPU", True, ", ".join(nodes), needed=False)
+    return Check("GPU", True, "none on this machine: devices can be simulated (kernlens devices)", needed=False)

@@ -1,0 +1,1 @@
+"""DWARF debug data: line tables and inlined calls."""

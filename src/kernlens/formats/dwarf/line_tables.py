@@ -1,0 +1,111 @@
+"""Line tables of GPU kernels, from the debug ELF of one kernel or from a zebin with many.
+
+A patch-token program has one ELF per kernel in its debug data; a zebin has one compile unit per kernel. Each kernel's
+table is decoded when it is asked for. Sources: DWARF version 4 and 5, section 6.2; see ``dwarf_units`` for how a unit
+is matched with its kernel and ``dwarf_relocation`` for why its addresses count from the kernel's start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from kernlens.formats.dwarf.forms import malformed
+from kernlens.formats.dwarf.line_header import read_line_header
+from kernlens.formats.dwarf.line_program import LineColumns, run_line_program
+from kernlens.formats.dwarf.relocation import DebugSections
+from kernlens.formats.dwarf.strings import DebugStrings
+from kernlens.formats.dwarf.units import Unit, UnitReader
+from kernlens.formats.elf.elf_file import Elf, read_elf
+from kernlens.model.line_table import InlinedCall, LineTable, SourceFile
+
+_LINE = ".debug_line"
+
+
+def read_kernel_debug_elf(data: memoryview) -> LineTable | None:
+    """The line table in one kernel's debug ELF (machine 182); None if it has none. Raises FormatError.
+
+    The ELF holds one kernel, so its first compile unit is the kernel's.
+    """
+    sections = DebugSections(read_elf(data, format="kernel-debug-elf"))
+    if not sections[_LINE]:
+        return None
+    for unit in UnitReader(sections).units(with_kernel=False):
+        if unit.line_program is not None:
+            return LineTables(sections, {}).decode(unit)
+    return LineTables(sections, {}).decode(Unit(0, 0, "", None, DebugStrings(sections)))
+
+
+def read_zebin_line_tables(elf: Elf) -> LineTables:
+    """The line tables of a zebin (or of the debug ELF of a loaded module) by kernel name; empty if it has none.
+
+    Only the compile units are read here, each as far as its kernel's name. Raises FormatError.
+    """
+    sections = DebugSections(elf)
+    units: dict[str, Unit] = {}
+    if sections[_LINE]:
+        for unit in UnitReader(sections).units():
+            if unit.kernel is not None and unit.line_program is not None:
+                units.setdefault(unit.kernel, unit)
+    return LineTables(sections, units)
+
+
+class LineTables(Mapping[str, LineTable]):
+    """Line tables by kernel name, each decoded on first use. Looking one up raises FormatError if it is damaged."""
+
+    def __init__(self, sections: DebugSections, units: dict[str, Unit]) -> None:
+        self._sections = sections
+        self._units = units
+        self._decoded: dict[str, LineTable] = {}
+        # Units of a hostile file may all name overlapping programs; honest ones do not overlap at all.
+        self._budget = 4 * len(sections[_LINE])
+
+    def __len__(self) -> int:
+        return len(self._units)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._units)
+
+    def __contains__(self, kernel: object) -> bool:
+        return kernel in self._units
+
+    def __getitem__(self, kernel: str) -> LineTable:
+        known = self._decoded.get(kernel)
+        if known is None:
+            known = self._decoded[kernel] = self.decode(self._units[kernel])
+        return known
+
+    def decode(self, unit: Unit) -> LineTable:
+        """Decode the line program of ``unit``, which must have one."""
+        sections, offset = self._sections, unit.line_program or 0
+        buffer = sections[_LINE]
+        header = read_line_header(buffer, offset, unit.strings)
+        self._budget -= header.end - offset
+        if self._budget < 0:
+            raise malformed("line programs overlap", _LINE, offset)
+        rows = run_line_program(buffer, header, sections.code_offset)
+        return LineTable(
+            files=_files(header.files, rows, offset),
+            offsets=rows.offsets,
+            files_of=rows.files_of,
+            lines=rows.lines,
+            columns=rows.columns,
+            flags=rows.flags,
+            directory=unit.directory or header.directory,
+            version=header.version,
+            find_inlined=lambda: _inlined_calls(sections, unit),
+        )
+
+
+def _files(declared: tuple[SourceFile, ...], rows: LineColumns, offset: int) -> tuple[SourceFile, ...]:
+    files = declared + rows.defined_files
+    highest = max(rows.files_of, default=0)
+    # DWARF 5 counts from 0, but programs that never set the file use the register's first value, 1, all the same.
+    if highest >= max(len(files), 2):
+        raise malformed(f"a row names file {highest}, the table has {len(files)}", _LINE, offset)
+    return files + (SourceFile(""),) * max(0, highest + 1 - len(files))
+
+
+def _inlined_calls(sections: DebugSections, unit: Unit) -> tuple[InlinedCall, ...]:
+    from kernlens.formats.dwarf.inlining import read_inlined_calls
+
+    return read_inlined_calls(sections, unit.offset)

@@ -1,0 +1,280 @@
+"""Compile units of .debug_info: which kernel each one describes, and where its line program starts.
+
+Only what a line table needs is read: the unit's own attributes and its first-level subprograms, up to the one that is
+the kernel. Everything else in .debug_info is for ``dwarf_inlining``.
+
+Source: DWARF version 5 (and 4), sections 7.5.1 "Unit Headers", 7.5.3 "Abbreviations Tables", 3.1.1, 3.3.1.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from kernlens.formats.dwarf.forms import (
+    ADDRESS_INDEX_FORMS,
+    DW_FORM_ADDR,
+    DW_FORM_IMPLICIT_CONST,
+    DW_FORM_INDIRECT,
+    DW_FORM_REF_ADDR,
+    UNIT_REFERENCE_FORMS,
+    Encoding,
+    malformed,
+    read_form,
+    read_signed,
+    read_unsigned,
+)
+from kernlens.formats.dwarf.relocation import DebugSections
+from kernlens.formats.dwarf.strings import DebugStrings
+from kernlens.model.intel_symbols import PSEUDO_KERNEL
+
+DW_TAG_SUBPROGRAM = 0x2E
+DW_AT_SIBLING = 0x01
+DW_AT_NAME = 0x03
+DW_AT_STMT_LIST = 0x10
+DW_AT_LOW_PC = 0x11
+DW_AT_COMP_DIR = 0x1B
+DW_AT_ABSTRACT_ORIGIN = 0x31
+DW_AT_SPECIFICATION = 0x47
+DW_AT_STR_OFFSETS_BASE = 0x72
+DW_AT_ADDR_BASE = 0x73
+
+
+_INFO = ".debug_info"
+_ABBREV = ".debug_abbrev"
+_UNIT_KINDS_WITH_ID = {4: 8, 5: 8}  # skeleton, split compile: u64 id
+_TYPE_UNITS = (2, 6)  # type, split type: u64 signature, offset of the type
+_U32 = struct.Struct("<I")
+_U64 = struct.Struct("<Q")
+
+#: attribute, form, value of an implicit constant
+_Specification = tuple[int, int, int]
+#: Attribute -> (form, unresolved value)
+_Attributes = dict[int, tuple[int, int | str | bytes]]
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One compile unit. ``offset`` is its header's place in .debug_info, ``line_program`` its line program's in
+    .debug_line (None: it has none), ``directory`` DW_AT_comp_dir; ``kernel`` is the name of the kernel that it
+    describes, None if it describes no code."""
+
+    offset: int
+    line_program: int | None
+    directory: str
+    kernel: str | None
+    strings: DebugStrings = field(repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Header:
+    start: int
+    end: int
+    entries: int
+    abbreviations: int
+    encoding: Encoding
+
+
+@dataclass(frozen=True, slots=True)
+class _Abbreviation:
+    tag: int
+    has_children: bool
+    specifications: tuple[_Specification, ...]
+
+
+class _Abbreviations:
+    """The abbreviation tables of .debug_abbrev, each read once, and no further than the codes that are asked for."""
+
+    def __init__(self, table: bytes) -> None:
+        self._table = table
+        self._known: dict[int, dict[int, _Abbreviation]] = {}
+        self._next: dict[int, int] = {}
+        # Tables may share bytes; without a bound, overlapping ones would make reading quadratic.
+        self._budget = 16 * len(table) + 4096
+
+    def find(self, table: int, code: int) -> _Abbreviation:
+        known = self._known.setdefault(table, {})
+        while code not in known:
+            position = self._next.get(table, table)
+            number, after = read_unsigned(self._table, position)
+            if number == 0:
+                raise malformed(f"abbreviation {code} is not in the table at {table:#x}", _ABBREV, position)
+            known_abbreviation, end = self._read(after)
+            known.setdefault(number, known_abbreviation)
+            self._next[table] = end
+            self._budget -= end - position
+            if self._budget < 0:
+                raise malformed("abbreviation tables overlap", _ABBREV, position)
+        return known[code]
+
+    def _read(self, position: int) -> tuple[_Abbreviation, int]:
+        buffer = self._table
+        tag, position = read_unsigned(buffer, position)
+        has_children = buffer[position] != 0
+        position += 1
+        specifications: list[_Specification] = []
+        while True:
+            attribute, position = read_unsigned(buffer, position)
+            form, position = read_unsigned(buffer, position)
+            constant = 0
+            if form == DW_FORM_IMPLICIT_CONST:
+                constant, position = read_signed(buffer, position)
+            if attribute == 0 and form == 0:
+                return _Abbreviation(tag, has_children, tuple(specifications)), position
+            specifications.append((attribute, form, constant))
+
+
+class UnitReader:
+    """Walks the units of one file's .debug_info. Raises FormatError for what does not hold together."""
+
+    def __init__(self, sections: DebugSections) -> None:
+        self._sections = sections
+        self._info = sections[_INFO]
+        self._abbreviations = _Abbreviations(sections[_ABBREV])
+
+    def units(self, *, with_kernel: bool = True) -> Iterator[Unit]:
+        """The compile units in file order; type units are passed over. Finding each unit's kernel may be left out."""
+        position = 0
+        while position < len(self._info):
+            try:
+                header, is_type_unit = self._header(position)
+                if not is_type_unit and header.entries < header.end:
+                    yield self._unit(header, with_kernel)
+            except (IndexError, struct.error):
+                raise malformed("the unit ends within an entry", _INFO, position) from None
+            position = header.end
+
+    def _header(self, start: int) -> tuple[_Header, bool]:
+        info = self._info
+        length, position, offset_size = _U32.unpack_from(info, start)[0], start + 4, 4
+        if length == 0xFFFFFFFF:
+            length, position, offset_size = _U64.unpack_from(info, position)[0], start + 12, 8
+        end = position + length
+        if end > len(info):
+            raise malformed(f"a unit of {length} bytes reaches beyond the section's end", _INFO, start)
+        version = info[position] | info[position + 1] << 8
+        if not 2 <= version <= 5:
+            raise malformed(f"unit version {version} is unknown (2 to 5 are read)", _INFO, start)
+        position += 2
+        kind = 1
+        number = _U64 if offset_size == 8 else _U32
+        if version >= 5:
+            kind, address_size = info[position], info[position + 1]
+            abbreviations = number.unpack_from(info, position + 2)[0]
+            position += 2 + offset_size + _UNIT_KINDS_WITH_ID.get(kind, 0)
+        else:
+            abbreviations = number.unpack_from(info, position)[0]
+            address_size = info[position + offset_size]
+            position += offset_size + 1
+        if address_size not in (4, 8):
+            raise malformed(f"addresses of {address_size} bytes", _INFO, start)
+        return (
+            _Header(start, end, position, abbreviations, Encoding(address_size, offset_size, version)),
+            kind in _TYPE_UNITS,
+        )
+
+    def _unit(self, header: _Header, with_kernel: bool) -> Unit:
+        abbreviation, attributes, position = self._entry(header, header.entries)
+        strings = DebugStrings(self._sections, header.encoding.offset_size, _number(attributes, DW_AT_STR_OFFSETS_BASE))
+        kernel = None
+        if with_kernel and abbreviation is not None and abbreviation.has_children:
+            base = self._address(header, attributes, attributes)
+            kernel = self._kernel(header, attributes, base or 0, position, strings)
+        return Unit(
+            offset=header.start,
+            line_program=_number(attributes, DW_AT_STMT_LIST),
+            directory=strings.text(attributes.get(DW_AT_COMP_DIR)),
+            kernel=kernel,
+            strings=strings,
+        )
+
+    def _kernel(
+        self, header: _Header, unit: _Attributes, base: int, position: int, strings: DebugStrings
+    ) -> str | None:
+        """The name of the subprogram that starts where the unit's code starts."""
+        has_code = False
+        depth = 1
+        while depth and position < header.end:
+            abbreviation, attributes, position = self._entry(header, position)
+            if abbreviation is None:
+                depth -= 1
+                continue
+            if depth == 1 and abbreviation.tag == DW_TAG_SUBPROGRAM:
+                address = self._address(header, unit, attributes)
+                has_code = has_code or address is not None
+                if address == base:
+                    return self._name(header, attributes, strings)
+            if abbreviation.has_children:
+                sibling = attributes.get(DW_AT_SIBLING)
+                target = None if sibling is None else self._target(header, sibling)
+                # A sibling that lies behind would be read again and again.
+                if target is not None and target > position:
+                    position = target
+                else:
+                    depth += 1
+        return PSEUDO_KERNEL if has_code else None
+
+    def _entry(self, header: _Header, position: int) -> tuple[_Abbreviation | None, _Attributes, int]:
+        info = self._info
+        start = position
+        code, position = read_unsigned(info, position)
+        attributes: _Attributes = {}
+        if code == 0:
+            return None, attributes, position
+        abbreviation = self._abbreviations.find(header.abbreviations, code)
+        for attribute, form, constant in abbreviation.specifications:
+            if form == DW_FORM_IMPLICIT_CONST:
+                attributes[attribute] = form, constant
+                continue
+            if form == DW_FORM_INDIRECT:
+                form, position = read_unsigned(info, position)
+            value, position = read_form(info, position, form, header.encoding, _INFO)
+            attributes[attribute] = form, value
+        if position > header.end:
+            raise malformed("an entry reaches beyond its unit's end", _INFO, start)
+        return abbreviation, attributes, position
+
+    def _address(self, header: _Header, unit: _Attributes, attributes: _Attributes) -> int | None:
+        """DW_AT_low_pc as an offset in the kernel; None if absent."""
+        found = attributes.get(DW_AT_LOW_PC)
+        if found is None or not isinstance(found[1], int):
+            return None
+        form, value = found[0], found[1]
+        if form in ADDRESS_INDEX_FORMS:
+            size = header.encoding.address_size
+            number = _U64 if size == 8 else _U32
+            table = self._sections[".debug_addr"]
+            place = (_number(unit, DW_AT_ADDR_BASE) or 0) + value * size
+            if place + size > len(table):
+                raise malformed(f"address {value} lies outside the section", ".debug_addr", place)
+            value = number.unpack_from(table, place)[0]
+        elif form != DW_FORM_ADDR:
+            return None
+        return self._sections.code_offset(value)
+
+    def _name(self, header: _Header, attributes: _Attributes, strings: DebugStrings) -> str | None:
+        """DW_AT_name, or that of the entry which this one is an instance of."""
+        for _ in range(4):
+            if DW_AT_NAME in attributes:
+                return strings.text(attributes[DW_AT_NAME])
+            origin = attributes.get(DW_AT_ABSTRACT_ORIGIN) or attributes.get(DW_AT_SPECIFICATION)
+            target = None if origin is None else self._target(header, origin)
+            if target is None:
+                return None
+            _abbreviation, attributes, _position = self._entry(header, target)
+        return None
+
+    @staticmethod
+    def _target(header: _Header, reference: tuple[int, int | str | bytes]) -> int | None:
+        """Where a reference to another entry of the same unit points to; None for one that leaves the unit."""
+        form, value = reference
+        if not isinstance(value, int) or (form != DW_FORM_REF_ADDR and form not in UNIT_REFERENCE_FORMS):
+            return None
+        target = value if form == DW_FORM_REF_ADDR else header.start + value
+        return target if header.entries <= target < header.end else None
+
+
+def _number(attributes: _Attributes, attribute: int) -> int | None:
+    found = attributes.get(attribute)
+    return found[1] if found is not None and isinstance(found[1], int) else None

@@ -1,0 +1,1 @@
+"""ELF files: sections, symbols, relocations, and writing them."""

@@ -1,0 +1,1 @@
+"""The compilers' text forms, and the source lines that they name."""

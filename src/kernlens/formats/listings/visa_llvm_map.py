@@ -1,0 +1,65 @@
+"""LLVM IR as the vISA emitter saw it (``.visa.ll``): which source line each instruction came from.
+
+Source: the files of IGC 1.0.12504 and 2.40.14. Each holds one kernel's functions. An instruction that became vISA ends
+with ``; visa id: N``, the number of its first vISA instruction (``/// $N`` in the ``.visaasm``); one that became
+nothing has the number of the next that did, or none. ``!dbg !N`` stands at the instructions, but the nodes are not in
+the file, and their numbers are its own: LLVM counts them anew for each function that is printed. What they mean stands
+in the code generator's IR, ``llvm-codegen``, of the same attempt: it has the very same function, instruction by
+instruction, and each number here stands for one number there. A function that it has not so has no places.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+
+from kernlens.formats.listings.llvm_ir import LlvmInstruction, read_llvm_instructions, read_llvm_lines
+from kernlens.model.source_map import SourcePlace
+from kernlens.model.stage_map import StageRows
+
+_NUMBERS = re.compile(r"!\d+|(?<= )#\d+")
+_ID = re.compile(r"\s*; visa id: (\d+)\s*$")
+#: A place, and the calls that it was inlined through.
+_Location = tuple[SourcePlace | None, tuple[SourcePlace, ...]]
+_NOWHERE: _Location = (None, ())
+
+
+class CodegenFunctions:
+    """The functions of the stage ``llvm-codegen``, to find those of many ``.visa.ll`` in."""
+
+    def __init__(self, text: str) -> None:
+        lines = text.split("\n")
+        rows = read_llvm_lines(text)
+        self._functions: dict[str, list[tuple[str, int | None, _Location]]] = defaultdict(list)
+        for instruction, place, calls in zip(read_llvm_instructions(text), rows.places, rows.calls, strict=True):
+            entry = _bare(lines[instruction.line - 1]), instruction.location, (place, calls)
+            self._functions[instruction.function].append(entry)
+
+    def locations(self, instructions: Sequence[LlvmInstruction], lines: Sequence[str]) -> list[_Location] | None:
+        """The location of each of one function's ``instructions``; None if the function is another here."""
+        known = self._functions.get(instructions[0].function, [])
+        if [text for text, _, _ in known] != [_bare(lines[one.line - 1]) for one in instructions]:
+            return None
+        pairs = {(one.location, number) for one, (_, number, _) in zip(instructions, known, strict=True)}
+        if len({here for here, _ in pairs}) != len(pairs) or len({there for _, there in pairs}) != len(pairs):
+            return None
+        return [location for _, _, location in known]
+
+
+def read_visa_llvm_lines(text: str, codegen: CodegenFunctions) -> StageRows:
+    """The instructions of a ``.visa.ll``, with places from ``codegen``. An instruction without ``!dbg`` has no place."""
+    rows = StageRows()
+    lines = text.split("\n")
+    functions: dict[str, list[LlvmInstruction]] = {}
+    for instruction in read_llvm_instructions(text):
+        functions.setdefault(instruction.function, []).append(instruction)
+    for function, instructions in functions.items():
+        found = codegen.locations(instructions, lines) or [_NOWHERE] * len(instructions)
+        for instruction, (place, calls) in zip(instructions, found, strict=True):
+            rows.add(instruction.line, place, calls, function)
+    return rows
+
+
+def _bare(line: str) -> str:
+    return _NUMBERS.sub("!", _ID.sub("", line)).rstrip()

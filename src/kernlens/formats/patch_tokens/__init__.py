@@ -1,0 +1,1 @@
+"""Patch-token programs, the older form of Intel's device binaries, and their debug data."""

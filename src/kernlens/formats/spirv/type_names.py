@@ -1,0 +1,165 @@
+"""Types of a SPIR-V module: how they read, and how many bytes their values take.
+
+Source: SPIR-V Specification, section 3.42.6 "Type-Declaration Instructions"; sizes and alignment of OpenCL's types:
+OpenCL C Specification, section 6.3 "Supported Data Types" (a vector of 3 takes the room of 4).
+"""
+
+from __future__ import annotations
+
+from kernlens.formats.spirv.names import ADDRESS_SPACES
+
+OP_TYPE_VOID = 19
+OP_TYPE_BOOL = 20
+OP_TYPE_INT = 21
+OP_TYPE_FLOAT = 22
+OP_TYPE_VECTOR = 23
+OP_TYPE_MATRIX = 24
+OP_TYPE_IMAGE = 25
+OP_TYPE_SAMPLER = 26
+OP_TYPE_SAMPLED_IMAGE = 27
+OP_TYPE_ARRAY = 28
+OP_TYPE_RUNTIME_ARRAY = 29
+OP_TYPE_STRUCT = 30
+OP_TYPE_OPAQUE = 31
+OP_TYPE_POINTER = 32
+OP_TYPE_FUNCTION = 33
+OP_TYPE_EVENT = 34
+OP_TYPE_PIPE = 38
+
+_PLAIN = {
+    OP_TYPE_VOID: "void",
+    OP_TYPE_BOOL: "bool",
+    OP_TYPE_SAMPLER: "sampler_t",
+    OP_TYPE_SAMPLED_IMAGE: "sampled image",
+    OP_TYPE_EVENT: "event_t",
+    35: "device event",
+    36: "reserve_id_t",
+    37: "queue_t",
+    OP_TYPE_PIPE: "pipe",
+}
+_INTEGERS = {8: "char", 16: "short", 32: "int", 64: "long"}
+_FLOATS = {16: "half", 32: "float", 64: "double"}
+_IMAGES = {0: "image1d_t", 1: "image2d_t", 2: "image3d_t", 5: "image1d_buffer_t"}
+#: Types within types deeper than this, and texts longer, are shown as dots.
+_DEEPEST = 16
+_LONGEST = 1024
+_MORE = "..."
+
+
+class SpirvTypes:
+    """The types that a module declares: ``declared`` maps an id to (opcode, operands after the result id).
+
+    ``constants`` maps the ids of integer constants to their values, ``names`` is OpName, ``pointer_size`` is in bytes,
+    None with logical addressing. ``packed`` are the structures without padding.
+    """
+
+    def __init__(
+        self,
+        declared: dict[int, tuple[int, tuple[int, ...]]],
+        constants: dict[int, int],
+        names: dict[int, str],
+        pointer_size: int | None,
+        packed: frozenset[int],
+    ) -> None:
+        self._declared = declared
+        self._constants = constants
+        self._names = names
+        self._pointer_size = pointer_size
+        self._packed = packed
+        self._texts: dict[int, str] = {}
+        self._layouts: dict[int, tuple[int, int] | None] = {}
+
+    def text(self, id: int, depth: int = 0) -> str:
+        """How the type reads: ``float(float, int)``, ``global float*``, ``float4``."""
+        known = self._texts.get(id)
+        if known is not None:
+            return known
+        if depth > _DEEPEST:
+            return _MORE
+        text = self._text(id, depth + 1)
+        text = self._texts[id] = text if len(text) <= _LONGEST else text[:_LONGEST] + _MORE
+        return text
+
+    def _text(self, id: int, depth: int) -> str:
+        opcode, operands = self._declared.get(id, (0, ()))
+        if opcode in _PLAIN:
+            return _PLAIN[opcode]
+        if opcode in (OP_TYPE_STRUCT, OP_TYPE_OPAQUE):
+            return self._names.get(id) or ("struct" if opcode == OP_TYPE_STRUCT else "opaque")
+        if opcode == OP_TYPE_FUNCTION and operands:
+            parameters = ", ".join(self.text(parameter, depth) for parameter in operands[1 : 1 + _LONGEST])
+            return f"{self.text(operands[0], depth)}({parameters})"
+        if opcode == OP_TYPE_INT and operands:
+            return _INTEGERS.get(operands[0]) or f"int{operands[0]}"
+        if opcode == OP_TYPE_FLOAT and operands:
+            return _FLOATS.get(operands[0]) or f"float{operands[0]}"
+        if opcode == OP_TYPE_IMAGE and len(operands) > 1:
+            return _IMAGES.get(operands[1]) or "image"
+        if opcode == OP_TYPE_POINTER and len(operands) > 1:
+            space = ADDRESS_SPACES.get(operands[0], "")
+            target = self.text(operands[1], depth)
+            return f"{space} {target}*" if space and space != "private" else f"{target}*"
+        if opcode in (OP_TYPE_VECTOR, OP_TYPE_MATRIX) and len(operands) > 1:
+            return f"{self.text(operands[0], depth)}{operands[1]}"
+        if opcode == OP_TYPE_ARRAY and len(operands) > 1:
+            return f"{self.text(operands[0], depth)}[{self._constants.get(operands[1], '?')}]"
+        if opcode == OP_TYPE_RUNTIME_ARRAY and operands:
+            return f"{self.text(operands[0], depth)}[]"
+        return "?"
+
+    def pointee(self, id: int) -> int | None:
+        """The type that a pointer type points to."""
+        opcode, operands = self._declared.get(id, (0, ()))
+        return operands[1] if opcode == OP_TYPE_POINTER and len(operands) > 1 else None
+
+    def parameters(self, function_type: int) -> tuple[int, ...]:
+        """The types of a function type's parameters."""
+        opcode, operands = self._declared.get(function_type, (0, ()))
+        return operands[1:] if opcode == OP_TYPE_FUNCTION else ()
+
+    def size(self, id: int) -> int | None:
+        """The bytes of a value of this type; None if it has no fixed size."""
+        layout = self._layout(id, 0)
+        return None if layout is None else layout[0]
+
+    def _layout(self, id: int, depth: int) -> tuple[int, int] | None:
+        """(size, alignment) in bytes."""
+        if id not in self._layouts:
+            if depth > _DEEPEST:
+                return None
+            self._layouts[id] = self._computed_layout(id, depth + 1)
+        return self._layouts[id]
+
+    def _computed_layout(self, id: int, depth: int) -> tuple[int, int] | None:
+        opcode, operands = self._declared.get(id, (0, ()))
+        if opcode in (OP_TYPE_INT, OP_TYPE_FLOAT) and operands and operands[0] in (8, 16, 32, 64):
+            return operands[0] // 8, operands[0] // 8
+        if opcode == OP_TYPE_BOOL:
+            return 1, 1
+        if opcode == OP_TYPE_POINTER and self._pointer_size is not None:
+            return self._pointer_size, self._pointer_size
+        if opcode == OP_TYPE_STRUCT:
+            return self._structure(operands, id in self._packed, depth)
+        if opcode not in (OP_TYPE_VECTOR, OP_TYPE_ARRAY) or len(operands) < 2:
+            return None
+        element = self._layout(operands[0], depth)
+        count = operands[1] if opcode == OP_TYPE_VECTOR else self._constants.get(operands[1])
+        if element is None or count is None:
+            return None
+        size, alignment = element
+        if opcode == OP_TYPE_ARRAY:
+            return size * count, alignment
+        whole = size * (4 if count == 3 else count)
+        return whole, whole
+
+    def _structure(self, members: tuple[int, ...], packed: bool, depth: int) -> tuple[int, int] | None:
+        end, strictest = 0, 1
+        for member in members:
+            layout = self._layout(member, depth)
+            if layout is None:
+                return None
+            size, alignment = (layout[0], 1) if packed else layout
+            alignment = max(alignment, 1)
+            end = -(-end // alignment) * alignment + size
+            strictest = max(strictest, alignment)
+        return -(-end // strictest) * strictest, strictest

@@ -1,0 +1,128 @@
+"""Where a SPIR-V module uses the functions and variables that it imports, and which code is reached.
+
+Source: SPIR-V Specification, section 3.42: OpFunctionCall, the memory and conversion instructions that take a pointer,
+and module-scope constants and initialisers; SPV_INTEL_function_pointers (OpConstantFunctionPointerINTEL).
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from kernlens.errors import FormatError
+from kernlens.formats.spirv.spirv_module import HEADER_WORDS, read_words
+
+_OP_ENTRY_POINT = 15
+_OP_FUNCTION, _OP_FUNCTION_END = 54, 56
+_OP_VARIABLE = 59
+_OP_CONSTANT_FUNCTION_POINTER = 5600
+
+#: Instructions of a function body in which a global's id can stand -> the words, from and to, that are ids (None: to
+#: its end). Literals must stay out, as small numbers would pass for ids: the memory operands of loads and stores, which
+#: end the range early, and the instruction number of OpExtInst, before it.
+_Range = tuple[int, int | None]
+_ALL: _Range = (3, None)
+_BODY_OPERANDS: dict[int, _Range] = {
+    **{12: (5, None), 57: _ALL, 5601: _ALL},  # OpExtInst, OpFunctionCall, OpFunctionPointerCallINTEL
+    **{61: (3, 4), 62: (1, 3), 63: (1, 3), 64: (1, 4)},  # OpLoad, OpStore, OpCopyMemory, OpCopyMemorySized
+    **dict.fromkeys(range(65, 71), _ALL),  # access chains and what asks about them
+    **{83: _ALL, 169: _ALL, 245: _ALL},  # OpCopyObject, OpSelect, OpPhi
+    **dict.fromkeys(range(109, 125), _ALL),  # conversions
+    **dict.fromkeys(range(170, 192), _ALL),  # comparisons
+    **{227: _ALL, 228: (1, None), 318: _ALL, 319: (1, None)},  # atomic load, store and flags
+    **dict.fromkeys(range(229, 243), _ALL),  # other atomics
+    **dict.fromkeys(range(401, 404), _ALL),  # comparisons of pointers
+}
+#: Module-scope constants that are made of other ids: composites, and constant expressions behind their opcode.
+_CONSTANT_OPERANDS = {44: 3, 51: 3, 52: 4, _OP_CONSTANT_FUNCTION_POINTER: 3}
+
+
+@dataclass
+class SpirvUses:
+    """Ids that functions and initialisers name.
+
+    ``in_functions`` is function id -> ids that its body names, in order; ``in_initialisers`` variable id -> ids that its
+    initialiser is made of; ``entry_points`` are function ids; ``taken`` functions whose address is taken; ``variables``
+    module-scope variables with their storage class's number.
+    """
+
+    in_functions: dict[int, dict[int, None]] = field(default_factory=dict)
+    in_initialisers: dict[int, dict[int, None]] = field(default_factory=dict)
+    entry_points: dict[int, None] = field(default_factory=dict)
+    taken: set[int] = field(default_factory=set)
+    variables: dict[int, int] = field(default_factory=dict)
+
+    def variables_of(self, functions: Iterable[int]) -> set[int]:
+        """The module-scope variables that these functions' bodies name, and those that their initialisers name."""
+        found = {id for function in functions for id in self.in_functions.get(function, ()) if id in self.variables}
+        waiting = list(found)
+        while waiting:
+            for id in self.in_initialisers.get(waiting.pop(), ()):
+                if id in self.variables and id not in found:
+                    found.add(id)
+                    waiting.append(id)
+        return found
+
+    def reached(self, roots: Iterable[int]) -> dict[int, None]:
+        """The functions that can run when ``roots`` do, the roots included, in order of discovery."""
+        found: dict[int, None] = dict.fromkeys(roots)
+        waiting = list(found)
+        while waiting:
+            for id in self.in_functions.get(waiting.pop(), ()):
+                if id in self.in_functions and id not in found:
+                    found[id] = None
+                    waiting.append(id)
+        return found
+
+
+def read_spirv_uses(data: memoryview) -> SpirvUses:
+    """Walk over the module once. Raises FormatError for what is no SPIR-V module or has damaged word counts."""
+    words, _ = read_words(data)
+    found = SpirvUses()
+    constants: dict[int, array[int]] = {}
+    body: dict[int, None] | None = None
+    position, end = HEADER_WORDS, len(words)
+    while position < end:
+        first = words[position]
+        opcode, after = first & 0xFFFF, position + (first >> 16)
+        if after <= position or after > end:
+            raise FormatError(f"instruction {opcode} does not fit into the module", format="spirv", offset=4 * position)
+        if body is not None:
+            if opcode == _OP_FUNCTION_END:
+                body = None
+            elif opcode in _BODY_OPERANDS:
+                start, stop = _BODY_OPERANDS[opcode]
+                last = after if stop is None else min(position + stop, after)
+                body.update(dict.fromkeys(words[position + start : last]))
+        elif after > position + 2:
+            if opcode == _OP_ENTRY_POINT:
+                found.entry_points[words[position + 2]] = None
+            elif opcode == _OP_FUNCTION:
+                body = found.in_functions.setdefault(words[position + 2], {})
+            elif opcode in _CONSTANT_OPERANDS:
+                constants[words[position + 2]] = words[position + _CONSTANT_OPERANDS[opcode] : after]
+                if opcode == _OP_CONSTANT_FUNCTION_POINTER:
+                    found.taken.update(words[position + 3 : after])
+            elif opcode == _OP_VARIABLE and after > position + 3:
+                found.variables[words[position + 2]] = words[position + 3]
+                found.in_initialisers[words[position + 2]] = dict.fromkeys(words[position + 4 : after])
+        position = after
+    _look_through(constants, found, budget=2 * len(words))
+    return found
+
+
+def _look_through(constants: dict[int, array[int]], found: SpirvUses, budget: int) -> None:
+    """Add what constants are made of to what names them: ``&variable`` and tables of function pointers are constants.
+
+    A module in which many functions name one huge constant could keep this busy; it stops after ``budget`` steps.
+    """
+    for named in (*found.in_functions.values(), *found.in_initialisers.values()):
+        waiting = [id for id in named if id in constants]
+        while waiting and budget > 0:
+            for id in constants[waiting.pop()]:
+                budget -= 1
+                if id not in named:
+                    named[id] = None
+                    if id in constants:
+                        waiting.append(id)

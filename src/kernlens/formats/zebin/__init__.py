@@ -1,0 +1,1 @@
+"""Zebin, the ELF form of Intel's device binaries."""

@@ -1,0 +1,234 @@
+"""ze_info: what a zebin says of its kernels and their arguments.
+
+Source: ``IGC/ZEBinWriter/zebin/spec/zeinfo.md`` and ``version.md`` of intel-graphics-compiler; sizes are bytes. Checked
+on files of version 1.20 (Debian 12's compiler) and 1.73.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from kernlens.errors import FormatError
+from kernlens.formats.zebin import ze_info_text
+from kernlens.model.kernel import KernelArgument, KernelResources
+
+#: From this version on, ``private_size`` and ``spill_size`` stand in execution_env unless they are 0.
+_SIZES_SINCE = (1, 39)
+_ACCESS = {"readonly": "read_only", "writeonly": "write_only", "readwrite": "read_write"}
+#: An argument's spellings of "nothing to say".
+_NOTHING = ("", "NONE", None)
+
+
+@dataclass(frozen=True)
+class ZeInfo:
+    """One ze_info document. ``version`` is as written (``"1.73"``), None if absent.
+
+    ``kernels`` are by name in the document's order, the pseudo-kernel that holds a module's functions included.
+    """
+
+    version: str | None
+    kernels: Mapping[str, ZeInfoKernel] = field(repr=False)
+    functions: tuple[str, ...] = ()
+    #: Device name of a global variable -> the name that the host knows it by.
+    host_access: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ZeInfoKernel:
+    """One entry of ``kernels`` with its entry of ``kernels_misc_info`` (empty if there is none)."""
+
+    name: str
+    version: tuple[int, ...]
+    entry: Mapping[str, Any] = field(repr=False)
+    misc: Mapping[str, Any] = field(repr=False)
+
+    @cached_property
+    def resources(self) -> KernelResources:
+        """What the kernel takes of the machine.
+
+        ``prologue_bytes`` covers the load of per-thread data only; the kernel's ``_entry`` symbol covers all of it.
+        """
+        environment = self._mapping("execution_env")
+        attributes = self._mapping("user_attributes")
+        simd = _integer(environment, "simd_size", None)
+        buffers = self._list("per_thread_memory_buffers")
+        return KernelResources(
+            simd=simd,
+            registers=_integer(environment, "grf_count", None),
+            spill_bytes=self._spill_bytes(environment, buffers),
+            scratch_bytes=sum(_integer(one, "size", 0) or 0 for one in buffers if one.get("type") == "scratch"),
+            private_bytes=self._private_bytes(environment, buffers, simd),
+            slm_bytes=_integer(environment, "slm_size", 0),
+            barriers=_integer(environment, "barrier_count", 0),
+            required_work_group_size=_triple(environment, "required_work_group_size")
+            or _triple(attributes, "reqd_work_group_size"),
+            required_sub_group_size=_integer(environment, "required_sub_group_size", 0)
+            or _integer(attributes, "intel_reqd_sub_group_size", 0)
+            or None,
+            prologue_bytes=_integer(environment, "offset_to_skip_per_thread_data_load", 0),
+        )
+
+    def _spill_bytes(self, environment: Mapping[str, Any], buffers: list[Mapping[str, Any]]) -> int | None:
+        """Per hardware thread. None: an old compiler put it into one buffer together with other things."""
+        said = _integer(environment, "spill_size", 0 if self.version >= _SIZES_SINCE else None)
+        if said is not None:
+            return said
+        if any(one.get("usage") == "single_space" for one in buffers):
+            return None
+        return sum(_integer(one, "size", 0) or 0 for one in buffers if one.get("usage") == "spill_fill_space")
+
+    def _private_bytes(
+        self, environment: Mapping[str, Any], buffers: list[Mapping[str, Any]], simd: int | None
+    ) -> int | None:
+        """Per work-item; ze_info counts per hardware thread, but for buffers that ``is_simt_thread`` marks."""
+        said = _integer(environment, "private_size", 0 if self.version >= _SIZES_SINCE else None)
+        if said is not None:
+            return said // simd if simd else None
+        if any(one.get("usage") == "single_space" for one in buffers):
+            return None
+        total = 0
+        for one in buffers:
+            if one.get("usage") == "private_space":
+                size = _integer(one, "size", 0) or 0
+                total += size if one.get("is_simt_thread") is True else size // (simd or 1)
+        return total
+
+    @cached_property
+    def arguments(self) -> tuple[KernelArgument, ...]:
+        """The kernel's own arguments by index; names and types only where the compiler was asked to keep them."""
+        found: dict[int, KernelArgument] = {}
+        for one in self._list("payload_arguments"):
+            index = _integer(one, "arg_index", None)
+            if index is not None and one.get("arg_type") in ("arg_byvalue", "arg_bypointer"):
+                found[index] = _payload_argument(index, one, found.get(index))
+        for one in _mappings(self.misc, "args_info"):
+            index = _integer(one, "index", None)
+            if index is not None:
+                found[index] = _named_argument(index, one, found.get(index))
+        return tuple(found[index] for index in sorted(found))
+
+    def _mapping(self, key: str) -> Mapping[str, Any]:
+        value = self.entry.get(key)
+        if value is None:
+            return {}
+        if not isinstance(value, dict):
+            raise _error(f"{key} of kernel {self.name} is no mapping")
+        return value
+
+    def _list(self, key: str) -> list[Mapping[str, Any]]:
+        return _mappings(self.entry, key)
+
+
+def read_ze_info(text: memoryview) -> ZeInfo:
+    """Read the contents of a ``.ze_info`` section. Raises FormatError, with the line, for what is no ze_info."""
+    try:
+        document = ze_info_text.parse(bytes(text).rstrip(b"\0").decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise _error(f"it is not UTF-8 text: {error.reason}", error.start) from error
+    if not isinstance(document, dict):
+        raise _error("it holds no mapping")
+    version = document.get("version")
+    numbers = _version_numbers(version)
+    misc = {str(one.get("name")): one for one in _mappings(document, "kernels_misc_info")}
+    kernels = {}
+    for entry in _mappings(document, "kernels"):
+        name = _name(entry, "name")
+        kernels[name] = ZeInfoKernel(name, numbers, entry, misc.get(name, {}))
+    return ZeInfo(
+        version=None if version is None else str(version),
+        kernels=kernels,
+        functions=tuple(_name(one, "name") for one in _mappings(document, "functions")),
+        host_access={
+            _name(one, "device_name"): _name(one, "host_name")
+            for one in _mappings(document, "global_host_access_table")
+        },
+    )
+
+
+def _payload_argument(index: int, one: Mapping[str, Any], known: KernelArgument | None) -> KernelArgument:
+    """An argument from its payload entries: a structure has one per element, a stateful buffer one of size 0."""
+    by_value = one.get("arg_type") == "arg_byvalue"
+    known_size = (known and known.size) or 0
+    size = _integer(one, "size", 0) or 0
+    if by_value:
+        size += max(_integer(one, "source_offset", 0) or 0, 0)
+    return KernelArgument(
+        index=index,
+        address_space="private" if by_value else _said(one.get("addrspace")),
+        access=None if by_value else _ACCESS.get(str(one.get("access_type"))),
+        size=max(size, known_size) or None,
+    )
+
+
+def _named_argument(index: int, one: Mapping[str, Any], known: KernelArgument | None) -> KernelArgument:
+    """An argument from args_info, whose types read ``float*;8``: a name and a size.
+
+    ``access`` is then the source's qualifier, not what the compiler found of the kernel's use of a buffer.
+    """
+    type_name, _, size = str(one.get("type_name") or "").partition(";")
+    known = known or KernelArgument(index)
+    return KernelArgument(
+        index=index,
+        name=_said(one.get("name")),
+        type_name=type_name or None,
+        address_space=_qualifier(one.get("address_qualifier")) or known.address_space,
+        access=_qualifier(one.get("access_qualifier")),
+        type_qualifier=_said(one.get("type_qualifiers")),
+        size=int(size) if size.isascii() and size.isdigit() and len(size) < 19 else known.size,
+    )
+
+
+def _qualifier(value: Any) -> str | None:
+    """``__read_only`` as ``read_only``."""
+    said = _said(value)
+    return said and said.removeprefix("__")
+
+
+def _said(value: Any) -> str | None:
+    return None if value in _NOTHING else str(value)
+
+
+def _version_numbers(version: Any) -> tuple[int, ...]:
+    """``"1.73"`` as (1, 73); empty, older than all, if it cannot be read."""
+    parts = str(version).split(".")
+    return tuple(map(int, parts)) if all(part.isascii() and part.isdigit() and len(part) < 9 for part in parts) else ()
+
+
+def _integer(mapping: Mapping[str, Any], key: str, default: int | None) -> int | None:
+    value = mapping.get(key, default)
+    if value is None or type(value) is int:
+        return value
+    raise _error(f"{key} is {value!r}, expected a number")
+
+
+def _triple(mapping: Mapping[str, Any], key: str) -> tuple[int, int, int] | None:
+    """Three numbers, None if they are absent or all 0."""
+    value = mapping.get(key)
+    if value is None:
+        return None
+    if not isinstance(value, list) or len(value) != 3 or any(type(one) is not int for one in value):
+        raise _error(f"{key} is {value!r}, expected three numbers")
+    return (value[0], value[1], value[2]) if any(value) else None
+
+
+def _mappings(mapping: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
+    value = mapping.get(key)
+    if value is None:
+        return []
+    if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
+        raise _error(f"{key} is no list of mappings")
+    return value
+
+
+def _name(mapping: Mapping[str, Any], key: str) -> str:
+    value = mapping.get(key)
+    if value is None or isinstance(value, (dict, list)):
+        raise _error(f"an entry has no {key}")
+    return str(value)
+
+
+def _error(message: str, offset: int | None = None) -> FormatError:
+    return FormatError(message, format="ze_info", section=".ze_info", offset=offset)

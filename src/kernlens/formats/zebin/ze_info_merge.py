@@ -1,0 +1,161 @@
+"""Several modules' ze_info as one.
+
+Source: ``IGC/ZEBinWriter/zebin/spec/zeinfo.md`` of intel-graphics-compiler. The texts are joined rather than written
+anew, so that nothing is lost that is not known here; only the pseudo-kernel's entry, which every module has, is made of
+all. ``kernels_misc_info`` comes last: compute-runtime (``setKernelMiscInfoPosition``) reads the rest of the text later.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kernlens.errors import LinkError
+from kernlens.formats.zebin import ze_info_text
+from kernlens.formats.zebin.ze_info import read_ze_info
+from kernlens.model.intel_symbols import PSEUDO_KERNEL
+
+_TOP_LEVEL = re.compile(r"^([A-Za-z_]\w*):[ \t]*(.*)$", re.MULTILINE)
+_ENTRY = re.compile(r"^( *)- ", re.MULTILINE)
+_NAME = re.compile(r"^ *- name: +(.*?) *$", re.MULTILINE)
+_LAST = "kernels_misc_info"
+
+
+def merge_ze_info(texts: Sequence[tuple[str, str]]) -> str:
+    """The document that describes all modules; ``texts`` are (module's name, its ze_info).
+
+    Raises LinkError if the documents are of different versions, as their entries would not mean the same.
+    """
+    versions: dict[str, str] = {}
+    lists: dict[str, list[str]] = {}
+    pseudo: list[Mapping[str, Any]] = []
+    for name, text in texts:
+        info = read_ze_info(memoryview(text.encode()))
+        versions.setdefault(info.version or "", name)
+        entry = info.kernels.get(PSEUDO_KERNEL)
+        if entry is not None:
+            pseudo.append({**entry.entry, "has_functions": bool(info.functions)})
+        for key, entries in _lists(text).items():
+            lists.setdefault(key, []).extend(entries)
+    if len(versions) > 1:
+        said = ", ".join(f"{version} in {name}" for version, name in versions.items())
+        raise LinkError(f"the modules' ze_info is of different versions ({said}): compile all with one compiler")
+    if pseudo:
+        kept = [entry for entry in lists.get("kernels", []) if not _is_pseudo(entry)]
+        lists["kernels"] = [*kept, _pseudo_entry(pseudo)]
+    keys = sorted(lists, key=lambda key: key == _LAST)
+    body = "".join(f"{key}:\n{''.join(lists[key])}" for key in keys if lists[key])
+    merged = f"---\nversion:         '{next(iter(versions), '')}'\n{body}...\n"
+    # What was joined must read as what it was made of.
+    read_ze_info(memoryview(merged.encode()))
+    return merged
+
+
+def _lists(text: str) -> dict[str, list[str]]:
+    """Top-level key -> the text of each entry of its list."""
+    body = text.replace("\r\n", "\n").partition("\n...")[0] + "\n"
+    marks = list(_TOP_LEVEL.finditer(body))
+    found: dict[str, list[str]] = {}
+    for mark, following in zip(marks, [*marks[1:], None], strict=True):
+        if mark[2]:
+            continue
+        block = body[mark.end() + 1 : following.start() if following else len(body)]
+        found[mark[1]] = _entries(block)
+    return found
+
+
+def _entries(block: str) -> list[str]:
+    first = _ENTRY.search(block)
+    if first is None:
+        return []
+    starts = [match.start() for match in re.finditer(rf"^{first[1]}- ", block, re.MULTILINE)]
+    ends = [*starts[1:], len(block)]
+    # One indentation for all, whatever the module's writer chose.
+    return [_indented(block[start:end], len(first[1])) for start, end in zip(starts, ends, strict=True)]
+
+
+def _indented(entry: str, before: int) -> str:
+    if before == 2:
+        return entry
+    return "".join("  " + line[before:] for line in entry.splitlines(keepends=True))
+
+
+def _is_pseudo(entry: str) -> bool:
+    name = _NAME.match(entry)
+    return name is not None and name[1].strip("'\"") == PSEUDO_KERNEL
+
+
+def _pseudo_entry(entries: Sequence[Mapping[str, Any]]) -> str:
+    """The entry of all functions' code: what any module's functions need, all need."""
+    # A module without functions still has the entry, with a width that means nothing.
+    relevant = [entry for entry in entries if entry["has_functions"]] or entries[:1]
+    merged: dict[str, Any] = {"name": PSEUDO_KERNEL}
+    for entry in relevant:
+        for key, value in entry.items():
+            if key in ("name", "has_functions"):
+                continue
+            merged[key] = _merged(key, merged[key], value) if key in merged else value
+    return "".join(_lines(merged, "  - ", "    "))
+
+
+def _merged(key: str, one: Any, other: Any) -> Any:
+    if isinstance(one, dict) and isinstance(other, dict):
+        return {
+            name: _merged(name, one[name], other[name])
+            if name in one and name in other
+            else one.get(name, other.get(name))
+            for name in {**one, **other}
+            # What only one of them lacks, neither may be said to lack.
+            if not (_is_lack(name) and (name not in one or name not in other))
+        }
+    if key == "per_thread_memory_buffers":
+        return _merged_buffers([*one, *other])
+    if isinstance(one, bool):
+        return one and other if _is_lack(key) else one or other
+    if isinstance(one, int) and isinstance(other, int):
+        return max(one, other)
+    return one
+
+
+def _is_lack(key: str) -> bool:
+    return key.startswith("has_no_")
+
+
+def _merged_buffers(buffers: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    found: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for buffer in buffers:
+        kind = (buffer.get("type"), buffer.get("usage"), buffer.get("is_simt_thread"))
+        known = found.setdefault(kind, dict(buffer))
+        known["size"] = max(known.get("size") or 0, buffer.get("size") or 0)
+    return list(found.values())
+
+
+def _lines(mapping: Mapping[str, Any], first: str, indent: str) -> list[str]:
+    lines = []
+    lead = first
+    for key, value in mapping.items():
+        if isinstance(value, dict):
+            lines += [f"{lead}{key}:\n", *_lines(value, indent + "  ", indent + "  ")]
+        elif isinstance(value, list) and value and isinstance(value[0], dict):
+            lines.append(f"{lead}{key}:\n")
+            for item in value:
+                lines += _lines(item, indent + "  - ", indent + "    ")
+        else:
+            lines.append(f"{lead}{key + ':':16} {_scalar(value)}\n")
+        lead = indent
+    return lines
+
+
+def _scalar(value: Any) -> str:
+    if isinstance(value, list):
+        return f"[ {', '.join(map(_scalar, value))} ]"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if value is None:
+        return ""
+    text = str(value)
+    if isinstance(value, str) and ze_info_text.parse(f"x: {text}") != {"x": text}:
+        escaped = text.replace("'", "''")
+        return f"'{escaped}'"
+    return text

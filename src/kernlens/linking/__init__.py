@@ -1,0 +1,1 @@
+"""Links done: on a driver, offline, and of SPIR-V."""

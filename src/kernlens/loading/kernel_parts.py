@@ -1,0 +1,222 @@
+"""Where a kernel's parts come from, for each kind of binary."""
+
+from __future__ import annotations
+
+from functools import cache, cached_property
+from typing import TYPE_CHECKING
+
+from kernlens.errors import UnsupportedError
+from kernlens.model.binary import EMPTY
+from kernlens.model.device import Device, DeviceId
+from kernlens.model.kernel import Kernel, KernelArgument, KernelResources
+
+if TYPE_CHECKING:
+    from kernlens.formats.dwarf.line_tables import LineTables
+    from kernlens.formats.patch_tokens.debug_data import DebugData
+    from kernlens.formats.patch_tokens.program_binary import PatchTokenKernel
+    from kernlens.formats.zebin.zebin_file import Zebin, ZebinKernel
+    from kernlens.model.instruction import Instructions
+    from kernlens.model.line_table import LineTable
+    from kernlens.model.source_map import SourceMap
+
+NO_TABLE = "the debug data holds no line table for this kernel"
+ADVICE = "build with -gline-tables-only (or -g) to get one"
+
+
+class Code:
+    """A kernel of which only the machine code is known; the other kinds add what they know."""
+
+    def __init__(self, content: memoryview, device: Device | None, device_id: DeviceId | None = None) -> None:
+        self._content = content
+        self._device = device
+        self._device_id = device_id
+
+    def code(self) -> memoryview:
+        return self._content
+
+    def heap(self) -> memoryview:
+        return self._content
+
+    def resources(self) -> KernelResources:
+        return KernelResources()
+
+    def arguments(self) -> tuple[KernelArgument, ...]:
+        return ()
+
+    def line_table(self) -> LineTable | None:
+        return None
+
+    def line_table_reason(self) -> str | None:
+        return f"raw instructions hold no line table; {ADVICE} and open the whole binary"
+
+    def instructions(self) -> Instructions:
+        from kernlens.isa.decode import decode
+
+        if self._device is None:
+            raise UnsupportedError(
+                f"the binary is for a device that is not known ({self._device_id}); "
+                "say what to decode it as with --device D (kernlens devices lists them)"
+            )
+        register_roots()
+        return decode(self._device, self.code())
+
+    def source_map(self, kernel: Kernel) -> SourceMap | None:
+        from kernlens.analysis.correlate import correlate
+
+        table = kernel.line_table
+        if table is None:
+            return None
+        found = kernel.instructions
+        return correlate(found.offsets, table, kernel.resources.prologue_bytes, found.stops)
+
+
+class ProgramDebug:
+    """The debug data of one patch-token program, read on first use and once for all its kernels."""
+
+    def __init__(self, content: memoryview, build_options: str | None) -> None:
+        self._content = content
+        self._build_options = build_options
+
+    @cached_property
+    def _read(self) -> DebugData | None:
+        from kernlens.formats.patch_tokens.debug_data import read_debug_data
+
+        return read_debug_data(self._content) if self._content else None
+
+    def line_table(self, name: str) -> LineTable | None:
+        from kernlens.formats.dwarf.line_tables import read_kernel_debug_elf
+
+        return read_kernel_debug_elf(self._elf(name))
+
+    def line_table_reason(self, name: str) -> str | None:
+        if self._read is None:
+            return without_debug(self._build_options)
+        elf = self._elf(name)
+        if elf:
+            from kernlens.formats.elf.elf_file import read_elf
+
+            section = read_elf(elf, format="kernel-debug-elf").section(".debug_line")
+            if section is not None and section.size:
+                return None
+        return NO_TABLE
+
+    def _elf(self, name: str) -> memoryview:
+        kernel = self._read.kernel(name) if self._read is not None else None
+        return kernel.elf if kernel is not None else EMPTY
+
+
+class PatchTokenCode(Code):
+    """A kernel of a patch-token program."""
+
+    def __init__(
+        self, kernel: PatchTokenKernel, debug: ProgramDebug, device: Device | None, device_id: DeviceId
+    ) -> None:
+        super().__init__(EMPTY, device, device_id)
+        self._kernel = kernel
+        self._debug = debug
+
+    def code(self) -> memoryview:
+        return self._kernel.code
+
+    def heap(self) -> memoryview:
+        return self._kernel.heap
+
+    def resources(self) -> KernelResources:
+        return self._kernel.resources()
+
+    def arguments(self) -> tuple[KernelArgument, ...]:
+        return self._kernel.arguments()
+
+    def line_table(self) -> LineTable | None:
+        return self._debug.line_table(self._kernel.name)
+
+    def line_table_reason(self) -> str | None:
+        return self._debug.line_table_reason(self._kernel.name)
+
+
+class DebugCode(Code):
+    """A kernel of which only the debug data is there: its debug ELF holds its code."""
+
+    def __init__(
+        self, content: memoryview, debug: ProgramDebug, name: str, device: Device | None, device_id: DeviceId
+    ) -> None:
+        super().__init__(content, device, device_id)
+        self._debug = debug
+        self._name = name
+
+    def line_table(self) -> LineTable | None:
+        return self._debug.line_table(self._name)
+
+    def line_table_reason(self) -> str | None:
+        return self._debug.line_table_reason(self._name)
+
+
+class ZebinDebug:
+    """The line tables of one zebin, or of the debug ELF beside it, found on first use."""
+
+    def __init__(self, zebin: Zebin, build_options: str | None) -> None:
+        self._zebin = zebin
+        self._build_options = build_options
+
+    @cached_property
+    def _tables(self) -> LineTables:
+        from kernlens.formats.dwarf.line_tables import read_zebin_line_tables
+
+        return read_zebin_line_tables(self._zebin.elf)
+
+    def line_table(self, name: str) -> LineTable | None:
+        return self._tables[name]
+
+    def line_table_reason(self, name: str) -> str | None:
+        if name in self._tables:
+            return None
+        return NO_TABLE if self._tables else without_debug(self._build_options)
+
+
+class ZebinCode(Code):
+    """A kernel of a zebin."""
+
+    def __init__(
+        self, zebin: Zebin, kernel: ZebinKernel, debug: ZebinDebug, device: Device | None, device_id: DeviceId
+    ) -> None:
+        super().__init__(kernel.code, device, device_id)
+        self._zebin = zebin
+        self._kernel = kernel
+        self._debug = debug
+
+    def heap(self) -> memoryview:
+        return self._kernel.heap
+
+    def resources(self) -> KernelResources:
+        return self._zebin.resources(self._kernel)
+
+    def arguments(self) -> tuple[KernelArgument, ...]:
+        entry = self._zebin.ze_info.kernels.get(self._kernel.name) if self._zebin.ze_info else None
+        return entry.arguments if entry else ()
+
+    def line_table(self) -> LineTable | None:
+        return self._debug.line_table(self._kernel.name)
+
+    def line_table_reason(self) -> str | None:
+        return self._debug.line_table_reason(self._kernel.name)
+
+
+@cache
+def register_roots() -> None:
+    """Let instructions be decoded by the libiga64 of every toolchain root too: the system's may be too old."""
+    from kernlens.isa.iga_library import add_search_path
+    from kernlens.toolchain.toolchains import roots
+
+    for root in roots().values():
+        add_search_path(str(root))
+
+
+def without_debug(build_options: str | None) -> str:
+    """Why a program without debug data has no line table, as far as its options tell."""
+    words = (build_options or "").split()
+    if "-g" in words or "-gline-tables-only" in words:
+        return (
+            "the program was built with a debug flag, but holds no debug data: NEO 22.43 writes none into zebin "
+            "(let it write its default format), and an offline link leaves it out"
+        )
+    return f"the program was built without debug data; {ADVICE}"

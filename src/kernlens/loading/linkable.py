@@ -1,0 +1,285 @@
+"""Programs to linkable modules: exports, imports, and every place that needs an import.
+
+The order of ``Module.uses`` is the driver's own (compute-runtime, ``Linker::patchInstructionsSegments``,
+``patchDataSegments`` and ``resolveBuiltins`` in ``linker.cpp``), so that a foretold log has the driver's order too.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from kernlens.analysis.linking.driver_rules import LATEST, DriverRules
+from kernlens.errors import UnsupportedError
+from kernlens.model.binary import Relocation, Symbol
+from kernlens.model.intel_symbols import PSEUDO_KERNEL
+from kernlens.model.module import (
+    EXPORT_FUNCTIONS,
+    EXPORT_VARIABLES,
+    ImportUse,
+    Module,
+    ModuleSymbol,
+    SymbolKind,
+)
+from kernlens.model.program import Program
+
+if TYPE_CHECKING:
+    from kernlens.formats.spirv.uses import SpirvUses
+    from kernlens.model.spirv import SpirvLinkage, SpirvModule
+
+#: The formats that hold symbols.
+LINKABLE = ("zebin", "patch-tokens", "spirv")
+
+_KINDS = {"func": SymbolKind.FUNCTION, "object": SymbolKind.VARIABLE}
+_SPACES = {
+    "constant memory": "constant",
+    "global memory": "global",
+    "UniformConstant": "constant",
+    "CrossWorkgroup": "global",
+}
+#: Storage classes UniformConstant and CrossWorkgroup, as numbers.
+_STATIC_SPACES = {0: "constant", 5: "global"}
+_TEXT, _DATA = ".text.", ".data."
+#: What the driver takes out of the list of unresolved places again, by moving the last place into the gap.
+_TAKEN_OUT = ("__SubDeviceID", "__INTEL_PER_THREAD_OFF")
+#: What the driver fills in on first sight.
+_FILLED_IN = ("__INTEL_PATCH_CROSS_THREAD_OFFSET_OFF_R0", "__INTEL_SURFACE_STATE_SIZE")
+#: Relocation R_PER_THREAD_PAYLOAD_OFFSET_32, filled in whatever its symbol is.
+_PER_THREAD_OFFSET = 4
+#: Input variables that stand for work-item built-ins, which every device provides.
+_BUILT_IN = "__spirv_"
+
+
+def module_of(
+    program: Program, *, name: str | None = None, options: str | None = None, rules: DriverRules = LATEST
+) -> Module:
+    """The module that ``program`` is.
+
+    ``name`` is what to call it. ``options`` are those that SPIR-V will be built with, by a driver that follows
+    ``rules``; a binary's own options count otherwise. Raises UnsupportedError for raw instructions and debug data.
+    """
+    called = name or program.name
+    if program.format == "spirv":
+        return _of_spirv(program, called, options or "", rules)
+    if program.format not in LINKABLE:
+        raise UnsupportedError(f"{called} holds no symbols: it is {program.format}, not a program or SPIR-V")
+    return _of_binary(program, called)
+
+
+def _of_binary(program: Program, name: str) -> Module:
+    linkages = _linkages(program.spirv)
+    symbols = [symbol for symbol in program.symbols if symbol.kind in ("export", "import", "driver")]
+    exports = _named(_symbol(one, linkages, program.spirv) for one in symbols if one.kind == "export")
+    imports = _named(_symbol(one, linkages, program.spirv) for one in symbols if one.kind == "import")
+    imported = {symbol.name for symbol in imports}
+    held = {symbol.name for symbol in exports} | set(program.kernels)
+    hidden = tuple(_linked_symbol(one) for one in linkages.values() if one.kind == "Export" and one.name not in held)
+    code, data = _places(program)
+    uses = [one for one in _driver_order(code, data) if one.symbol in imported]
+    return Module(
+        name=name,
+        format=program.format,
+        exports=exports,
+        imports=imports,
+        uses=tuple(uses),
+        kernels=tuple(one for one in program.kernels if one != PSEUDO_KERNEL),
+        device=program.device,
+        options=program.build_options,
+        hidden=hidden,
+        driver_symbols=tuple(dict.fromkeys(symbol.name for symbol in symbols if symbol.kind == "driver")),
+        patches_code=bool(code),
+        has_functions=PSEUDO_KERNEL in program.kernels,
+    )
+
+
+def _symbol(symbol: Symbol, linkages: dict[str, SpirvLinkage], spirv: memoryview) -> ModuleSymbol:
+    """A binary's symbol, with the type and kind that its SPIR-V gives it."""
+    linkage = linkages.get(symbol.name)
+    known = _KINDS.get(symbol.type, SymbolKind.UNKNOWN)
+    space = None
+    if symbol.section is not None and not symbol.section.startswith(_TEXT):
+        space = _SPACES.get(symbol.section) or ("constant" if ".const" in symbol.section else "global")
+    if known is not SymbolKind.VARIABLE:
+        space = None
+    if linkage is None:
+        # A string constant, a static variable, what the compiler adds: the source does not offer it.
+        internal = symbol.kind == "export" and (bool(len(spirv)) or symbol.name.startswith((".", "__")))
+        return ModuleSymbol(symbol.name, known, size=symbol.size or None, address_space=space, is_internal=internal)
+    said = _linked_symbol(linkage)
+    return dataclasses.replace(
+        said,
+        kind=said.kind if known is SymbolKind.UNKNOWN else known,
+        size=symbol.size or said.size,
+        address_space=space or said.address_space,
+    )
+
+
+def _named(symbols: Iterable[ModuleSymbol]) -> tuple[ModuleSymbol, ...]:
+    """Each name once: patch-token programs list an import once per kernel."""
+    found: dict[str, ModuleSymbol] = {}
+    for symbol in symbols:
+        found.setdefault(symbol.name, symbol)
+    return tuple(found.values())
+
+
+def _places(program: Program) -> tuple[list[tuple[int, Relocation]], list[Relocation]]:
+    """Relocations of code, each with its segment's number, and those of data, in the driver's order."""
+    segments = _segment_numbers(program)
+    code: list[tuple[int, Relocation]] = []
+    data: list[Relocation] = []
+    for relocation in program.relocations:
+        holder = relocation.section.removeprefix(_TEXT)
+        if holder in segments and (program.format == "patch-tokens" or relocation.section.startswith(_TEXT)):
+            code.append((segments[holder], relocation))
+        elif relocation.section.startswith(_DATA):
+            data.append(relocation)
+    code.sort(key=lambda one: one[0])
+    return code, data
+
+
+def _segment_numbers(program: Program) -> dict[str, int]:
+    """The driver numbers a zebin's code by its order in ze_info, a patch-token program's by its kernels' order."""
+    names = list(program.kernels)
+    if program.format == "zebin":
+        from kernlens.formats.zebin.zebin_file import read_zebin
+
+        ze_info = read_zebin(program.binary).ze_info
+        names = names if ze_info is None else list(ze_info.kernels)
+    return {name: number for number, name in enumerate(names)}
+
+
+def _driver_order(code: Sequence[tuple[int, Relocation]], data: Sequence[Relocation]) -> list[ImportUse]:
+    places = [
+        ImportUse(one.symbol, one.section.removeprefix(_TEXT), segment, one.offset, one.type_name)
+        for segment, one in code
+        if one.symbol and one.symbol not in _FILLED_IN and one.type != _PER_THREAD_OFFSET
+    ]
+    places += [ImportUse(one.symbol, one.section, None, one.offset, one.type_name) for one in data]
+    for index in range(len(places) - 1, -1, -1):
+        if places[index].symbol in _TAKEN_OUT:
+            places[index] = places[-1]
+            places.pop()
+    return places
+
+
+def _linkages(spirv: memoryview) -> dict[str, SpirvLinkage]:
+    """The exports and imports of a binary's own SPIR-V; none if it is not kept."""
+    if not len(spirv):
+        return {}
+    from kernlens.formats.spirv.spirv_module import is_spirv, read_spirv
+
+    if not is_spirv(spirv):
+        return {}
+    return {one.name: one for one in read_spirv(spirv).linkages if not one.name.startswith(_BUILT_IN)}
+
+
+def _linked_symbol(linkage: SpirvLinkage) -> ModuleSymbol:
+    return ModuleSymbol(
+        linkage.name,
+        SymbolKind.FUNCTION if linkage.is_function else SymbolKind.VARIABLE,
+        linkage.type_name,
+        linkage.size,
+        None if linkage.is_function else _SPACES.get(linkage.storage_class or ""),
+    )
+
+
+def _of_spirv(program: Program, name: str, options: str, rules: DriverRules) -> Module:
+    from kernlens.formats.spirv.spirv_module import read_spirv
+    from kernlens.formats.spirv.uses import read_spirv_uses
+
+    read = read_spirv(program.spirv)
+    uses = read_spirv_uses(program.spirv)
+    kernels = tuple(dict.fromkeys(point.name for point in read.entry_points))
+    linkages = [one for one in read.linkages if not one.name.startswith(_BUILT_IN) and one.name not in kernels]
+    offered = [one for one in linkages if one.kind == "Export"]
+    words = set(options.split())
+    functions = {one.id for one in offered if one.is_function}
+    if words.isdisjoint(EXPORT_FUNCTIONS):
+        functions &= uses.taken
+    roots = [*uses.entry_points, *sorted(functions)]
+    used = uses.variables_of(uses.reached(roots)) if functions or rules.exports_variables_alone else set()
+    variables = used if words.isdisjoint(EXPORT_VARIABLES) else set(uses.variables)
+    given = [one for one in offered if one.id in (functions if one.is_function else variables)]
+    hidden = [one for one in offered if one not in given]
+    places = _spirv_places(read, uses, roots, rules)
+    needed = {place.symbol for place in places}
+    imported = _named(_linked_symbol(one) for one in linkages if one.kind == "Import" and one.name in needed)
+    return Module(
+        name=name,
+        format="spirv",
+        exports=_named([*map(_linked_symbol, given), *_static_variables(read, uses, used)]),
+        imports=imported,
+        uses=places,
+        kernels=kernels,
+        device=program.device,
+        options=options,
+        hidden=_named(map(_linked_symbol, hidden)),
+    )
+
+
+def _static_variables(read: SpirvModule, uses: SpirvUses, used: set[int]) -> Iterator[ModuleSymbol]:
+    """Variables without linkage: the compilers export those that are used, by the names that they have in the source."""
+    linked = {one.id for one in read.linkages}
+    for id in sorted(used - linked):
+        space = _STATIC_SPACES.get(uses.variables[id])
+        if space is not None and id in read.names:
+            yield ModuleSymbol(read.names[id], SymbolKind.VARIABLE, address_space=space, is_internal=True)
+
+
+def _spirv_places(
+    read: SpirvModule, uses: SpirvUses, roots: Sequence[int], rules: DriverRules
+) -> tuple[ImportUse, ...]:
+    """A use for each function that is reached and each import that it names; initialisers last, if they count."""
+    imported = {
+        one.id: one.name for one in read.linkages if one.kind == "Import" and not one.name.startswith(_BUILT_IN)
+    }
+    # The translator gives a kernel a second body without a name of its own, which only calls the first.
+    names = {point.id: point.name for point in read.entry_points}
+    names |= {one.id: one.name for one in read.linkages}
+    reached = uses.reached(roots)
+    found = [
+        ImportUse(imported[id], names.get(function) or read.names.get(function) or f"%{function}", index, None, "")
+        for index, function in enumerate(one for one in uses.in_functions if one in reached)
+        for id in uses.in_functions[function]
+        if id in imported
+    ]
+    if rules.reads_data_imports:
+        found += [
+            ImportUse(imported[id], read.names.get(variable) or f"%{variable}", None, None, "")
+            for variable, named in uses.in_initialisers.items()
+            for id in named
+            if id in imported
+        ]
+    return tuple(found)
+
+
+def modules_in(
+    path: str, *, device: str | None = None, options: str | None = None, rules: DriverRules = LATEST
+) -> list[tuple[Program, Module]]:
+    """The linkable programs of any file, recording or folder, each with its module.
+
+    A module is called by the file's name, or by file and program where a file holds several. ``device`` leaves out
+    programs of other devices; ``options`` and ``rules`` are as for ``module_of``. Raises UnsupportedError if nothing in
+    it has symbols.
+    """
+    import os
+
+    from kernlens.loading.open import open_file
+
+    programs = open_file(path).programs
+    linkable = [one for one in programs if one.format in LINKABLE]
+    if not linkable:
+        raise UnsupportedError(
+            f"{path} holds nothing that can be linked: symbols are in SPIR-V, zebin and patch-token programs"
+        )
+    chosen = [one for one in linkable if device is None or one.device is None or one.device.name == device]
+    if not chosen:
+        held = ", ".join(sorted({str(one.device) for one in linkable}))
+        raise UnsupportedError(f"{path} holds no program for {device}; it holds programs for {held}")
+    file = os.path.basename(os.path.normpath(path))
+    single = len(chosen) == 1
+    return [
+        (one, module_of(one, name=file if single else f"{file}:{one.name}", options=options, rules=rules))
+        for one in chosen
+    ]

@@ -1,0 +1,1 @@
+"""A program at every stage of its compile, offline and live."""

@@ -1,0 +1,173 @@
+"""The stages of Intel's OpenCL runtime for CPUs (PyPI: intel-opencl-rt), kept by a child process that builds for it.
+
+Names and order: docs/stages.md. The release build of the runtime keeps assembly, object and disassembly when variables
+tell it to (``CL_CONFIG_*``); the bitcode is a section of its program binary, an ELF file.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from kernlens.errors import FormatError, NotFoundError, OutputError, UnsupportedError
+from kernlens.model.stage import BINARY, PROGRAM, TEXT, CompileRun, Snapshot, Stage, held
+from kernlens.pipeline.second_build import ChildBuild, build_in_child, source_text
+from kernlens.toolchain.includes import split_options
+
+PLATFORM = "Intel(R) OpenCL"
+#: What users call the device.
+DEVICE = "intel-cpu"
+#: The environment variable that names libintelocl.so where it is not among Python's installed packages.
+LIBRARY_VARIABLE = "KERNLENS_INTEL_CPU_RUNTIME"
+_LIBRARY = "libintelocl.so"
+_PACKAGE = "intel-opencl-rt"
+
+STAGES = (
+    Stage("source", ".cl", None, TEXT, PROGRAM, "OpenCL C as given by the application"),
+    Stage("llvm", None, ".bc", BINARY, PROGRAM, "LLVM bitcode before optimisation for the host"),
+    Stage("assembly", ".s", None, TEXT, PROGRAM, "host assembly"),
+    Stage("object", None, ".o", BINARY, PROGRAM, "host object file"),
+    Stage("disassembly", ".asm", None, TEXT, PROGRAM, "the object file, disassembled"),
+    Stage("program", None, ".bin", BINARY, PROGRAM, "the program's binary, an ELF container"),
+)
+#: Stage -> the ending of its dump file.
+_DUMPS = {"assembly": ".s", "object": ".bin", "disassembly": ".asm"}
+_BITCODE_SECTION = ".ocl.ir"
+_BITCODE_MAGIC = b"BC\xc0\xde"
+#: The first part of the dump files' names.
+_PREFIX = "dump"
+
+
+def stages_of() -> tuple[Stage, ...]:
+    """The runtime's stages, in pipeline order."""
+    return STAGES
+
+
+def runtime_library() -> Path | None:
+    """libintelocl.so: as KERNLENS_INTEL_CPU_RUNTIME names it, else that of the PyPI package; None if there is none.
+
+    Raises NotFoundError if the variable names no file.
+    """
+    named = os.environ.get(LIBRARY_VARIABLE)
+    if named:
+        if not os.path.isfile(named):
+            raise NotFoundError(f"{LIBRARY_VARIABLE} names {named}, which is no file; correct or unset it")
+        return Path(named)
+    from importlib.metadata import PackageNotFoundError, files
+
+    try:
+        installed = files(_PACKAGE) or []
+    except PackageNotFoundError:
+        return None
+    for file in installed:
+        if file.name == _LIBRARY:
+            path = Path(os.path.normpath(str(file.locate())))
+            if path.is_file():
+                return path
+    return None
+
+
+def dump_environment(folder: Path) -> dict[str, str]:
+    """The variables that make the runtime write its stages into ``folder``."""
+    return {
+        "CL_CONFIG_DUMP_ASM": "1",
+        "CL_CONFIG_DUMP_BIN": "1",
+        "CL_CONFIG_DUMP_DISASSEMBLY": "1",
+        "CL_CONFIG_DUMP_FILE_NAME_PREFIX": str(folder / _PREFIX),
+    }
+
+
+def snapshots(
+    source: str | Path, options: str = "", *, dump_folder: Path | None = None
+) -> tuple[CompileRun, tuple[Snapshot, ...]]:
+    """Build ``source`` (OpenCL C) with Intel's CPU runtime and keep every stage.
+
+    A source that does not build gives a run that is not ``ok``, and its ``source`` stage alone. Raises UnsupportedError
+    if the runtime is not installed.
+    """
+    library = runtime_library()
+    if library is None:
+        raise UnsupportedError(
+            f"Intel's OpenCL runtime for CPUs is not installed: pip install {_PACKAGE} intel-cmplr-lib-rt, or let"
+            f" {LIBRARY_VARIABLE} name its {_LIBRARY}"
+        )
+    path = Path(source)
+    libraries = os.pathsep.join(filter(None, [str(library.parent), os.environ.get("LD_LIBRARY_PATH", "")]))
+    build = ChildBuild(
+        PLATFORM,
+        _source_options(path.resolve(), options),
+        source_text(path),
+        environment={"OCL_ICD_VENDORS": str(library), "OCL_ICD_FILENAMES": str(library), "LD_LIBRARY_PATH": libraries},
+        source=str(source),
+        device=DEVICE,
+    )
+    return snapshots_of(build, dump_folder)
+
+
+def _source_options(path: Path, options: str) -> str:
+    """The options as the runtime gets them: with the source's name for line tables, and its folder for includes.
+
+    ``-s FILE`` is Intel's option for debuggers, of all its OpenCL compilers; without it line tables name the file ``1``.
+    """
+    words = split_options(options)
+    added = [options] if options.strip() else []
+    if not {"-g", "-gline-tables-only"}.isdisjoint(words) and "-s" not in words:
+        added.append(f"-s {_quoted(path)}")
+    if path.parent != Path.cwd():
+        added.append(f"-I {_quoted(path.parent)}")
+    return " ".join(added)
+
+
+def _quoted(path: Path) -> str:
+    return f'"{path}"' if " " in str(path) else str(path)
+
+
+def snapshots_of(build: ChildBuild, dump_folder: Path | None = None) -> tuple[CompileRun, tuple[Snapshot, ...]]:
+    """The same for any build on the runtime's platform."""
+    from tempfile import TemporaryDirectory
+
+    try:
+        below = TemporaryDirectory(prefix="kernlens-", dir=dump_folder, ignore_cleanup_errors=True)
+    except OSError as error:
+        raise OutputError(f"no folder for dumps can be made ({error}); point TMPDIR at one that is writable") from error
+    with below as name:
+        done, started = build_in_child(build, dump_environment(Path(name)))
+        found = tuple(_read(Path(name), done, started)) if done.ok else ()
+    source = (held(STAGES[0], build.text.encode(), TEXT),) if build.text is not None else ()
+    return done, source + found
+
+
+def _read(folder: Path, done: CompileRun, started: int) -> Iterator[Snapshot]:
+    for stage in STAGES[1:]:
+        if stage.name == "llvm":
+            bitcode = _bitcode(done.binary)
+            if bitcode:
+                yield held(stage, bitcode, BINARY)
+        elif stage.name == "program":
+            yield held(stage, done.binary, BINARY)
+        else:
+            yield from _dumped(stage, folder, started)
+
+
+def _dumped(stage: Stage, folder: Path, started: int) -> Iterator[Snapshot]:
+    form = stage.default
+    paths = sorted(folder.glob(f"{_PREFIX}*{_DUMPS[stage.name]}"))
+    content = paths[-1].read_bytes() if paths else b""
+    if not content:
+        why = "the runtime wrote no file for it; is the disk of the dump folder full?"
+        yield Snapshot(stage.name, None, form, stage.ending(form) or "", bytes, failure=why)
+        return
+    yield held(stage, content, form, None, max(paths[-1].stat().st_mtime_ns - started, 0) / 1e9)
+
+
+def _bitcode(binary: bytes) -> bytes:
+    from kernlens.formats.elf.elf_file import read_elf
+
+    try:
+        section = read_elf(memoryview(binary), format="cpu-program").section(_BITCODE_SECTION)
+    except FormatError:
+        return b""
+    # The runtime gives its sections no type, so the reader hands out no bytes for them.
+    content = binary[section.offset : section.offset + section.size] if section is not None else b""
+    return content if content.startswith(_BITCODE_MAGIC) else b""

@@ -1,0 +1,177 @@
+"""The stages of Intel's GPU compiler (IGC), offline through ocloc.
+
+Names and order: docs/stages.md. The compiler writes its stages into a folder when variables tell it to (``IGC_*``:
+``IGC/common/igc_flags.h`` of intel-graphics-compiler).
+"""
+
+from __future__ import annotations
+
+import shlex
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kernlens.errors import OutputError
+from kernlens.model.stage import BINARY, KERNEL, PROGRAM, TEXT, CompileRun, Snapshot, Stage, held
+from kernlens.pipeline.igc_dump import FULL, is_full, read_dump
+from kernlens.pipeline.second_build import ChildBuild, DriverDiedError, build_in_child
+from kernlens.toolchain.ocloc import TIMEOUT, OclocResult, compile_source
+from kernlens.toolchain.toolchains import Toolchain
+
+if TYPE_CHECKING:
+    from tempfile import TemporaryDirectory
+
+_BEFORE_KERNELS = (
+    Stage("source", ".cl", None, TEXT, PROGRAM, "OpenCL C as given by the application"),
+    Stage("spirv", ".spvasm", ".spv", BINARY, PROGRAM, "the SPIR-V module that the front end made"),
+    Stage("llvm-before-unification", ".ll", None, TEXT, PROGRAM, "LLVM IR as read from SPIR-V"),
+    Stage("llvm-unified", ".ll", None, TEXT, PROGRAM, "LLVM IR after lowering, with the built-in library"),
+    Stage("llvm-optimized", ".ll", None, TEXT, PROGRAM, "LLVM IR after optimisation"),
+    Stage("llvm-push-analysis", ".ll", None, TEXT, PROGRAM, "LLVM IR with arguments placed in the payload"),
+    Stage("llvm-codegen", ".ll", None, TEXT, PROGRAM, "LLVM IR as the code generator left it"),
+)
+_KERNELS = (
+    Stage("visa-llvm-map", ".visa.ll", None, TEXT, KERNEL, "LLVM lines with the numbers of their vISA instructions"),
+    Stage("gen-assembly", ".asm", ".dat", TEXT, KERNEL, "machine instructions; the binary form is their bytes"),
+    Stage("debug", None, ".elf", BINARY, KERNEL, "the kernel's DWARF; only with -g or -gline-tables-only"),
+)
+_VISA_SENTENCE = "virtual ISA, before register allocation"
+_RESOURCES_SENTENCE = "what the driver must know to run it"
+_END = Stage("program", None, ".progbin", BINARY, PROGRAM, "the device binary")
+
+#: IGC 1 writes the binary form of vISA, and resources per kernel; IGC 2 neither.
+IGC_1 = (
+    *_BEFORE_KERNELS,
+    Stage("visa", ".visaasm", ".isa", TEXT, KERNEL, _VISA_SENTENCE),
+    *_KERNELS,
+    Stage("resources", ".cos", ".kernbin", TEXT, KERNEL, _RESOURCES_SENTENCE),
+    _END,
+)
+IGC_2 = (
+    *_BEFORE_KERNELS,
+    Stage("visa", ".visaasm", None, TEXT, KERNEL, _VISA_SENTENCE),
+    *_KERNELS,
+    Stage("resources", ".zeinfo", None, TEXT, PROGRAM, _RESOURCES_SENTENCE),
+    _END,
+)
+
+
+#: Year and week of the first driver release that was made for IGC 2.
+_FIRST_WITH_IGC_2 = (24, 48)
+
+
+def stages_of(chosen: Toolchain) -> tuple[Stage, ...]:
+    """The stages of the toolchain's compiler, in pipeline order."""
+    return stages_of_version(chosen.igc_version)
+
+
+def stages_of_version(igc_version: str | None) -> tuple[Stage, ...]:
+    """The same by IGC's version; an unknown one is taken for a new one."""
+    return IGC_1 if (igc_version or "").split(".")[0] == "1" else IGC_2
+
+
+def dump_environment(folder: Path, all_passes: bool = False) -> dict[str, str]:
+    """The variables that make the compiler write its stages into ``folder``, which must exist: IGC 1 would take the
+    working folder instead."""
+    settings = {
+        "IGC_ShaderDumpEnable": "1",
+        "IGC_SpvAsmDumpEnable": "1",
+        "IGC_ShowFullVectorsInShaderDumps": "1",  # else metadata of more than 1,000 elements is cut short
+        "IGC_DumpToCustomDir": f"{folder}/",
+    }
+    return {**settings, "IGC_ShaderDumpEnableAll": "1"} if all_passes else settings
+
+
+def snapshots(
+    source: str | Path,
+    device: str,
+    options: str,
+    chosen: Toolchain,
+    all_passes: bool = False,
+    *,
+    timeout: float = TIMEOUT,
+    dump_folder: Path | None = None,
+) -> tuple[CompileRun, tuple[Snapshot, ...]]:
+    """Compile ``source`` for ``device`` and keep every stage; with ``all_passes`` also the LLVM IR after each pass.
+
+    The dumps go to a temporary folder below ``dump_folder`` (None: the system's). A source that does not compile gives
+    a run that is not ``ok`` and the stages that it got to. Raises what ``compile_source`` raises, and OutputError if
+    there is no temporary folder.
+    """
+    with _dump_folder(dump_folder) as name:
+        folder = Path(name)
+        environment = dump_environment(folder, all_passes)
+        started = time.time_ns()
+        result = compile_source(source, device, options, chosen, timeout, environment=environment)
+        found = read_dump(folder, stages_of(chosen), result.binary, started)
+        if not result.ok and is_full(folder):
+            # The compiler dies of a dump that it cannot write: the source is not to blame, and the program still wanted.
+            result = compile_source(source, device, options, chosen, timeout)
+    return compile_run(result, environment), _with_spirv(found, result, stages_of(chosen))
+
+
+def snapshots_of(
+    build: ChildBuild, stages: tuple[Stage, ...], dump_folder: Path | None = None
+) -> tuple[CompileRun, tuple[Snapshot, ...]]:
+    """The same for a build by the driver, in a child process; ``stages`` are those of the driver's compiler.
+
+    The device may be a simulated one: ``build.environment``, or this process's own, says so. A program that does not
+    build gives a run that is not ``ok``. Raises what ``build_in_child`` raises, and OutputError as above.
+    """
+    with _dump_folder(dump_folder) as name:
+        folder = Path(name)
+        try:
+            done, started = build_in_child(build, dump_environment(folder))
+        except DriverDiedError as error:
+            if is_full(folder):
+                raise OutputError(f"the driver died: {FULL}") from error
+            raise
+        return done, read_dump(folder, stages, done.binary, started)
+
+
+def stages_of_driver(driver_version: str) -> tuple[Stage, ...]:
+    """The stages of the compiler in a driver whose CL_DRIVER_VERSION is this (``26.27.039122``)."""
+    numbers = [int(part) for part in driver_version.split(".")[:2] if part.isdecimal()]
+    return IGC_2 if tuple(numbers) >= _FIRST_WITH_IGC_2 else IGC_1
+
+
+def _dump_folder(below: Path | None) -> TemporaryDirectory[str]:
+    from tempfile import TemporaryDirectory
+
+    try:
+        return TemporaryDirectory(prefix="kernlens-", dir=below)
+    except OSError as error:
+        raise OutputError(f"no folder for dumps can be made ({error}); point TMPDIR at one that is writable") from error
+
+
+def compile_run(result: OclocResult, environment: dict[str, str]) -> CompileRun:
+    """The compile as a run; its command names the variables too, with a folder that the reader is to choose."""
+    variables = {**environment, "IGC_DumpToCustomDir": "DUMPS/"} if environment else {}
+    words = [f"{name}={shlex.quote(value)}" for name, value in variables.items()]
+    return CompileRun(
+        source=str(result.source),
+        device=result.device,
+        options=result.options,
+        command=" ".join([*words, result.command]),
+        versions=(result.toolchain.title,),
+        ok=result.ok,
+        reason=result.reason,
+        log=result.log,
+        seconds=result.seconds,
+        binary=result.binary,
+        debug=result.debug,
+        spirv=result.spirv,
+        sources=result.sources,
+        toolchain=result.toolchain.name,
+        neo_version=result.toolchain.neo_version or "",
+        igc_version=result.toolchain.igc_version or "",
+    )
+
+
+def _with_spirv(found: tuple[Snapshot, ...], result: OclocResult, stages: tuple[Stage, ...]) -> tuple[Snapshot, ...]:
+    """With the SPIR-V that ocloc itself wrote, where the compiler dumped none."""
+    if not result.spirv or any(one.stage == "spirv" and one.form == BINARY for one in found):
+        return found
+    stage = next(stage for stage in stages if stage.name == "spirv")
+    place = next((index for index, one in enumerate(found) if one.stage not in ("source", "spirv")), len(found))
+    return (*found[:place], held(stage, result.spirv, BINARY), *found[place:])

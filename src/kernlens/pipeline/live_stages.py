@@ -1,0 +1,203 @@
+"""The stages of a live OpenCL program: which there are, and how each is had from a child process."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+
+from kernlens.errors import NotFoundError, ToolError, UnsupportedError
+from kernlens.formats.neo_elf import is_neo_elf, read_neo_elf
+from kernlens.model.stage import BINARY, PROGRAM, TEXT, CompileRun, Snapshot, Stage, choose, held
+from kernlens.pipeline import cpu_runtime as cpu_runtime_stages
+from kernlens.pipeline import igc as igc_stages
+from kernlens.pipeline import pocl as pocl_stages
+from kernlens.pipeline.kept_build import OwnBuild, keeping
+from kernlens.pipeline.second_build import ChildBuild
+from kernlens.runtime.opencl.error_codes import OpenCLError
+from kernlens.runtime.opencl.opencl_library import OpenCL
+from kernlens.runtime.opencl.program_building import OpenCLDevice, opencl_devices
+from kernlens.runtime.opencl.program_queries import CL_PROGRAM_IL, CL_PROGRAM_SOURCE, program_binaries, program_devices
+
+CL_PROGRAM_BUILD_STATUS = 0x1181
+CL_PROGRAM_BUILD_OPTIONS = 0x1182
+_BUILD_NONE = -1
+
+#: The names of Intel's GPU platforms, older and newer drivers.
+INTEL_GPU_PLATFORMS = frozenset({"Intel(R) OpenCL HD Graphics", "Intel(R) OpenCL Graphics"})
+
+#: Any other platform: what can be asked of the program itself.
+OTHER = (
+    Stage("source", ".cl", None, TEXT, PROGRAM, "OpenCL C as given by the application"),
+    Stage("spirv", None, ".spv", BINARY, PROGRAM, "the SPIR-V that the program was made from"),
+    Stage("program", None, ".bin", BINARY, PROGRAM, "the program's binary"),
+)
+
+
+_HASH_BYTES = 64
+
+
+@dataclass(frozen=True)
+class LiveProgram:
+    """A program and one of its devices. ``text`` or ``spirv`` is what it was made from; both are None for a program
+    from a binary. ``position`` is the device's number among those of its platform's name."""
+
+    library: OpenCL
+    handle: int
+    device: OpenCLDevice
+    position: int
+    text: str | None
+    spirv: bytes | None
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """Its stages in pipeline order. There is no source without a text, and nothing before the binary without
+        anything to compile."""
+        known = self._compiler_stages
+        if self.text is None and self.spirv is None:
+            return tuple(stage for stage in known if stage.name == "program")
+        without = {"source"} if self.text is None else {"spirv"} if known is OTHER else set()
+        return tuple(stage for stage in known if stage.name not in without)
+
+    @property
+    def _compiler_stages(self) -> tuple[Stage, ...]:
+        platform = self.device.platform
+        if platform in INTEL_GPU_PLATFORMS:
+            return igc_stages.stages_of_driver(self.device.driver_version)
+        if platform == pocl_stages.PLATFORM:
+            return pocl_stages.STAGES
+        return cpu_runtime_stages.STAGES if platform == cpu_runtime_stages.PLATFORM else OTHER
+
+    @property
+    def is_built(self) -> bool:
+        """Whether it was compiled or built for the device, or somebody tried."""
+        status = self._build_info(CL_PROGRAM_BUILD_STATUS, "CL_PROGRAM_BUILD_STATUS")
+        return int.from_bytes(status, "little", signed=True) != _BUILD_NONE
+
+    def snapshots(self, stage: str, form: str | None, options: str) -> tuple[Snapshot, ...]:
+        """The snapshots of one stage of a program that is built: one, or one per kernel. ``form`` None: the default.
+
+        ``options`` is what it was built with, as far as the caller knows; most drivers know better.
+        Raises ToolError, UnsupportedError, NotFoundError or OutputError if they cannot be made, DriverDiedError if the
+        driver dies of the second build.
+        """
+        wanted = next(known for known in self.stages if known.name == stage)
+        chosen = wanted.form(form)
+        if stage == "source" and self.text is not None:
+            return (held(wanted, self.text.encode(), TEXT),)
+        if self.device.platform in INTEL_GPU_PLATFORMS and stage in ("program", "spirv") and chosen == BINARY:
+            part = self._part_of_binary(stage)
+            if part is not None:
+                return (held(wanted, part, BINARY),)
+        if self._compiler_stages is OTHER or (self.text is None and self.spirv is None):
+            return (held(wanted, self._own(stage), BINARY),)
+        run, found = self._rebuilt(options)
+        if not run.ok:
+            raise ToolError(f"the second build, in a process of its own, failed: {run.reason}", log=run.log)
+        self._check_same(found)
+        try:
+            return choose(found, stage, form=chosen)
+        except NotFoundError as error:
+            raise UnsupportedError(f"this compiler left none for this program ({error})") from error
+
+    def kept(self, stage: str, form: str | None) -> AbstractContextManager[OwnBuild | None]:
+        """A context for the application's own build: has its compiler keep the stage; None if it cannot."""
+        if self.device.platform not in INTEL_GPU_PLATFORMS or (self.text is None and self.spirv is None):
+            return nullcontext()
+        wanted = next(known for known in self.stages if known.name == stage)
+        return keeping(self.library.path, self.handle, stage, text=wanted.form(form) == TEXT)
+
+    def _own(self, stage: str) -> bytes:
+        if stage == "spirv":
+            return self.spirv or b""
+        return self.binary() or b""
+
+    def binary(self) -> bytes | None:
+        """The built program's binary for the device, as the driver gives it out; None if it has none."""
+        devices = program_devices(self.library, self.handle)
+        return program_binaries(self.library, self.handle, len(devices))[devices.index(self.device.handle)]
+
+    def _part_of_binary(self, stage: str) -> bytes | None:
+        """What Intel's driver gives out as the binary holds the device binary and the SPIR-V, or is the device binary."""
+        binary = self.binary() or b""
+        if not is_neo_elf(memoryview(binary)):
+            return binary if stage == "program" and binary else None
+        container = read_neo_elf(memoryview(binary))
+        part = container.device_binary if stage == "program" else container.spirv
+        return bytes(part.data) if part is not None else None
+
+    def _options(self, given: str) -> str:
+        """The options as the driver got them: pyopencl adds some. PoCL answers with what it made of them, which it
+        does not take."""
+        if self.device.platform == pocl_stages.PLATFORM:
+            return given
+        options = self._build_info(CL_PROGRAM_BUILD_OPTIONS, "CL_PROGRAM_BUILD_OPTIONS")
+        return options.split(b"\0", 1)[0].decode("utf-8", "replace")
+
+    def _rebuilt(self, options: str) -> tuple[CompileRun, tuple[Snapshot, ...]]:
+        build = ChildBuild(
+            platform=self.device.platform,
+            options=self._options(options),
+            text=self.text,
+            spirv=self.spirv,
+            position=self.position,
+            device=self.device.name,
+            loader=self.library.path,
+        )
+        if self.device.platform in INTEL_GPU_PLATFORMS:
+            return igc_stages.snapshots_of(build, self._compiler_stages)
+        if self.device.platform == pocl_stages.PLATFORM:
+            return pocl_stages.snapshots_of(build)
+        return cpu_runtime_stages.snapshots_of(build)
+
+    def _check_same(self, found: tuple[Snapshot, ...]) -> None:
+        """Raise ToolError if the second build made other machine code for a kernel than the application's (GPU)."""
+        if self.device.platform not in INTEL_GPU_PLATFORMS:
+            return
+        binary = self.binary() or b""
+        for one in found:
+            if one.ending == ".dat" and one.failure is None and _without_hash(one.content) not in binary:
+                raise ToolError(
+                    f"a second build of the program made other machine code for {one.kernel}, so its stages are not"
+                    " those of the application's program; did the environment change since the driver was loaded?"
+                )
+
+    def _build_info(self, query: int, name: str) -> bytes:
+        return self.library.query("clGetProgramBuildInfo", self.handle, self.device.handle, query, query=name)
+
+
+def _without_hash(code: bytes) -> bytes:
+    """A kernel's code without the four instructions behind its end in which IGC 2 keeps a hash of what it compiled,
+    the working folder included where debug information names it: the driver's cache may answer with another's."""
+    return code[:-_HASH_BYTES] if len(code) > _HASH_BYTES else code
+
+
+def live_program(library: OpenCL, program: int, device: int) -> LiveProgram | None:
+    """The program with its device; None if the device is not one of the program's. Raises OpenCLError if the driver
+    does not know the program, UnsupportedError for a sub-device."""
+    if device not in program_devices(library, program):
+        return None
+    devices = opencl_devices(library)
+    found = next((known for known in devices if known.handle == device), None)
+    if found is None:
+        raise UnsupportedError(
+            "the device is a part of another, which a second process cannot build for; 'kernlens layer' says how to load"
+            " the layer that can"
+        )
+    same = [known for known in devices if known.platform == found.platform]
+    text = _made_from(library, program, CL_PROGRAM_SOURCE, "CL_PROGRAM_SOURCE").split(b"\0", 1)[0]
+    spirv = b"" if text else _made_from(library, program, CL_PROGRAM_IL, "CL_PROGRAM_IL")
+    return LiveProgram(
+        library=library,
+        handle=program,
+        device=found,
+        position=[known.handle for known in same].index(device),
+        text=text.decode("utf-8", "replace") if text else None,
+        spirv=spirv or None,
+    )
+
+
+def _made_from(library: OpenCL, program: int, query: int, name: str) -> bytes:
+    try:
+        return library.query("clGetProgramInfo", program, query, query=name)
+    except OpenCLError:
+        return b""

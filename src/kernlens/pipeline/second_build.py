@@ -1,0 +1,125 @@
+"""Build a program with an OpenCL platform's own compiler in a child process that is told to keep its stages.
+
+Drivers read the variables that make them do so when they are loaded, so the process that wants the stages cannot be
+the one that has the driver open already.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kernlens.errors import NotFoundError
+from kernlens.model.stage import CompileRun
+from kernlens.runtime.driver_environment import DriverEnvironment
+from kernlens.runtime.isolation import TIME_LIMIT, DriverDiedError, IsolatedDriver
+from kernlens.runtime.opencl.error_codes import OpenCLError
+from kernlens.runtime.opencl.second_build_requests import Rebuild
+
+__all__ = ["ChildBuild", "DriverDiedError", "build_in_child", "interpreter", "source_text"]
+
+#: CL_BUILD_PROGRAM_FAILURE: the source's fault; any other code is the driver's or the caller's.
+_BUILD_FAILURE = -11
+
+
+@dataclass(frozen=True, slots=True)
+class ChildBuild:
+    """What to build: ``text`` (OpenCL C) or ``spirv``, for the ``position``-th device of the platform of that name.
+
+    ``environment`` is added to this process's. ``folder`` is what relative ``-I`` are relative to (None: here).
+    ``loader`` is the OpenCL loader to use, a path (None: the system's).
+    """
+
+    platform: str
+    options: str
+    text: str | None = field(default=None, repr=False)
+    spirv: bytes | None = field(default=None, repr=False)
+    position: int = 0
+    environment: Mapping[str, str | None] = field(default_factory=dict)
+    folder: Path | None = None
+    source: str = "program"
+    device: str = ""
+    loader: str | None = None
+
+
+def build_in_child(
+    build: ChildBuild, dumps: Mapping[str, str], time_limit: float = TIME_LIMIT
+) -> tuple[CompileRun, int]:
+    """Build it with the variables ``dumps`` set; the run, and when it was started (nanoseconds since the epoch).
+
+    A program that does not build gives a run that is not ``ok``. Raises NotFoundError without such a platform or
+    device, DriverDiedError if the driver took its process down, OpenCLError for other refusals of the driver.
+    """
+    environment: dict[str, str | None] = {**build.environment, **dumps}
+    place = DriverEnvironment(
+        build.device or build.platform, environment, interpreter(), folder=build.folder or Path.cwd()
+    )
+    clock = time.monotonic()
+    started = time.time_ns()
+    with IsolatedDriver(place, time_limit=time_limit) as driver:
+        try:
+            answer = driver.request(
+                "opencl-rebuild",
+                "build",
+                input=build.source,
+                platform=build.platform,
+                position=build.position,
+                options=build.options,
+                text=build.text,
+                spirv=build.spirv,
+                loader=build.loader,
+            )
+        except OpenCLError as error:
+            if error.code != _BUILD_FAILURE:
+                raise
+            return _run(build, dumps, None, str(error), error.log, time.monotonic() - clock), started
+    rebuilt = Rebuild(**answer)
+    return _run(build, dumps, rebuilt, None, rebuilt.log, time.monotonic() - clock), started
+
+
+def _run(
+    build: ChildBuild, dumps: Mapping[str, str], rebuilt: Rebuild | None, reason: str | None, log: str, seconds: float
+) -> CompileRun:
+    settings = [f"{name}={shlex.quote(value)}" for name, value in dumps.items()]
+    versions = (f"{rebuilt.platform} {rebuilt.driver_version}", rebuilt.platform_version) if rebuilt else ()
+    return CompileRun(
+        source=build.source,
+        device=rebuilt.device if rebuilt else build.device,
+        options=build.options,
+        command=" ".join([*settings, f"clBuildProgram({shlex.quote(build.options)}) on {build.platform}"]),
+        versions=versions,
+        ok=rebuilt is not None,
+        reason=reason,
+        log=log,
+        seconds=seconds,
+        binary=rebuilt.binary if rebuilt else b"",
+        spirv=build.spirv or b"",
+        sources=((build.source, build.text),) if build.text is not None else (),
+    )
+
+
+def interpreter() -> tuple[str, ...]:
+    """The command that starts Python as this process was started: with a toolchain root's driver that is through the
+    root's own dynamic loader."""
+    try:
+        program = os.path.basename(os.readlink("/proc/self/exe"))
+        words = Path("/proc/self/cmdline").read_bytes().split(b"\0")[:-1]
+    except OSError:
+        return (sys.executable,)
+    if not program.startswith("ld-linux"):
+        return (sys.executable,)
+    before = words[: len(words) - len(sys.orig_argv)]
+    return (*(os.fsdecode(word) for word in before), sys.executable)
+
+
+def source_text(source: str | Path) -> str:
+    """The text of a source file, undecodable bytes replaced. Raises NotFoundError if it is not there."""
+    path = Path(source)
+    if not path.is_file():
+        raise NotFoundError(f"there is no source file {path}")
+    return path.read_text("utf-8", "replace")

@@ -1,0 +1,327 @@
+"""Write a recording (``.klens``) while programs are built, so that a crash costs nothing that was finished.
+
+Each program is one transaction in SQLite's write-ahead mode, and is carried over into the main file at once. A process
+that is killed at any moment leaves a file that opens and holds every program that ``add`` has returned for; a ``-wal``
+file may lie beside it until the recording is next written or copied. After ``close`` there is one file and nothing
+beside it. (SQLite's older rollback mode would do as well until a crash: then a reader must be allowed to write, to
+roll back.)
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from kernlens.errors import KernlensError, OutputError
+from kernlens.recording.blobs import SIZE_LIMIT, PackedBlob, pack
+from kernlens.recording.redaction import Redaction
+from kernlens.recording.schema import (
+    APPLICATION_ID,
+    FAILED,
+    FORMS,
+    HEADER_SIZE,
+    OK,
+    SCHEMA_VERSION,
+    TABLES,
+    is_recording,
+)
+
+if TYPE_CHECKING:
+    import sqlite3
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedToolchain:
+    """The toolchain that built a program. A version is "" where it is not known."""
+
+    name: str
+    neo_version: str = ""
+    igc_version: str = ""
+
+    @property
+    def title(self) -> str:
+        """Its versions for a person: ``NEO 22.43.24595 / IGC 1.0.12504``; the name of one that has neither."""
+        if not self.neo_version and not self.igc_version:
+            return self.name
+        return f"NEO {self.neo_version or 'unknown'} / IGC {self.igc_version or 'unknown'}"
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotEntry:
+    """The program at one stage of its compile. ``kernel`` is "" for the whole program, ``form`` text or binary,
+    ``ending`` the usual file ending of such content (``.ll``), ``attempt`` counts compiles of the program from 1."""
+
+    stage: str
+    form: str
+    ending: str
+    content: bytes = field(repr=False)
+    kernel: str = ""
+    attempt: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramEntry:
+    """One build to be recorded. ``ok`` False: it failed, and ``reason`` says why in one sentence.
+
+    ``sources`` are (path as the compiler names it, text), the main source first; ``seconds`` is the build's time;
+    ``command`` how it was run. What there is not is empty.
+    """
+
+    name: str
+    device: str
+    toolchain: RecordedToolchain | None = None
+    options: str = ""
+    ok: bool = True
+    reason: str = ""
+    log: str = field(default="", repr=False)
+    seconds: float = 0.0
+    command: str = ""
+    binary: bytes = field(default=b"", repr=False)
+    debug: bytes = field(default=b"", repr=False)
+    spirv: bytes = field(default=b"", repr=False)
+    sources: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    snapshots: tuple[SnapshotEntry, ...] = field(default=(), repr=False)
+
+
+class RecordingWriter:
+    """Makes a recording; a context manager, safe to use from several threads at once.
+
+    ``command_line`` is what the user ran. With ``redact_source`` no source text is kept, nor copies of its lines in
+    other parts. Raises OutputError if the file cannot be written, if it exists and ``overwrite`` is False, or if it
+    exists and is no recording.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        command_line: Sequence[str] = (),
+        redact_source: bool = False,
+        overwrite: bool = False,
+    ) -> None:
+        self.path = Path(path)
+        self._redact = redact_source
+        self._lock = threading.Lock()
+        with self._errors():
+            _make_room(self.path, overwrite)
+            _create(self.path, _metadata(command_line, redact_source))
+            self._connection: sqlite3.Connection | None = _open(self.path)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def add(self, program: ProgramEntry) -> int:
+        """Record one program, whole or not at all; returns its number in the recording, from 1.
+
+        When this returns the program survives the end of this process, however it ends. Raises OutputError if it
+        cannot be written.
+        """
+        parts = [(role, path, _packed(content)) for role, path, content in _parts(program, self._redact)]
+        clean = Redaction(text for _, text in program.sources) if self._redact else Redaction(())
+        snapshots = [
+            (snapshot, _packed(clean.apply(snapshot.content)))
+            for snapshot in program.snapshots
+            if not (self._redact and snapshot.stage == "source")
+        ]
+        with self._lock, self._errors():
+            connection = self._connection
+            if connection is None:
+                raise OutputError(f"the recording {self.path} is closed")
+            with _transaction(connection):
+                number = _insert_program(connection, program)
+                _insert_parts(connection, number, parts)
+                _insert_snapshots(connection, number, snapshots)
+            connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+        return number
+
+    def close(self) -> None:
+        """Finish: one file, with nothing beside it. More calls do nothing."""
+        with self._lock, self._errors():
+            connection, self._connection = self._connection, None
+            if connection is None:
+                return
+            try:
+                # Leaving write-ahead mode empties and removes the file beside the recording, and lets the recording
+                # be read from places where nothing can be written.
+                connection.execute("PRAGMA journal_mode=DELETE")
+            finally:
+                connection.close()
+
+    @contextlib.contextmanager
+    def _errors(self) -> Iterator[None]:
+        import sqlite3
+
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise OutputError(f"the recording {self.path} cannot be written: {error}") from error
+        except OSError as error:
+            raise OutputError(f"the recording {self.path} cannot be written: {error.strerror}") from error
+
+
+def _metadata(command_line: Sequence[str], redacted: bool) -> dict[str, str]:
+    import platform
+
+    from kernlens import __version__
+
+    return {
+        "kernlens_version": __version__,
+        "created": _now(),
+        "command_line": json.dumps(list(command_line)),
+        "host": platform.platform(),
+        "redacted": "source" if redacted else "",
+    }
+
+
+def _now() -> str:
+    from datetime import UTC, datetime
+
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def _make_room(path: Path, overwrite: bool) -> None:
+
+    if path.is_dir():
+        raise OutputError(f"{path} is a folder; name a file for the recording")
+    if path.exists():
+        if not overwrite:
+            raise OutputError(f"{path} exists; choose another name, or allow it to be replaced")
+        with path.open("rb") as file:
+            head = file.read(HEADER_SIZE)
+        if head and not is_recording(head):
+            raise OutputError(f"{path} exists and is no recording; it is left alone, choose another name")
+    # A journal that a crash left belongs to the file that goes.
+    for old in (path, *(path.with_name(path.name + ending) for ending in ("-wal", "-shm", "-journal"))):
+        old.unlink(missing_ok=True)
+
+
+def _create(path: Path, metadata: dict[str, str]) -> None:
+    """Make an empty recording under another name first: under its own name it is always whole."""
+    import sqlite3
+
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    partial.unlink(missing_ok=True)
+    try:
+        connection = sqlite3.connect(partial, isolation_level=None)
+        try:
+            with _transaction(connection):
+                connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
+                connection.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
+                for definition in TABLES.values():
+                    connection.execute(definition)
+                connection.executemany("INSERT INTO recording VALUES (?, ?)", metadata.items())
+        finally:
+            connection.close()
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    import sqlite3
+
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    # Where a file system has no shared memory SQLite stays in its older mode, which is as safe.
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("PRAGMA synchronous=NORMAL")
+    return connection
+
+
+@contextlib.contextmanager
+def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _parts(program: ProgramEntry, redact: bool) -> Iterator[tuple[str, str, bytes | None]]:
+    """(role, path, content) of each part there is; the content of a source that is left out is None."""
+    clean = Redaction(text for _, text in program.sources) if redact else Redaction(())
+    for path, text in program.sources:
+        yield "source", path, None if redact else text.encode("utf-8", "replace")
+    contents = (("binary", program.binary), ("debug", program.debug), ("spirv", program.spirv))
+    for role, content in (*contents, ("log", program.log.encode("utf-8", "replace"))):
+        if content:
+            yield role, "", clean.apply(content)
+
+
+def _text(text: str) -> str:
+    """Fit for SQLite, which holds UTF-8 only: bytes of file names that were not become question marks."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _packed(content: bytes | None) -> PackedBlob | None:
+    if content is not None and len(content) > SIZE_LIMIT:
+        raise KernlensError(f"a part of {len(content)} bytes is too large for a recording; the limit is {SIZE_LIMIT}")
+    return None if content is None else pack(content)
+
+
+def _insert_program(connection: sqlite3.Connection, program: ProgramEntry) -> int:
+    toolchain = None if program.toolchain is None else _toolchain(connection, program.toolchain)
+    status = OK if program.ok else FAILED
+    cursor = connection.execute(
+        "INSERT INTO program (name, device, toolchain, options, status, reason, seconds, command, created)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            *map(_text, (program.name, program.device)),
+            toolchain,
+            *map(_text, (program.options, status, program.reason)),
+            float(program.seconds),
+            *map(_text, (program.command, _now())),
+        ),
+    )
+    assert cursor.lastrowid is not None
+    return cursor.lastrowid
+
+
+def _toolchain(connection: sqlite3.Connection, toolchain: RecordedToolchain) -> int:
+    key = (toolchain.name, toolchain.neo_version, toolchain.igc_version)
+    connection.execute("INSERT OR IGNORE INTO toolchain (name, neo_version, igc_version) VALUES (?, ?, ?)", key)
+    query = "SELECT id FROM toolchain WHERE name = ? AND neo_version = ? AND igc_version = ?"
+    number: int = connection.execute(query, key).fetchone()[0]
+    return number
+
+
+def _blob(connection: sqlite3.Connection, blob: PackedBlob) -> int:
+    found = connection.execute("SELECT id FROM blob WHERE sha256 = ?", (blob.sha256,)).fetchone()
+    if found is not None:
+        known: int = found[0]
+        return known
+    cursor = connection.execute("INSERT INTO blob (sha256, size, coding, content) VALUES (?, ?, ?, ?)", blob)
+    assert cursor.lastrowid is not None
+    return cursor.lastrowid
+
+
+def _insert_parts(
+    connection: sqlite3.Connection, program: int, parts: Sequence[tuple[str, str, PackedBlob | None]]
+) -> None:
+    for position, (role, path, blob) in enumerate(parts):
+        number = None if blob is None else _blob(connection, blob)
+        connection.execute("INSERT INTO part VALUES (?, ?, ?, ?, ?)", (program, position, role, _text(path), number))
+
+
+def _insert_snapshots(
+    connection: sqlite3.Connection, program: int, snapshots: Sequence[tuple[SnapshotEntry, PackedBlob | None]]
+) -> None:
+    for position, (snapshot, blob) in enumerate(snapshots):
+        assert blob is not None
+        assert snapshot.form in FORMS
+        row = (program, position, snapshot.stage, snapshot.kernel, snapshot.form, snapshot.ending, snapshot.attempt)
+        connection.execute("INSERT INTO snapshot VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (*row, _blob(connection, blob)))

@@ -1,0 +1,189 @@
+"""A foretold link as text, as a graph for Graphviz, and as a document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import click
+
+from kernlens.analysis.linking.advice import Reason, reasons
+from kernlens.analysis.linking.forecast import Forecast, StaticForecast
+from kernlens.model.module import ImportUse
+from kernlens.report.describe import plural
+from kernlens.report.symbol_tables import shortened
+
+#: Lines of the driver's log, and places of one import, that a text shows; the document has them all.
+_LOG_LINES = 40
+_PLACES = 4
+_NAMES = 8
+_COLOURS = {True: "green", False: "red"}
+
+
+def link_text(forecast: Forecast, obstacles: Sequence[str], static: StaticForecast | None) -> Iterator[str]:
+    """The lines that ``kernlens link`` prints: who provides what, what is wrong, what the driver will do."""
+    names = [module.name for module in forecast.modules]
+    yield from _edges(forecast, names)
+    found = reasons(forecast)
+    if found:
+        yield click.style("unresolved", bold=True)
+        for reason in found:
+            yield f"  {shortened(reason.symbol)}: {names[reason.module]} needs it in {places(reason.uses)}"
+            yield click.style(f"    {reason.advice}", fg="yellow")
+    if forecast.duplicates:
+        yield click.style("defined more than once", bold=True)
+        for one in forecast.duplicates:
+            holders = _listed([names[position] for position in one.modules])
+            yield f"  {shortened(one.symbol)}: {holders}; a dynamic link takes the first, a static link fails"
+    if forecast.mismatches:
+        yield click.style("types that disagree (a dynamic link does not check them)", bold=True)
+        for mismatch in forecast.mismatches:
+            wants = f"{names[mismatch.importer]} wants {shortened(mismatch.wanted)}"
+            yield f"  {shortened(mismatch.symbol)}: {wants}, {names[mismatch.provider]} has {shortened(mismatch.given)}"
+    for cycle in forecast.cycles:
+        yield f"in a circle: {_listed([names[position] for position in cycle])} (they link if given in one call)"
+    yield from _outcome(forecast, obstacles, static)
+
+
+def _edges(forecast: Forecast, names: Sequence[str]) -> Iterator[str]:
+    grouped: dict[tuple[int, int], list[str]] = {}
+    for edge in forecast.edges:
+        grouped.setdefault((edge.importer, edge.provider), []).append(edge.symbol)
+    for (importer, provider), symbols in grouped.items():
+        yield f"{names[importer]} gets {', '.join(map(shortened, symbols))} from {names[provider]}"
+    idle = set(range(len(names))) - {end for edge in forecast.edges for end in (edge.importer, edge.provider)}
+    idle -= {one.module for one in forecast.unresolved}
+    if idle and len(names) > 1:
+        yield f"neither gives nor gets: {_listed([names[position] for position in sorted(idle)])}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Names for a line of text; of many only the first."""
+    shown = ", ".join(map(shortened, names[:_NAMES]))
+    return shown if len(names) <= _NAMES else f"{shown} and {len(names) - _NAMES} more"
+
+
+def places(uses: Sequence[ImportUse]) -> str:
+    """``use at 0x22c, 0x26c and 3 more places``."""
+    holders: dict[str, list[str]] = {}
+    for use in uses[:_PLACES]:
+        holders.setdefault(use.holder, []).extend([] if use.offset is None else [f"{use.offset:#x}"])
+    words = [
+        f"{shortened(holder)} at {', '.join(offsets)}" if offsets else shortened(holder)
+        for holder, offsets in holders.items()
+    ]
+    if len(uses) > _PLACES:
+        words.append(f"and {plural(len(uses) - _PLACES, 'more place')}")
+    return ", ".join(words)
+
+
+def _outcome(forecast: Forecast, obstacles: Sequence[str], static: StaticForecast | None) -> Iterator[str]:
+    good = forecast.links and not obstacles
+    for obstacle in obstacles:
+        yield click.style(f"cannot be linked: {obstacle}", fg="red")
+    if forecast.crash:
+        yield click.style(f"the driver would crash: {forecast.crash}", fg="red")
+    word = "links" if good else "does not link"
+    code = "" if obstacles else f": {forecast.code_name}"
+    yield click.style(f"dynamic link on NEO {forecast.rules.name} {word}{code}", fg=_COLOURS[good], bold=True)
+    if forecast.words:
+        yield f"  the driver says: {forecast.words}"
+    if forecast.code is not None and not obstacles:
+        lines = list(forecast.log())
+        yield from (f"  {line}" for line in lines[:_LOG_LINES])
+        if len(lines) > _LOG_LINES:
+            yield f"  and {plural(len(lines) - _LOG_LINES, 'more line')}"
+    if static is not None:
+        yield click.style(f"static link {_static_words(static)}", fg=_COLOURS[static.links])
+
+
+def _static_words(static: StaticForecast) -> str:
+    if static.links:
+        return "links"
+    if static.code is None:
+        names = ", ".join(shortened(one.symbol) for one in static.mismatches[:5])
+        return f"is open: the types of {names} disagree, and compilers were seen to crash on that"
+    if static.code == 0:
+        return f"builds a module that still imports {', '.join(map(shortened, static.unresolved[:5]))}"
+    return f"does not build{f': {static.log}' if static.log else ''}"
+
+
+def link_graph(forecast: Forecast) -> Iterator[str]:
+    """The graph in Graphviz's language: an arrow leads from the importer to the provider."""
+    yield "digraph link {"
+    yield "  rankdir=LR; node [shape=box];"
+    for position, module in enumerate(forecast.modules):
+        colour = "black" if position in forecast.linked else "red"
+        yield f"  m{position} [label={_quoted(module.name)}, color={colour}];"
+    for edge in forecast.edges:
+        yield f"  m{edge.importer} -> m{edge.provider} [label={_quoted(edge.symbol)}];"
+    for number, reason in enumerate(reasons(forecast)):
+        yield f'  u{number} [label="?", shape=circle, color=red];'
+        yield f"  m{reason.module} -> u{number} [label={_quoted(reason.symbol)}, color=red, fontcolor=red];"
+    for one in forecast.duplicates:
+        first, *others = one.modules
+        for other in others:
+            yield (
+                f"  m{first} -> m{other} [dir=none, style=dashed, label={_quoted(f'both define {shortened(one.symbol)}')}];"
+            )
+    yield "}"
+
+
+def _quoted(text: str) -> str:
+    clean = shortened(text).replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + "".join(one if one.isprintable() else "?" for one in clean) + '"'
+
+
+def link_document(forecast: Forecast, obstacles: Sequence[str], static: StaticForecast | None) -> dict[str, Any]:
+    """The answer of ``link --json``. Modules are meant by their position in ``modules``."""
+    return {
+        "schema": 1,
+        "driver": forecast.rules.name,
+        "links": forecast.links and not obstacles,
+        "code": forecast.code,
+        "code_name": forecast.code_name,
+        "crash": forecast.crash,
+        "obstacles": list(obstacles),
+        "modules": [
+            {
+                "name": module.name,
+                "format": module.format,
+                "device": str(module.device) if module.device else None,
+                "linked": position in forecast.linked,
+            }
+            for position, module in enumerate(forecast.modules)
+        ],
+        "edges": [
+            {"importer": edge.importer, "provider": edge.provider, "symbol": edge.symbol} for edge in forecast.edges
+        ],
+        "unresolved": [_reason(one) for one in reasons(forecast)],
+        "duplicates": [{"symbol": one.symbol, "modules": list(one.modules)} for one in forecast.duplicates],
+        "mismatches": [
+            {
+                "symbol": one.symbol,
+                "importer": one.importer,
+                "provider": one.provider,
+                "wanted": one.wanted,
+                "given": one.given,
+            }
+            for one in forecast.mismatches
+        ],
+        "cycles": [list(cycle) for cycle in forecast.cycles],
+        "log": list(forecast.log()) if forecast.code is not None and not obstacles else None,
+        "words": forecast.words,
+        "static": None
+        if static is None
+        else {"links": static.links, "code": static.code, "unresolved": list(static.unresolved), "log": static.log},
+    }
+
+
+def _reason(reason: Reason) -> dict[str, Any]:
+    return {
+        "symbol": reason.symbol,
+        "module": reason.module,
+        "uses": [
+            {"holder": use.holder, "segment": use.segment, "offset": use.offset, "type": use.type_name}
+            for use in reason.uses
+        ],
+        "advice": reason.advice,
+    }

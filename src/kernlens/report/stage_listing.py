@@ -1,0 +1,211 @@
+"""Text of a compile's stages: the list, the passes, one line followed through them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import click
+
+from kernlens.analysis.stage_changes import PassStep
+from kernlens.model.source_map import SourcePlace
+from kernlens.model.stage import CompileRun, Snapshot
+from kernlens.model.stage_map import OFFSET, StagePart
+from kernlens.report.describe import plural
+from kernlens.report.table import Cell, table
+
+_HEADINGS = ("stage", "form", "of", "bytes", "done after ms", "")
+_PASS_HEADINGS = ("pass", "lines added", "removed")
+
+
+def run_heading(run: CompileRun) -> Iterator[str]:
+    """What was compiled, with what, and the exact command."""
+    yield click.style(f"{run.source} for {run.device}", bold=True) + f"  {', '.join(run.versions)}"
+    outcome = f"compiled in {run.seconds:.2f} s" if run.ok else f"failed after {run.seconds:.2f} s: {run.reason}"
+    yield f"  {outcome}"
+    yield click.style(f"  $ {run.command}", dim=True)
+    yield ""
+
+
+def snapshot_list(snapshots: Sequence[Snapshot], sentences: dict[str, str]) -> Iterator[str]:
+    """A row per stage and form: how many kernels, how many bytes, when the last of them was complete.
+
+    Sizes of forms that are only made when asked for are not known yet.
+    """
+    groups: dict[tuple[str, str], list[Snapshot]] = {}
+    for one in snapshots:
+        if not one.is_pass:
+            groups.setdefault((one.stage, one.form), []).append(one)
+    rows: list[tuple[Cell, ...]] = []
+    previous = ""
+    for (stage, form), ones in groups.items():
+        rows.append((stage, form, _whose(ones), _size(ones), _milliseconds(ones), _remark(ones, stage, sentences)))
+        if stage == previous:
+            rows[-1] = (*rows[-1][:5], "" if not any(one.failure for one in ones) else rows[-1][5])
+        previous = stage
+    yield from table(_HEADINGS, rows)
+
+
+def _whose(ones: Sequence[Snapshot]) -> str:
+    kernels = [one.kernel for one in ones if one.kernel is not None]
+    if not kernels:
+        return "program" if len(ones) == 1 else f"program, {plural(len(ones), 'attempt')}"
+    return kernels[0] if len(kernels) == 1 else plural(len(kernels), "kernel")
+
+
+def _size(ones: Sequence[Snapshot]) -> int | None:
+    sizes = [one.size for one in ones if one.size is not None]
+    return sum(sizes) if sizes else None
+
+
+def _milliseconds(ones: Sequence[Snapshot]) -> int | None:
+    times = [one.seconds for one in ones if one.seconds is not None]
+    return round(max(times) * 1000) if times else None
+
+
+def _remark(ones: Sequence[Snapshot], stage: str, sentences: dict[str, str]) -> str:
+    failure = next((one.failure for one in ones if one.failure), None)
+    return click.style(f"failed: {failure}", fg="red") if failure else sentences.get(stage, "")
+
+
+def pass_list(steps: Iterable[PassStep]) -> Iterator[str]:
+    """The passes in order with what they changed; runs of passes without effect are folded."""
+    rows: list[tuple[Cell, ...]] = []
+    ran = changed = parts = 0
+    for step in steps:
+        ran += step.count
+        if step.changed is None:
+            parts += 1
+            rows.append((step.snapshot.stage, "?", "?"))
+            continue
+        if not step.changed:
+            idle = "1 pass" if step.count == 1 else f"{step.count:,} passes"
+            rows.append((f"    ... {idle} without effect", "", ""))
+            continue
+        changed += 1
+        moved = not step.added and not step.removed
+        rows.append(
+            (step.snapshot.stage, "moved" if moved else f"+{step.added:,}", "" if moved else f"-{step.removed:,}")
+        )
+    unknown = f"; of {parts:,} (?) only a part was dumped, and the next pass shows what they changed" if parts else ""
+    yield f"  {ran:,} passes ran, {changed:,} of them changed the program{unknown}"
+    yield from table(_PASS_HEADINGS, rows)
+
+
+def line_through_stages(
+    where: str, text: str | None, parts: Sequence[StagePart], kernels: Sequence[str] = (), width: int | None = None
+) -> Iterator[str]:
+    """One source line: its text, then its instructions in each stage.
+
+    ``kernels``: only these kernels' parts (functions that are no kernels stay). ``width`` cuts long lines off.
+    """
+    yield click.style(where, fg="green", bold=True) + (f"  {text.strip()}" if text else "")
+    others = {part.kernel for part in parts if part.kernel} - set(kernels) if kernels else set()
+    again = {part.stage for part in parts if part.kernel is None and part.attempt > 1}
+    for part in parts:
+        if part.kernel in others:
+            continue
+        indexes = [index for index in part.indexes if part.map.functions[index] not in others]
+        title = f"{part.stage}  {part.kernel}" if part.kernel else part.stage
+        if part.stage in again:
+            title += f"  attempt {part.attempt}"
+        yield ""
+        yield click.style(f"  {title}", bold=True) + f"  {plural(len(indexes), 'instruction')}"
+        yield from _instructions(StagePart(part.map, tuple(indexes)), width)
+
+
+def _instructions(part: StagePart, width: int | None) -> Iterator[str]:
+    function = part.kernel or ""
+    for position, run in enumerate(part.runs()):
+        here = part.map.functions[run[0]]
+        if here != function and part.kernel is None:
+            function = here
+            yield click.style(f"    {function}:", fg="cyan")
+        elif position:
+            yield click.style("         ...", dim=True)
+        for index in run:
+            yield _instruction(part, index, width)
+
+
+def _instruction(part: StagePart, index: int, width: int | None) -> str:
+    number = part.map.positions[index]
+    label = f"{number:#06x}" if part.map.unit == OFFSET else f"{number:6}"
+    calls = part.map.calls[index]
+    remark = f"  ; inlined at {', '.join(str(call.line) for call in calls)}" if calls else ""
+    text = part.map.texts[index].strip()
+    if width is not None:
+        text = text[: max(width - len(label) - len(remark) - 8, 20)]
+    return f"    {click.style(label, fg='yellow')}  {text}{click.style(remark, dim=True)}"
+
+
+def run_document(run: CompileRun) -> dict[str, Any]:
+    """The compile, as every document about stages has it."""
+    return {
+        "source": run.source,
+        "device": run.device,
+        "options": run.options,
+        "command": run.command,
+        "versions": list(run.versions),
+        "ok": run.ok,
+        "reason": run.reason,
+        "seconds": round(run.seconds, 6),
+    }
+
+
+def snapshot_document(snapshot: Snapshot, content: bool = False) -> dict[str, Any]:
+    """A snapshot; with ``content`` its text, or its bytes in base64."""
+    document: dict[str, Any] = {
+        "stage": snapshot.stage,
+        "kernel": snapshot.kernel,
+        "form": snapshot.form,
+        "ending": snapshot.ending,
+        "attempt": snapshot.attempt,
+        "size": snapshot.size,
+        "seconds": None if snapshot.seconds is None else round(snapshot.seconds, 6),
+        "failure": snapshot.failure,
+    }
+    if content and snapshot.form == "text":
+        document["text"] = snapshot.text
+    elif content:
+        from base64 import b64encode
+
+        document["base64"] = b64encode(snapshot.content).decode("ascii")
+    return document
+
+
+def pass_document(step: PassStep) -> dict[str, Any]:
+    """A pass, or a folded run of passes without effect, named by the last of them."""
+    return {
+        "pass": step.snapshot.stage,
+        "changed": step.changed,
+        "added": None if step.changed is None else step.added,
+        "removed": None if step.changed is None else step.removed,
+        "count": step.count,
+    }
+
+
+def part_document(part: StagePart) -> dict[str, Any]:
+    """One source line's part in one stage."""
+    chosen = part.map
+    return {
+        "stage": part.stage,
+        "kernel": part.kernel,
+        "attempt": part.attempt,
+        "unit": chosen.unit,
+        "instructions": [
+            {
+                "position": chosen.positions[index],
+                "text": chosen.texts[index].strip(),
+                "function": chosen.functions[index],
+                **_place_document(chosen.places[index]),
+                "inlined_at": [_place_document(call) for call in chosen.calls[index]],
+            }
+            for index in part.indexes
+        ],
+    }
+
+
+def _place_document(place: SourcePlace | None) -> dict[str, Any]:
+    if place is None:
+        return {"path": None, "line": None, "column": None}
+    return {"path": place.path, "line": place.line, "column": place.column}

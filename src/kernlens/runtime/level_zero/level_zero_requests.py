@@ -1,0 +1,101 @@
+"""What a worker can be asked of Level Zero: modules are made and then meant by their names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from kernlens.errors import NotFoundError
+from kernlens.runtime.level_zero.drivers import Context, LiveDevice, drivers, first_device
+from kernlens.runtime.level_zero.live_kernel import LiveKernel
+from kernlens.runtime.level_zero.live_module import LiveModule, build_spirv, load_native
+from kernlens.runtime.level_zero.loader import open_loader
+from kernlens.runtime.level_zero.module_build import kernel_binary, live_build, version_text
+from kernlens.runtime.level_zero.module_links import StaticInput, dynamic_link, inspect_linkage, static_link
+
+
+class LevelZeroRequests:
+    """Answers requests by name with data. Everything happens on the first device, which is the simulated one."""
+
+    def __init__(self, on_call: Callable[[str], None]) -> None:
+        self._on_call = on_call
+        self._modules: dict[str, LiveModule] = {}
+
+    @cached_property
+    def _device(self) -> LiveDevice:
+        self._on_call("zeInit")
+        open_loader().on_call = self._on_call
+        return first_device()
+
+    @cached_property
+    def _context(self) -> Context:
+        return Context(self._device.driver)
+
+    def devices(self) -> list[Mapping[str, Any]]:
+        """Every device of every driver."""
+        self._on_call("zeInit")
+        return [
+            {
+                "name": device.name,
+                "type": device.type,
+                "pci_id": device.pci_id,
+                "ip": None if device.ip is None else str(device.ip),
+                "driver_version": version_text(driver.version),
+                "extensions": sorted(driver.extensions),
+            }
+            for driver in drivers()
+            for device in driver.devices
+        ]
+
+    def build_spirv(self, name: str, spirv: bytes, flags: str = "") -> Mapping[str, Any]:
+        """Make module ``name`` from SPIR-V."""
+        return self._keep(build_spirv(self._context, self._device, spirv, flags, name))
+
+    def load_native(self, name: str, binary: bytes, flags: str = "") -> Mapping[str, Any]:
+        """Make module ``name`` from a native binary."""
+        return self._keep(load_native(self._context, self._device, binary, flags, name))
+
+    def static_link(self, name: str, inputs: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+        """Make module ``name`` from several of SPIR-V."""
+        return self._keep(static_link(self._context, self._device, [StaticInput(**item) for item in inputs], name))
+
+    def dynamic_link(self, names: Sequence[str]) -> object:
+        """Link the modules of these names with each other."""
+        return dynamic_link([self._module(name) for name in names])
+
+    def inspect_linkage(self, names: Sequence[str]) -> object:
+        """Exports and imports of the modules of these names."""
+        return inspect_linkage([self._module(name) for name in names])
+
+    def function_pointer(self, module: str, name: str) -> int:
+        """The device address of an exported function or a kernel."""
+        return self._module(module).function_pointer(name)
+
+    def global_pointer(self, module: str, name: str) -> object:
+        """Where an exported variable lies on the device."""
+        return self._module(module).global_pointer(name)
+
+    def kernel(self, module: str, name: str) -> object:
+        """One kernel's machine code and properties."""
+        with LiveKernel.create(self._module(module), name) as kernel:
+            return kernel_binary(kernel)
+
+    def live_builds(self, name: str) -> list[object]:
+        """All that module ``name`` holds."""
+        return [live_build(self._module(name))]
+
+    def _keep(self, module: LiveModule) -> Mapping[str, Any]:
+        self._modules[module.name] = module
+        return {
+            "log": module.build_log,
+            "has_imports": module.has_imports,
+            "kernel_names": module.kernel_names,
+            "has_pseudo_kernel": module.has_pseudo_kernel,
+        }
+
+    def _module(self, name: str) -> LiveModule:
+        found = self._modules.get(name)
+        if found is None:
+            raise NotFoundError(f"the worker has no module {name!r}; it has: {', '.join(self._modules) or 'none'}")
+        return found

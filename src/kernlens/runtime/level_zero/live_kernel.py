@@ -1,0 +1,228 @@
+"""Kernels: their properties and their machine code.
+
+The machine code is had in the best of three ways: the driver's extension zeIntelKernelGetBinaryExp, the standard
+zeKernelGetBinaryExp, or the kernel's part of the module's native binary. All three give the same bytes: the kernel as
+compiled, **before** the driver's relocations, even after a dynamic link.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from ctypes import byref, c_size_t, c_void_p
+from dataclasses import dataclass
+from functools import cached_property
+
+from kernlens.errors import NotFoundError
+from kernlens.runtime.level_zero.handle_owner import BufferTooSmallError, HandleError, HandleOwner, check_raw_handle
+from kernlens.runtime.level_zero.live_module import LiveModule
+from kernlens.runtime.level_zero.loader import ZEL_HANDLE_KERNEL
+from kernlens.runtime.level_zero.native_binary import NativeBinary
+from kernlens.runtime.level_zero.result_codes import (
+    INVALID_KERNEL_NAME,
+    MODULE_UNLINKED,
+    SUCCESS,
+    LevelZeroError,
+)
+from kernlens.runtime.level_zero.structures import make, ze_kernel_desc_t, ze_kernel_properties_t
+
+INTEL_FUNCTION = "zeIntelKernelGetBinaryExp"
+STANDARD_FUNCTION = "zeKernelGetBinaryExp"
+#: ``LiveKernel.binary_origin`` of bytes that were cut out of the module's binary.
+FROM_NATIVE_BINARY = "zeModuleGetNativeBinary"
+
+
+@dataclass(frozen=True, slots=True)
+class KernelProperties:
+    """What the driver says of a kernel. Sizes are bytes; required sizes are None where nothing is required.
+
+    ``simd`` is the compiled width in channels (the driver's maximum sub-group size), ``spill_bytes`` per hardware
+    thread, ``private_bytes`` per work-item, ``slm_bytes`` per work-group.
+    """
+
+    arguments: int
+    simd: int
+    max_sub_groups: int
+    required_group_size: tuple[int, int, int] | None
+    required_sub_group_size: int | None
+    required_sub_groups: int | None
+    slm_bytes: int
+    private_bytes: int
+    spill_bytes: int
+
+
+class LiveKernel(HandleOwner):
+    """A kernel of a live module; it keeps its module alive.
+
+    ``binary`` may be called from many threads at once.
+    """
+
+    kind = "kernel"
+
+    def __init__(self, module: LiveModule, name: str, handle: int, *, owned: bool) -> None:
+        self.module = module
+        self.name = name
+        self.device = str(module.device)
+        super().__init__(module.context.driver.loader, handle, "zeKernelDestroy" if owned else None, parent=module)
+
+    @classmethod
+    def create(cls, module: LiveModule, name: str) -> LiveKernel:
+        """A new kernel of ``module``. Raises NotFoundError if it has none of that name, LevelZeroError if it has imports
+        that are still unlinked, or the driver refuses else."""
+        return cls(module, name, _create(module, name), owned=True)
+
+    @classmethod
+    def from_handle(cls, module: LiveModule, name: str, handle: int) -> LiveKernel:
+        """A kernel that the application made from ``module``; it is not destroyed with this object.
+
+        Raises HandleError if ``handle`` cannot be a kernel's, NotFoundError if ``module`` has no kernel ``name``.
+        """
+        with cls.create(module, name) as own:
+            good = check_raw_handle(handle, "kernel", like=own.handle)
+        return cls(module, name, good, owned=False)
+
+    @cached_property
+    def properties(self) -> KernelProperties:
+        """The driver's zeKernelGetProperties."""
+        raw = make(ze_kernel_properties_t)
+        self._loader.call("zeKernelGetProperties", self.handle, byref(raw), device=self.device, input=self.name)
+        group = (raw.requiredGroupSizeX, raw.requiredGroupSizeY, raw.requiredGroupSizeZ)
+        return KernelProperties(
+            arguments=raw.numKernelArgs,
+            simd=raw.maxSubgroupSize,
+            max_sub_groups=raw.maxNumSubgroups,
+            required_group_size=group if any(group) else None,
+            required_sub_group_size=raw.requiredSubgroupSize or None,
+            required_sub_groups=raw.requiredNumSubGroups or None,
+            slm_bytes=raw.localMemSize,
+            private_bytes=raw.privateMemSize,
+            spill_bytes=raw.spillMemSize,
+        )
+
+    @cached_property
+    def _function(self) -> tuple[str, Callable[..., int] | None, int]:
+        """The way to the machine code: its name, the function, and the handle that the function takes."""
+        driver = self.module.context.driver
+        address = driver.extension_function(INTEL_FUNCTION)
+        if address is not None:
+            # An extension function belongs to the driver, which knows nothing of the loader's wrapped handles.
+            handle = self._loader.driver_handle(ZEL_HANDLE_KERNEL, self.handle)
+            return INTEL_FUNCTION, self._loader.kernel_binary_function(address, INTEL_FUNCTION), handle
+        if self._loader.has(STANDARD_FUNCTION):
+
+            def standard(*arguments: object) -> int:
+                return self._loader.result(STANDARD_FUNCTION, *arguments)
+
+            if standard(self.handle, byref(c_size_t(0)), None) == SUCCESS:
+                return STANDARD_FUNCTION, standard, self.handle
+        return FROM_NATIVE_BINARY, None, 0
+
+    @property
+    def binary_origin(self) -> str:
+        """How ``binary`` gets its bytes: ``zeIntelKernelGetBinaryExp``, ``zeKernelGetBinaryExp``, or
+        ``zeModuleGetNativeBinary`` (cut out of the module's binary)."""
+        return self._function[0]
+
+    @property
+    def binary_size(self) -> int:
+        """Bytes that ``binary`` returns, padding included. Asks the driver at each use."""
+        name, function, handle = self._function
+        self._check_open()
+        if function is None:
+            return len(self._native.heap(self.name))
+        size = c_size_t(0)
+        self._check(name, function(handle, byref(size), None))
+        return size.value
+
+    def binary(self) -> bytes:
+        """The kernel's machine code as the driver holds it: padded, and from before relocation.
+
+        Asks the driver at each call. Raises LevelZeroError if it refuses, HandleError after ``close``.
+        """
+        name, function, handle = self._function
+        if function is None:
+            self._check_open()
+            return bytes(self._native.heap(self.name))
+        return self._read(name, function, handle, self.binary_size)
+
+    def binary_into(self, buffer: bytearray | memoryview) -> int:
+        """Write ``binary`` to the start of ``buffer``; returns the bytes written.
+
+        Raises BufferTooSmallError if it does not fit (the driver would fill what there is and report success), and
+        HandleError if ``buffer`` is None or cannot be written to.
+        """
+        if buffer is None:
+            raise HandleError(f"the buffer for kernel {self.name} is null")
+        view = memoryview(buffer).cast("B")
+        if view.readonly:
+            raise HandleError(f"the buffer for kernel {self.name} cannot be written to: pass a bytearray")
+        found = self.binary()
+        if len(view) < len(found):
+            raise BufferTooSmallError(
+                f"the buffer for kernel {self.name} has {len(view)} bytes, but its binary has {len(found)}: "
+                "make it as large as binary_size"
+            )
+        view[: len(found)] = found
+        return len(found)
+
+    def _read(self, name: str, function: Callable[..., int], handle: int, size: int) -> bytes:
+        self._check_open()
+        room = ctypes.create_string_buffer(size)
+        written = c_size_t(size)
+        self._check(name, function(handle, byref(written), room))
+        if written.value != size:
+            raise LevelZeroError(
+                name,
+                SUCCESS,
+                device=self.device,
+                input=self.name,
+                advice=f"{size} bytes were announced, then {written.value} were written",
+            )
+        return room.raw
+
+    @property
+    def code(self) -> bytes:
+        """The machine code without its padding, from before relocation.
+
+        The module's binary tells its length: the kernel's symbol in a zebin, the unpadded size in patch tokens.
+        """
+        return bytes(self._native.code(self.name))
+
+    @property
+    def _native(self) -> NativeBinary:
+        return self.module.native
+
+    def _check_open(self) -> None:
+        _ = self.handle
+
+    def _check(self, name: str, code: int) -> None:
+        if code != SUCCESS:
+            raise LevelZeroError(name, code, device=self.device, input=self.name)
+
+
+def _create(module: LiveModule, name: str) -> int:
+    loader = module.context.driver.loader
+    encoded = name.encode()
+    handle = c_void_p(0)
+    description = make(ze_kernel_desc_t, pKernelName=encoded)
+    code = loader.result("zeKernelCreate", module.handle, byref(description), byref(handle))
+    if code == INVALID_KERNEL_NAME:
+        import difflib
+
+        near = difflib.get_close_matches(name, module.kernel_names, n=3) or module.kernel_names[:5]
+        raise NotFoundError(
+            f"{module.name} has no kernel {name!r} (zeKernelCreate on {module.device}); "
+            f"it has: {', '.join(near) or 'none'}"
+        )
+    if code == MODULE_UNLINKED:
+        raise LevelZeroError(
+            "zeKernelCreate",
+            code,
+            device=str(module.device),
+            input=f"{module.name}: {name}",
+            advice="the module imports symbols that no module has provided yet: link it first (dynamic_link)",
+            log=module.build_log,
+        )
+    if code != SUCCESS or not handle.value:
+        raise LevelZeroError("zeKernelCreate", code, device=str(module.device), input=f"{module.name}: {name}")
+    return handle.value

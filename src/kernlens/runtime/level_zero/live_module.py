@@ -1,0 +1,261 @@
+"""Modules: built from SPIR-V or from a native binary, and everything that they hold."""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import byref, c_char_p, c_size_t, c_uint32, c_void_p
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from kernlens.errors import NotFoundError
+from kernlens.model.intel_symbols import PSEUDO_KERNEL
+from kernlens.runtime.level_zero.drivers import Context, LiveDevice
+from kernlens.runtime.level_zero.handle_owner import HandleOwner, check_raw_handle, known_handle
+from kernlens.runtime.level_zero.loader import Loader
+from kernlens.runtime.level_zero.native_binary import NativeBinary
+from kernlens.runtime.level_zero.refusals import refuse_spirv
+from kernlens.runtime.level_zero.result_codes import (
+    INVALID_ARGUMENT,
+    INVALID_FUNCTION_NAME,
+    INVALID_GLOBAL_NAME,
+    SUCCESS,
+    UNSUPPORTED_FEATURE,
+    LevelZeroError,
+)
+from kernlens.runtime.level_zero.structures import (
+    ZE_MODULE_FORMAT_IL_SPIRV,
+    ZE_MODULE_FORMAT_NATIVE,
+    ZE_MODULE_PROPERTY_FLAG_IMPORTS,
+    ZET_MODULE_DEBUG_INFO_FORMAT_ELF_DWARF,
+    make,
+    ze_module_desc_t,
+    ze_module_properties_t,
+)
+
+LIBRARY_FLAG = "-library-compilation"
+GLOBALS_FLAG = "-ze-take-global-address"
+
+# What the drivers answer for a symbol that is not exported; they do not agree.
+NO_FUNCTION = (INVALID_FUNCTION_NAME, INVALID_ARGUMENT, UNSUPPORTED_FEATURE)
+NO_GLOBAL = (INVALID_GLOBAL_NAME, INVALID_ARGUMENT, UNSUPPORTED_FEATURE)
+
+
+@dataclass(frozen=True, slots=True)
+class GlobalPointer:
+    """Where a module's global variable lies. The address is valid on the device only: the host must not follow it."""
+
+    name: str
+    address: int
+    size: int
+    device_only: bool = True
+
+
+class LiveModule(HandleOwner):
+    """A module of the driver. ``name`` is what errors and logs call it.
+
+    ``spirv`` and ``flags`` are what it was made from, None where that is not known (a raw handle), and ``build_log`` is
+    the driver's log of making it, empty if all was well. ``partners`` are modules that this one was linked with: they
+    stay alive as long as this one does, because the driver's machine code calls into them.
+    """
+
+    kind = "module"
+
+    def __init__(
+        self,
+        context: Context,
+        device: LiveDevice,
+        handle: int,
+        *,
+        name: str = "module",
+        spirv: bytes | None = None,
+        flags: str | None = None,
+        build_log: str = "",
+        owned: bool = True,
+    ) -> None:
+        super().__init__(context.driver.loader, handle, "zeModuleDestroy" if owned else None, parent=context)
+        self.context = context
+        self.device = device
+        self.name = name
+        self.spirv = spirv
+        self.flags = flags
+        self.build_log = build_log
+        self.partners: tuple[LiveModule, ...] = ()
+
+    @classmethod
+    def from_handle(cls, context: Context, device: LiveDevice, handle: int, name: str = "module") -> LiveModule:
+        """A module that the application made; it is not destroyed with this object.
+
+        Raises HandleError if ``handle`` cannot be a module's.
+        """
+        good = check_raw_handle(handle, "module", like=known_handle("module"))
+        return cls(context, device, good, name=name, owned=False)
+
+    @cached_property
+    def has_imports(self) -> bool:
+        """Whether the module was built with imports; it stays true after they are linked."""
+        properties = make(ze_module_properties_t)
+        self._loader.call("zeModuleGetProperties", self.handle, byref(properties), **self._where)
+        return bool(properties.flags & ZE_MODULE_PROPERTY_FLAG_IMPORTS)
+
+    @cached_property
+    def _listed_names(self) -> tuple[str, ...]:
+        count = c_uint32(0)
+        self._loader.call("zeModuleGetKernelNames", self.handle, byref(count), None, **self._where)
+        names = (c_char_p * count.value)()
+        self._loader.call("zeModuleGetKernelNames", self.handle, byref(count), names, **self._where)
+        return tuple((name or b"").decode("utf-8", "replace") for name in names[: count.value])
+
+    @property
+    def kernel_names(self) -> tuple[str, ...]:
+        """The names of the module's kernels, the pseudo-kernel excluded."""
+        return tuple(name for name in self._listed_names if name != PSEUDO_KERNEL)
+
+    @property
+    def has_pseudo_kernel(self) -> bool:
+        """Whether the driver lists ``PSEUDO_KERNEL``: the module holds functions that are not kernels."""
+        return PSEUDO_KERNEL in self._listed_names
+
+    @cached_property
+    def native_binary(self) -> bytes:
+        """The module's whole binary. Linking does not change it."""
+        size = c_size_t(0)
+        self._loader.call("zeModuleGetNativeBinary", self.handle, byref(size), None, **self._where)
+        # The driver ignores the size that it is given and writes the whole binary.
+        room = ctypes.create_string_buffer(size.value)
+        self._loader.call("zeModuleGetNativeBinary", self.handle, byref(size), room, **self._where)
+        return room.raw[: size.value]
+
+    @cached_property
+    def debug_bytes(self) -> bytes | None:
+        """The module's debug data through zetModuleGetDebugInfo, as the driver gives it; None if it has none."""
+        size = c_size_t(0)
+        arguments = (self.handle, ZET_MODULE_DEBUG_INFO_FORMAT_ELF_DWARF, byref(size))
+        self._loader.call("zetModuleGetDebugInfo", *arguments, None, **self._where)
+        if size.value == 0:
+            return None
+        room = ctypes.create_string_buffer(size.value)
+        self._loader.call("zetModuleGetDebugInfo", *arguments, room, **self._where)
+        return room.raw[: size.value] or None
+
+    @cached_property
+    def native(self) -> NativeBinary:
+        """The native binary, read: its kernels, exports and imports."""
+        return NativeBinary(self.native_binary, self.name)
+
+    def function_pointer(self, name: str) -> int:
+        """The device address of exported function ``name``, or of a kernel; a function's is an offset within 4 GB.
+
+        Raises NotFoundError if the module has no such export, with the build flag that makes exports.
+        """
+        call = "zeModuleGetFunctionPointer"
+        pointer = c_void_p(0)
+        code = self._loader.result(call, self.handle, name.encode(), byref(pointer))
+        # For an unknown name a driver may report success and leave the pointer alone: hence it starts as null.
+        if code in NO_FUNCTION or (code == SUCCESS and not pointer.value):
+            raise NotFoundError(
+                f"{self.name} exports no function {name!r} ({call} on {self.device}): "
+                f"functions are exported by modules built with {LIBRARY_FLAG}{self._last_words(code)}"
+            )
+        if code != SUCCESS:
+            raise LevelZeroError(call, code, device=str(self.device), input=f"{self.name}: {name}")
+        return int(pointer.value or 0)
+
+    def global_pointer(self, name: str) -> GlobalPointer:
+        """Where exported variable ``name`` lies on the device, and its size in bytes.
+
+        Raises NotFoundError if the module has no such export, with the build flag that makes exports.
+        """
+        call = "zeModuleGetGlobalPointer"
+        pointer, size = c_void_p(0), c_size_t(0)
+        code = self._loader.result(call, self.handle, name.encode(), byref(size), byref(pointer))
+        if code in NO_GLOBAL or (code == SUCCESS and not pointer.value):
+            raise NotFoundError(
+                f"{self.name} exports no variable {name!r} ({call} on {self.device}): variables are exported by "
+                f"the module that defines them, when it is built with {GLOBALS_FLAG}{self._last_words(code)}"
+            )
+        if code != SUCCESS:
+            raise LevelZeroError(call, code, device=str(self.device), input=f"{self.name}: {name}")
+        return GlobalPointer(name, int(pointer.value or 0), size.value)
+
+    def _last_words(self, code: int) -> str:
+        """The driver's own words for an error; they are of no use after a success."""
+        words = "" if code == SUCCESS else self.context.driver.last_error().strip()
+        return f" (the driver says: {words})" if words else ""
+
+    @property
+    def _where(self) -> dict[str, str]:
+        return {"device": str(self.device), "input": self.name}
+
+
+def build_spirv(
+    context: Context, device: LiveDevice, spirv: bytes, flags: str = "", name: str = "module"
+) -> LiveModule:
+    """A module from SPIR-V, compiled by the driver with build ``flags``.
+
+    Raises RefusedCallError for input that is known to crash the driver, LevelZeroError with the build log if the
+    driver refuses it. Other garbage makes Intel's drivers end the process: see ``kernlens.runtime.isolation``.
+    """
+    refuse_spirv("zeModuleCreate", spirv, flags, device, name)
+    description = _description(ZE_MODULE_FORMAT_IL_SPIRV, spirv, flags)
+    handle, log = create(context, device, description, name)
+    return LiveModule(context, device, handle, name=name, spirv=spirv, flags=flags, build_log=log)
+
+
+def load_native(
+    context: Context, device: LiveDevice, binary: bytes, flags: str = "", name: str = "module"
+) -> LiveModule:
+    """A module from a native binary. Raises LevelZeroError if the driver does not take it.
+
+    A driver that finds a binary of another device compiles it anew from the SPIR-V inside, if any, and says so in
+    ``build_log``.
+    """
+    description = _description(ZE_MODULE_FORMAT_NATIVE, binary, flags)
+    handle, log = create(context, device, description, name)
+    return LiveModule(context, device, handle, name=name, flags=flags, build_log=log)
+
+
+def _description(format: int, input: bytes, flags: str) -> ze_module_desc_t:
+    """The caller keeps ``input`` alive until the module is made."""
+    return make(
+        ze_module_desc_t,
+        format=format,
+        inputSize=len(input),
+        pInputModule=ctypes.cast(c_char_p(input), c_void_p),
+        pBuildFlags=flags.encode() if flags else None,
+    )
+
+
+def create(context: Context, device: LiveDevice, description: ze_module_desc_t, name: str) -> tuple[int, str]:
+    """zeModuleCreate: the new module's handle and the build log. Raises LevelZeroError, the log with it."""
+    loader = context.driver.loader
+    handle, log_handle = c_void_p(0), c_void_p(0)
+    code = loader.result(
+        "zeModuleCreate", context.handle, device.handle, byref(description), byref(handle), byref(log_handle)
+    )
+    words = "" if code == SUCCESS else context.driver.last_error().strip()
+    log = read_log(loader, log_handle)
+    if code != SUCCESS or not handle.value:
+        advice = _telling_line(log) or _telling_line(words) or "the driver gives no reason"
+        raise LevelZeroError("zeModuleCreate", code, device=str(device), input=name, log=log, advice=advice)
+    return handle.value, log
+
+
+def _telling_line(text: str) -> str:
+    """The first line that speaks of an error, else the first; empty for an empty text."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return next((line for line in lines if "error" in line.lower()), lines[0] if lines else "")
+
+
+def read_log(loader: Loader, log: Any) -> str:
+    """The text of build log handle ``log``, which is destroyed; empty for a null handle."""
+    if not log.value:
+        return ""
+    size = c_size_t(0)
+    try:
+        loader.call("zeModuleBuildLogGetString", log, byref(size), None)
+        room = ctypes.create_string_buffer(size.value + 1)
+        loader.call("zeModuleBuildLogGetString", log, byref(size), room)
+    finally:
+        loader.result("zeModuleBuildLogDestroy", log)
+    return room.value.decode("utf-8", "replace")

@@ -1,0 +1,89 @@
+"""Everything that a live module holds, read out of the driver."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kernlens.errors import KernlensError
+from kernlens.runtime.level_zero.live_kernel import LiveKernel
+from kernlens.runtime.level_zero.live_module import LiveModule
+from kernlens.runtime.level_zero.result_codes import LevelZeroError
+from kernlens.runtime.live_build import LiveBuild, LiveKernelBinary
+
+NO_DEBUG = (
+    "the module holds no debug data: its SPIR-V needs line information (compile it with -gline-tables-only or -g)"
+)
+NO_SOURCE = "Level Zero does not keep source text: SPIR-V built with -g may hold it"
+NO_SPIRV = "the module was not made from SPIR-V here, and Level Zero does not give a module's SPIR-V back"
+NO_OPTIONS = "the module was made by the application, and Level Zero does not give its build flags back"
+
+
+def live_build(module: LiveModule, kernels: Sequence[str] | None = None) -> LiveBuild:
+    """The module's binary, debug data, SPIR-V, flags, log and kernels (``kernels``: only these).
+
+    A part that the driver does not give is None, with its reason. Raises NotFoundError for a kernel that is not there.
+    """
+    reasons: dict[str, str] = {"source": NO_SOURCE}
+    debug = None
+    try:
+        debug = module.debug_bytes
+        if debug is None:
+            reasons["debug"] = NO_DEBUG
+    except LevelZeroError as error:
+        reasons["debug"] = str(error)
+    if module.spirv is None:
+        reasons["spirv"] = NO_SPIRV
+    if module.flags is None:
+        reasons["options"] = NO_OPTIONS
+    device = module.device
+    return LiveBuild(
+        api="level-zero",
+        name=module.name,
+        device=device.name,
+        driver_version=version_text(device.driver.version),
+        binary=module.native_binary,
+        debug=debug,
+        spirv=module.spirv,
+        options=module.flags,
+        log=module.build_log,
+        device_ip=None if device.ip is None else str(device.ip),
+        pci_id=device.pci_id,
+        kernels=tuple(_kernel(module, name) for name in (module.kernel_names if kernels is None else kernels)),
+        reasons=reasons,
+    )
+
+
+def version_text(version: int) -> str:
+    """Intel's driver version, ``1.3.24595``: 8 bits, 8 bits, and 16 bits that are the release's build number."""
+    return f"{version >> 24}.{version >> 16 & 0xFF}.{version & 0xFFFF}"
+
+
+def _kernel(module: LiveModule, name: str) -> LiveKernelBinary:
+    try:
+        with LiveKernel.create(module, name) as kernel:
+            return kernel_binary(kernel)
+    except LevelZeroError as error:
+        return LiveKernelBinary(name, reason=str(error))
+
+
+def kernel_binary(kernel: LiveKernel) -> LiveKernelBinary:
+    """The kernel's machine code and properties. Raises KernlensError if the driver does not give its binary."""
+    properties = kernel.properties
+    reason = None
+    code: bytes | None = None
+    try:
+        code = kernel.code
+    except KernlensError as error:
+        reason = f"the length of the code without padding is not known: {error}"
+    return LiveKernelBinary(
+        name=kernel.name,
+        binary=kernel.binary(),
+        code=code,
+        origin=kernel.binary_origin,
+        simd=properties.simd,
+        spill_bytes=properties.spill_bytes,
+        private_bytes=properties.private_bytes,
+        slm_bytes=properties.slm_bytes,
+        required_work_group_size=properties.required_group_size,
+        reason=reason,
+    )

@@ -1,0 +1,282 @@
+"""Linking on the driver: dynamic, static, and the inspection of what a link would need."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from ctypes import POINTER, Array, addressof, byref, c_char_p, c_size_t, c_void_p, cast
+from dataclasses import dataclass, field
+
+from kernlens.runtime.level_zero.drivers import Context, LiveDevice
+from kernlens.runtime.level_zero.handle_owner import HandleError
+from kernlens.runtime.level_zero.live_module import LiveModule, create, read_log
+from kernlens.runtime.level_zero.refusals import refuse_spirv
+from kernlens.runtime.level_zero.result_codes import (
+    LINK_FAILURE,
+    SUCCESS,
+    UNSUPPORTED_FEATURE,
+    LevelZeroError,
+    RefusedCallError,
+    result_name,
+)
+from kernlens.runtime.level_zero.structures import (
+    ZE_MODULE_FORMAT_IL_SPIRV,
+    make,
+    ze_linkage_inspection_ext_desc_t,
+    ze_module_desc_t,
+    ze_module_program_exp_desc_t,
+)
+
+_RESOLVED = re.compile(
+    r"Module <(?P<user>[^>]*)>:\s+Unresolved Symbol <(?P<symbol>.*)> Successfully Resolved Thru Dynamic Link to "
+    r"Module <(?P<provider>[^>]*)>"
+)
+_UNRESOLVED = re.compile(r"Module <(?P<user>[^>]*)>:\s+Unresolved Symbol <(?P<symbol>[^>]*)>\s*$")
+_ADDRESS = re.compile(r"Module <(0x[0-9a-fA-F]+)>")
+_INSPECTED = re.compile(
+    r"Module <(?P<module>[^>]*)>:\s+(?P<kind>Exported|Imported|Unresolved Imported) Symbol <(?P<symbol>.*)>"
+)
+#: The driver's log names a module by its object's address, which is the handle, or lies 8 bytes below it (26.27).
+_HANDLE_OFFSETS = (0, 8)
+_INSPECT_ALL = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """One import and the module that the driver bound it to; ``provider`` None: no module exports it.
+
+    ``user`` and ``provider`` are the modules' names; ``user`` is None for a module that is not among those linked.
+    """
+
+    symbol: str
+    user: str | None
+    provider: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class DynamicLink:
+    """What zeModuleDynamicLink answered. ``log`` is its whole text, with the modules' names for their addresses.
+
+    ``resolutions`` are the imports that were bound, ``missing`` those that no module exports. ``words`` is what the
+    driver says of its failure beside the log, empty if nothing.
+    """
+
+    linked: bool
+    code: int
+    log: str = field(repr=False)
+    resolutions: tuple[Resolution, ...] = ()
+    missing: tuple[Resolution, ...] = ()
+    words: str = ""
+
+    @property
+    def code_name(self) -> str:
+        return result_name(self.code)
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleLinkage:
+    """A module's exports and imports; ``unresolved`` are the imports that none of the inspected modules exports.
+
+    ``origin`` is ``zeModuleInspectLinkageExt``, or ``zeModuleGetNativeBinary`` where the driver has no inspection and
+    the module's binary was read instead.
+    """
+
+    module: str
+    exports: tuple[str, ...]
+    imports: tuple[str, ...]
+    unresolved: tuple[str, ...]
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class StaticInput:
+    """One SPIR-V module of a static link, with its own build flags. One module's flags act on the whole result."""
+
+    spirv: bytes = field(repr=False)
+    flags: str = ""
+    name: str = "module"
+
+
+def dynamic_link(modules: Sequence[LiveModule]) -> DynamicLink:
+    """Link ``modules`` with each other. A link that fails is an answer, not an error.
+
+    The first module of the list that exports a symbol provides it. After a failure, the modules before the failing one
+    are linked all the same. Raises RefusedCallError for calls that would crash the driver, HandleError for a closed or
+    foreign object, LevelZeroError for any result but success and link failure.
+    """
+    call = "zeModuleDynamicLink"
+    handles = _handles(call, modules)
+    loader = modules[0].context.driver.loader
+    log_handle = c_void_p(0)
+    code = loader.result(call, len(handles), handles, byref(log_handle))
+    log = read_log(loader, log_handle)
+    if code not in (SUCCESS, LINK_FAILURE):
+        raise LevelZeroError(call, code, device=str(modules[0].device), input=_names(modules), log=log)
+    if code == SUCCESS:
+        for module in modules:
+            others = [other for other in modules if other is not module]
+            module.partners = tuple(dict.fromkeys([*module.partners, *others]))
+    words = "" if code == SUCCESS else modules[0].context.driver.last_error().strip()
+    return parse_dynamic_link(code, log, {module.handle: module.name for module in modules}, words)
+
+
+def parse_dynamic_link(code: int, log: str, names: dict[int, str], words: str = "") -> DynamicLink:
+    """The driver's link log as data; ``names`` are the modules' names by handle."""
+    resolutions: list[Resolution] = []
+    missing: list[Resolution] = []
+    for line in log.splitlines():
+        if found := _RESOLVED.search(line):
+            user, provider = _named(found["user"], names), _named(found["provider"], names)
+            resolutions.append(Resolution(found["symbol"], user, provider))
+        elif found := _UNRESOLVED.search(line):
+            missing.append(Resolution(found["symbol"], _named(found["user"], names), None))
+    return DynamicLink(
+        linked=code == SUCCESS,
+        code=code,
+        log=_ADDRESS.sub(lambda found: f"Module <{_named(found[1], names) or found[1]}>", log),
+        resolutions=tuple(dict.fromkeys(resolutions)),
+        missing=tuple(dict.fromkeys(missing)),
+        words=words,
+    )
+
+
+def static_link(
+    context: Context, device: LiveDevice, inputs: Sequence[StaticInput], name: str = "linked module"
+) -> LiveModule:
+    """One module compiled from several SPIR-V modules (ze_module_program_exp_desc_t).
+
+    A symbol that none of them provides is no error: the module then has imports. Raises LevelZeroError with the build
+    log for what the compiler refuses, RefusedCallError for what would crash it.
+    """
+    call = "zeModuleCreate"
+    if not inputs:
+        raise RefusedCallError(call, "a static link needs at least one SPIR-V module", device=str(device), input=name)
+    joined = " ".join(item.flags for item in inputs if item.flags)
+    for item in inputs:
+        refuse_spirv(call, item.spirv, joined, device, item.name)
+    count = len(inputs)
+    sizes = (c_size_t * count)(*(len(item.spirv) for item in inputs))
+    binaries = (c_void_p * count)(*(cast(c_char_p(item.spirv), c_void_p).value for item in inputs))
+    # The drivers join the modules' flags without a separator: two `-library-compilation` became one unknown word.
+    flags = (c_char_p * count)(*(f"{item.flags} ".encode() if item.flags else b"" for item in inputs))
+    program = make(
+        ze_module_program_exp_desc_t,
+        count=count,
+        inputSizes=cast(sizes, POINTER(c_size_t)),
+        pInputModules=cast(binaries, POINTER(c_void_p)),
+        pBuildFlags=cast(flags, POINTER(c_char_p)),
+    )
+    description = make(ze_module_desc_t, pNext=addressof(program), format=ZE_MODULE_FORMAT_IL_SPIRV)
+    handle, log = create(context, device, description, f"{name} ({', '.join(item.name for item in inputs)})")
+    return LiveModule(context, device, handle, name=name, flags=joined, build_log=log)
+
+
+def inspect_linkage(modules: Sequence[LiveModule]) -> tuple[ModuleLinkage, ...]:
+    """Exports and imports of each of ``modules``, in their order, and which imports none of them can provide.
+
+    Raises RefusedCallError and HandleError as ``dynamic_link``, LevelZeroError if the driver fails.
+    """
+    call = "zeModuleInspectLinkageExt"
+    handles = _handles(call, modules)
+    loader = modules[0].context.driver.loader
+    code, log = UNSUPPORTED_FEATURE, ""
+    if loader.has(call):
+        log_handle = c_void_p(0)
+        description = make(ze_linkage_inspection_ext_desc_t, flags=_INSPECT_ALL)
+        code = loader.result(call, byref(description), len(handles), handles, byref(log_handle))
+        log = read_log(loader, log_handle)
+    if code == UNSUPPORTED_FEATURE:
+        return _linkage_of_binaries(modules)
+    if code != SUCCESS:
+        raise LevelZeroError(call, code, device=str(modules[0].device), input=_names(modules), log=log)
+    return parse_inspection(log, {module.handle: module.name for module in modules})
+
+
+def parse_inspection(log: str, names: dict[int, str]) -> tuple[ModuleLinkage, ...]:
+    """The driver's inspection log as data; ``names`` are the modules' names by handle, in the order to answer.
+
+    The driver repeats a module's earlier lines in each of its entries, so that only a line's text tells what it is.
+    """
+    found: dict[tuple[int | None, str], dict[str, None]] = {}
+    for match in _INSPECTED.finditer(log):
+        found.setdefault((_handle(match["module"], names), match["kind"]), {})[match["symbol"]] = None
+
+    def symbols(handle: int, kind: str) -> tuple[str, ...]:
+        return tuple(found.get((handle, kind), ()))
+
+    return tuple(
+        ModuleLinkage(
+            module=name,
+            exports=symbols(handle, "Exported"),
+            imports=symbols(handle, "Imported"),
+            unresolved=symbols(handle, "Unresolved Imported"),
+            origin="zeModuleInspectLinkageExt",
+        )
+        for handle, name in names.items()
+    )
+
+
+def _linkage_of_binaries(modules: Sequence[LiveModule]) -> tuple[ModuleLinkage, ...]:
+    exported = {symbol for module in modules for symbol in module.native.exports}
+    return tuple(
+        ModuleLinkage(
+            module=module.name,
+            exports=module.native.exports,
+            imports=module.native.imports,
+            unresolved=tuple(symbol for symbol in module.native.imports if symbol not in exported),
+            origin="zeModuleGetNativeBinary",
+        )
+        for module in modules
+    )
+
+
+def _handles(call: str, modules: Sequence[LiveModule]) -> Array[c_void_p]:
+    for module in modules:
+        if not isinstance(module, LiveModule):
+            raise HandleError(f"{call} links LiveModule objects, not {type(module).__name__}")
+    refuse_link(call, modules)
+    return (c_void_p * len(modules))(*(module.handle for module in modules))
+
+
+def refuse_link(call: str, modules: Sequence[LiveModule]) -> None:
+    """Raises RefusedCallError if linking ``modules`` dynamically would crash the driver.
+
+    * No module, or something that is not a module: a segmentation fault in both drivers.
+    * 26.27: a module whose global initialiser takes the address of a variable that another of ``modules`` exports.
+    """
+    if not modules:
+        raise RefusedCallError(call, "the list of modules is empty, and the driver crashes on it")
+    for module in modules:
+        if module.context.driver != modules[0].context.driver or module.device != modules[0].device:
+            raise RefusedCallError(
+                call, f"{module.name} is a module of another driver or device than {modules[0].name}", input=module.name
+            )
+    exporters = {symbol: module.name for module in reversed(modules) for symbol in module.native.exports}
+    for module in modules:
+        for symbol in module.native.data_imports:
+            if symbol in exporters:
+                raise RefusedCallError(
+                    call,
+                    f"the driver crashes when a global initialiser of {module.name} takes the address of variable "
+                    f"{symbol} of {exporters[symbol]}: link statically, or set the pointer in a kernel",
+                    device=str(module.device),
+                    input=module.name,
+                )
+
+
+def _handle(address: str, names: dict[int, str]) -> int | None:
+    """The handle of the module that a log calls by ``address``; None if it is none of ``names``."""
+    try:
+        value = int(address, 16)
+    except ValueError:
+        return None
+    return next((value + offset for offset in _HANDLE_OFFSETS if value + offset in names), None)
+
+
+def _named(address: str, names: dict[int, str]) -> str | None:
+    handle = _handle(address, names)
+    return None if handle is None else names[handle]
+
+
+def _names(modules: Sequence[LiveModule]) -> str:
+    return ", ".join(module.name for module in modules)

@@ -1,0 +1,139 @@
+"""Building OpenCL programs without pyopencl: from source text, SPIR-V, or a binary, on a platform's devices."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from ctypes import byref, c_char_p, c_int32, c_size_t, c_uint32, c_void_p, cast
+from dataclasses import dataclass, field
+
+from kernlens.errors import NotFoundError
+from kernlens.runtime.opencl.error_codes import OpenCLError
+from kernlens.runtime.opencl.opencl_library import OpenCL, open_opencl
+from kernlens.runtime.opencl.program_queries import (
+    CL_DEVICE_NAME,
+    CL_DRIVER_VERSION,
+    CL_PROGRAM_BUILD_LOG,
+)
+
+CL_PLATFORM_NAME = 0x0902
+CL_DEVICE_TYPE_ALL = 0xFFFFFFFF
+_DEVICE_NOT_FOUND = -1
+
+
+@dataclass(frozen=True, slots=True)
+class OpenCLDevice:
+    """A device and its platform, by their drivers' names."""
+
+    platform: str
+    name: str
+    driver_version: str
+    handle: int = field(default=0, repr=False, compare=False)
+
+
+def opencl_devices(library: OpenCL | None = None) -> tuple[OpenCLDevice, ...]:
+    """All devices of all platforms. Raises ToolError without a loader; no platform at all gives an empty tuple."""
+    library = library or open_opencl()
+    found = []
+    for platform in library.platforms():
+        name = library.text("clGetPlatformInfo", platform, CL_PLATFORM_NAME, query="CL_PLATFORM_NAME")
+        for device in _devices_of(library, platform):
+            found.append(
+                OpenCLDevice(
+                    platform=name,
+                    name=library.text("clGetDeviceInfo", device, CL_DEVICE_NAME, query="CL_DEVICE_NAME").strip(),
+                    driver_version=library.text(
+                        "clGetDeviceInfo", device, CL_DRIVER_VERSION, query="CL_DRIVER_VERSION"
+                    ),
+                    handle=device,
+                )
+            )
+    return tuple(found)
+
+
+def _devices_of(library: OpenCL, platform: int) -> list[int]:
+    count = c_uint32(0)
+    code = int(library.result("clGetDeviceIDs", platform, CL_DEVICE_TYPE_ALL, 0, None, byref(count)))
+    if code == _DEVICE_NOT_FOUND or count.value == 0:
+        return []
+    handles = (c_void_p * count.value)()
+    library.call("clGetDeviceIDs", platform, CL_DEVICE_TYPE_ALL, count.value, handles, None)
+    return [int(handle) for handle in handles if handle]
+
+
+class OpenCLContext:
+    """A context of all devices of one platform. ``platform`` is a part of its name; empty: the first with a device.
+
+    ``only`` are the devices that it is to be made of instead. Raises NotFoundError if there is no such platform with a
+    device.
+    """
+
+    def __init__(self, platform: str = "", only: Sequence[OpenCLDevice] = ()) -> None:
+        self.library = open_opencl()
+        devices = tuple(only) or opencl_devices(self.library)
+        chosen = next((device.platform for device in devices if platform.lower() in device.platform.lower()), None)
+        if chosen is None:
+            names = ", ".join(dict.fromkeys(device.platform for device in devices)) or "none"
+            raise NotFoundError(f"no OpenCL platform {platform!r} with a device is installed here; there are: {names}")
+        self.devices = tuple(device for device in devices if device.platform == chosen)
+        self._handles = (c_void_p * len(self.devices))(*(device.handle for device in self.devices))
+        self.handle = self.library.create(
+            "clCreateContext", None, len(self.devices), self._handles, None, None, input=chosen
+        )
+        self._finalizer = weakref.finalize(self, self.library.result, "clReleaseContext", self.handle)
+
+    def build_source(self, text: str, options: str = "", name: str = "program") -> OpenCLProgram:
+        """A program from OpenCL C, built for all devices. Raises OpenCLError with the build log."""
+        encoded = text.encode()
+        pointer, size = c_char_p(encoded), c_size_t(len(encoded))
+        handle = self.library.create(
+            "clCreateProgramWithSource", self.handle, 1, byref(pointer), byref(size), input=name
+        )
+        return self._built(handle, options, name)
+
+    def build_spirv(self, spirv: bytes, options: str = "", name: str = "program") -> OpenCLProgram:
+        """A program from SPIR-V, built for all devices. Raises OpenCLError with the build log."""
+        handle = self.library.create("clCreateProgramWithIL", self.handle, spirv, len(spirv), input=name)
+        return self._built(handle, options, name)
+
+    def load_binary(self, binary: bytes, options: str = "", name: str = "program") -> OpenCLProgram:
+        """A program from the binary of one device, built for each. Raises OpenCLError if a device does not take it."""
+        count = len(self.devices)
+        sizes = (c_size_t * count)(*[len(binary)] * count)
+        address = cast(c_char_p(binary), c_void_p).value
+        pointers = (c_void_p * count)(*[address] * count)
+        states = (c_int32 * count)()
+        create = ("clCreateProgramWithBinary", self.handle, count, self._handles, sizes, pointers, states)
+        return self._built(self.library.create(*create, input=name), options, name)
+
+    def _built(self, handle: int, options: str, name: str) -> OpenCLProgram:
+        program = OpenCLProgram(self, handle, name)
+        count = len(self.devices)
+        code = int(
+            self.library.result("clBuildProgram", handle, count, self._handles, options.encode() or None, None, None)
+        )
+        if code != 0:
+            device = self.devices[0].name
+            raise OpenCLError("clBuildProgram", code, device=device, input=name, log=program.log)
+        return program
+
+
+class OpenCLProgram:
+    """A program of an ``OpenCLContext``, which it keeps alive; released with this object."""
+
+    def __init__(self, context: OpenCLContext, handle: int, name: str) -> None:
+        self.context = context
+        self.handle = handle
+        self.name = name
+        self._finalizer = weakref.finalize(self, context.library.result, "clReleaseProgram", handle)
+
+    @property
+    def log(self) -> str:
+        """The build logs of all devices, one after the other."""
+        logs: Sequence[str] = [
+            self.context.library.text(
+                "clGetProgramBuildInfo", self.handle, device.handle, CL_PROGRAM_BUILD_LOG, query="CL_PROGRAM_BUILD_LOG"
+            )
+            for device in self.context.devices
+        ]
+        return "\n".join(log for log in dict.fromkeys(logs) if log.strip())

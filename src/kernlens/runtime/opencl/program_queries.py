@@ -1,0 +1,217 @@
+"""A live OpenCL program: everything that it holds, for each of its devices."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Callable
+from ctypes import c_void_p
+from typing import TypeVar
+
+from kernlens.errors import KernlensError
+from kernlens.runtime.level_zero.native_binary import NativeBinary
+from kernlens.runtime.live_build import LiveBuild, LiveKernelBinary
+from kernlens.runtime.opencl.error_codes import OpenCLError
+from kernlens.runtime.opencl.handle_checks import handle_of
+from kernlens.runtime.opencl.kernel_queries import read_kernel
+from kernlens.runtime.opencl.opencl_library import OpenCL, open_opencl
+
+CL_PROGRAM_NUM_DEVICES = 0x1162
+CL_PROGRAM_DEVICES = 0x1163
+CL_PROGRAM_SOURCE = 0x1164
+CL_PROGRAM_BINARY_SIZES = 0x1165
+CL_PROGRAM_BINARIES = 0x1166
+CL_PROGRAM_KERNEL_NAMES = 0x1168
+CL_PROGRAM_IL = 0x1169
+CL_PROGRAM_DEBUG_INFO_INTEL = 0x4100
+CL_PROGRAM_DEBUG_INFO_SIZES_INTEL = 0x4101
+CL_PROGRAM_BUILD_OPTIONS = 0x1182
+CL_PROGRAM_BUILD_LOG = 0x1183
+CL_DEVICE_NAME = 0x102B
+CL_DRIVER_VERSION = 0x102D
+CL_DEVICE_IP_VERSION_INTEL = 0x4250
+CL_DEVICE_ID_INTEL = 0x4251
+
+NOT_BUILT = "the program is not built for this device"
+NO_DEBUG = "the program holds no debug data: build it with -gline-tables-only or -g"
+NO_SOURCE = (
+    "the program was not made from source text (nor is one that pyopencl takes from its cache: set PYOPENCL_NO_CACHE=1)"
+)
+NO_SPIRV = "the program was not made from SPIR-V, and the driver does not give the SPIR-V that it made itself"
+
+Answer = TypeVar("Answer")
+
+
+def live_builds(program: object, name: str = "program") -> tuple[LiveBuild, ...]:
+    """What ``program`` (pyopencl's or a raw ``cl_program``) holds, one build per device, in the program's order.
+
+    A part that the platform does not give is None, with its reason. Raises OpenCLHandleError for what is no program,
+    OpenCLError if even the standard queries fail.
+    """
+    library = open_opencl()
+    return read_builds(library, handle_of(program, "program", library), name)
+
+
+def read_builds(library: OpenCL, handle: int, name: str) -> tuple[LiveBuild, ...]:
+    """As ``live_builds``, for a checked handle."""
+    devices = program_devices(library, handle)
+    shared: dict[str, str] = {}
+    source = _optional("source", shared, lambda: _program_text(library, handle, CL_PROGRAM_SOURCE) or None, NO_SOURCE)
+    spirv = _optional("spirv", shared, lambda: _program_query(library, handle, CL_PROGRAM_IL) or None, NO_SPIRV)
+    binaries = program_binaries(library, handle, len(devices))
+    debug = _optional("debug", shared, lambda: program_debug(library, handle, len(devices)), NO_DEBUG)
+    names = _optional("kernels", shared, lambda: _kernel_names(library, handle), NOT_BUILT) or ()
+    builds = []
+    for position, device in enumerate(devices):
+        reasons = dict(shared)
+        own_debug = None if debug is None else debug[position]
+        if binaries[position] is None:
+            reasons["binary"] = NOT_BUILT
+        if own_debug is None:
+            reasons.setdefault("debug", NO_DEBUG)
+        ip = _device_number(library, device, CL_DEVICE_IP_VERSION_INTEL)
+        builds.append(
+            LiveBuild(
+                api="opencl",
+                name=name,
+                device=library.text("clGetDeviceInfo", device, CL_DEVICE_NAME, query="CL_DEVICE_NAME").strip(),
+                driver_version=library.text("clGetDeviceInfo", device, CL_DRIVER_VERSION, query="CL_DRIVER_VERSION"),
+                binary=binaries[position],
+                debug=own_debug,
+                source=source,
+                spirv=spirv,
+                options=_build_text(library, handle, device, CL_PROGRAM_BUILD_OPTIONS),
+                log=_build_text(library, handle, device, CL_PROGRAM_BUILD_LOG),
+                device_ip=_ip_text(ip),
+                pci_id=_device_number(library, device, CL_DEVICE_ID_INTEL),
+                kernels=_kernels(library, handle, names, device, position == 0, binaries[position]),
+                reasons=reasons,
+            )
+        )
+    return tuple(builds)
+
+
+def program_devices(library: OpenCL, handle: int) -> tuple[int, ...]:
+    """The devices that the program belongs to, as raw handles."""
+    found = library.query("clGetProgramInfo", handle, CL_PROGRAM_DEVICES, query="CL_PROGRAM_DEVICES")
+    return struct.unpack(f"<{len(found) // 8}Q", found)
+
+
+def program_binaries(library: OpenCL, handle: int, devices: int) -> tuple[bytes | None, ...]:
+    """The program's binary for each device; None where it is not built."""
+    return _per_device(
+        library,
+        handle,
+        devices,
+        (CL_PROGRAM_BINARY_SIZES, "CL_PROGRAM_BINARY_SIZES"),
+        (CL_PROGRAM_BINARIES, "CL_PROGRAM_BINARIES"),
+    )
+
+
+def program_debug(library: OpenCL, handle: int, devices: int) -> tuple[bytes | None, ...]:
+    """The debug data for each device; None where there is none. Raises OpenCLError without Intel's query."""
+    return _per_device(
+        library,
+        handle,
+        devices,
+        (CL_PROGRAM_DEBUG_INFO_SIZES_INTEL, "CL_PROGRAM_DEBUG_INFO_SIZES_INTEL"),
+        (CL_PROGRAM_DEBUG_INFO_INTEL, "CL_PROGRAM_DEBUG_INFO_INTEL"),
+    )
+
+
+def _per_device(
+    library: OpenCL, handle: int, devices: int, sizes_query: tuple[int, str], bytes_query: tuple[int, str]
+) -> tuple[bytes | None, ...]:
+    """A pair of queries: the sizes per device, then the bytes, through an array of pointers to room for each."""
+    answer = (ctypes.c_size_t * devices)()
+    size = ctypes.sizeof(answer)
+    library.call("clGetProgramInfo", handle, sizes_query[0], size, answer, None, query=sizes_query[1])
+    if not any(answer):
+        return (None,) * devices
+    # A device without data is given one byte of room all the same: not every driver leaves null pointers alone.
+    rooms = [ctypes.create_string_buffer(max(length, 1)) for length in answer]
+    pointers = (c_void_p * devices)(*(ctypes.addressof(room) for room in rooms))
+    library.call("clGetProgramInfo", handle, bytes_query[0], size, pointers, None, query=bytes_query[1])
+    return tuple(room.raw[:length] if length else None for room, length in zip(rooms, answer, strict=True))
+
+
+def _kernels(
+    library: OpenCL, handle: int, names: tuple[str, ...], device: int, is_first: bool, binary: bytes | None
+) -> tuple[LiveKernelBinary, ...]:
+    return tuple(_kernel(library, handle, name, device, is_first, binary) for name in names)
+
+
+def _kernel(
+    library: OpenCL, handle: int, name: str, device: int, is_first: bool, binary: bytes | None
+) -> LiveKernelBinary:
+    try:
+        kernel = library.create("clCreateKernel", handle, name.encode(), input=name)
+    except OpenCLError as error:
+        return LiveKernelBinary(name, reason=str(error))
+    try:
+        found = read_kernel(library, kernel, name, device, is_first_device=is_first)
+    finally:
+        library.result("clReleaseKernel", kernel)
+    return with_code(found, binary)
+
+
+def with_code(kernel: LiveKernelBinary, binary: bytes | None) -> LiveKernelBinary:
+    """``kernel`` with what the program's ``binary`` adds: the length of its code, and the code of other devices.
+
+    Only Intel's binaries are read; of another platform's, ``kernel`` comes back as it was.
+    """
+    from dataclasses import replace
+
+    if binary is None:
+        return kernel
+    try:
+        native = NativeBinary(binary, kernel.name)
+        code, heap = bytes(native.code(kernel.name)), bytes(native.heap(kernel.name))
+    except KernlensError as error:
+        return kernel if kernel.binary is None else replace(kernel, reason=f"the code's length is not known: {error}")
+    if kernel.binary is not None:
+        return replace(kernel, code=code)
+    return replace(kernel, binary=heap, code=code, origin="CL_PROGRAM_BINARIES", reason=None)
+
+
+def _optional(what: str, reasons: dict[str, str], ask: Callable[[], Answer | None], absent: str) -> Answer | None:
+    """What ``ask`` gives; else None, and in ``reasons`` why: ``absent``, or the platform's refusal of the query."""
+    try:
+        found = ask()
+    except OpenCLError as error:
+        reasons[what] = f"{absent}, or the platform does not have the query ({error})"
+        return None
+    if found is None:
+        reasons[what] = absent
+    return found
+
+
+def _program_query(library: OpenCL, handle: int, query: int) -> bytes:
+    return library.query("clGetProgramInfo", handle, query, query=f"{query:#x}")
+
+
+def _program_text(library: OpenCL, handle: int, query: int) -> str:
+    return _program_query(library, handle, query).split(b"\0", 1)[0].decode("utf-8", "replace")
+
+
+def _kernel_names(library: OpenCL, handle: int) -> tuple[str, ...]:
+    return tuple(name for name in _program_text(library, handle, CL_PROGRAM_KERNEL_NAMES).split(";") if name)
+
+
+def _build_text(library: OpenCL, handle: int, device: int, query: int) -> str:
+    return library.text("clGetProgramBuildInfo", handle, device, query, query=f"{query:#x}")
+
+
+def _device_number(library: OpenCL, device: int, query: int) -> int | None:
+    try:
+        return int.from_bytes(library.query("clGetDeviceInfo", device, query, query=f"{query:#x}"), "little")
+    except OpenCLError:
+        return None
+
+
+def _ip_text(ip: int | None) -> str | None:
+    from kernlens.model.device import IpVersion
+
+    # 22.43 answers with a packing of its own, whose architecture reads as 0.
+    version = None if ip is None else IpVersion.unpack(ip)
+    return str(version) if version is not None and version.architecture else None

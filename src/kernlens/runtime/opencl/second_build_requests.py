@@ -1,0 +1,87 @@
+"""One build for one device in a worker, for what only a process of its own can give: the compiler's stages."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from kernlens.errors import NotFoundError
+from kernlens.runtime.opencl.opencl_library import open_opencl
+from kernlens.runtime.opencl.program_building import OpenCLContext, OpenCLDevice, OpenCLProgram, opencl_devices
+from kernlens.runtime.opencl.program_queries import program_binaries
+
+CL_PLATFORM_VERSION = 0x0901
+CL_DEVICE_PLATFORM = 0x1031
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuild:
+    """What came of the build. ``platform_version`` and ``driver_version`` are the driver's own words."""
+
+    platform: str
+    platform_version: str
+    device: str
+    driver_version: str
+    log: str
+    binary: bytes = field(repr=False)
+
+
+class RebuildRequests:
+    """Answers ``build``: see ``OpenCLRequests`` for the frame."""
+
+    def __init__(self, on_call: Callable[[str], None]) -> None:
+        self._on_call = on_call
+
+    def build(
+        self,
+        platform: str,
+        position: int,
+        options: str,
+        text: str | None = None,
+        spirv: bytes | None = None,
+        loader: str | None = None,
+    ) -> Mapping[str, Any]:
+        """Build OpenCL C ``text``, or ``spirv``, for the ``position``-th device of the platform of that very name.
+
+        ``loader`` is the OpenCL loader to use (None: the system's). The binary is asked for as well: PoCL compiles
+        kernels no sooner. Raises NotFoundError without such a device, OpenCLError if the program does not build.
+        """
+        if loader is not None:
+            # The loader that is in the process already is the one that gets used.
+            ctypes.CDLL(loader)
+        library = open_opencl()
+        library.on_call = self._on_call
+        device = _device(platform, position)
+        context = OpenCLContext(platform, [device])
+        program = (
+            context.build_source(text, options) if text is not None else context.build_spirv(spirv or b"", options)
+        )
+        return _answer(context, device, program)
+
+
+def _device(platform: str, position: int) -> OpenCLDevice:
+    devices = opencl_devices()
+    found = [device for device in devices if device.platform == platform]
+    if position >= len(found):
+        names = ", ".join(dict.fromkeys(device.platform for device in devices)) or "none"
+        raise NotFoundError(f"there is no OpenCL platform {platform!r} with {position + 1} devices; there are: {names}")
+    return found[position]
+
+
+def _answer(context: OpenCLContext, device: OpenCLDevice, program: OpenCLProgram) -> Mapping[str, Any]:
+    library = context.library
+    what = ("clGetDeviceInfo", device.handle, CL_DEVICE_PLATFORM)
+    platform = int.from_bytes(library.query(*what, query="CL_DEVICE_PLATFORM"), "little")
+    (binary,) = program_binaries(library, program.handle, 1)
+    return {
+        "platform": device.platform,
+        "platform_version": library.text(
+            "clGetPlatformInfo", platform, CL_PLATFORM_VERSION, query="CL_PLATFORM_VERSION"
+        ),
+        "device": device.name,
+        "driver_version": device.driver_version,
+        "log": program.log,
+        "binary": binary or b"",
+    }
