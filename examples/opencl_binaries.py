@@ -23,6 +23,6 @@ Path(f"{output}.{chosen.kernel}.raw").write_bytes(raw)
 print(f"kernel {chosen.kernel}: {len(raw)} bytes of machine code in {output}.{chosen.kernel}.raw")
 
 for number, build in enumerate(live_builds(live)):
-    assert build.binary is not None, build.reasons["binary"]
+    assert build.binary, build.missing["binary"]
     Path(f"{output}.{number}.bin").write_bytes(build.binary)
     print(f"{build.device}: {len(build.binary)} bytes in {output}.{number}.bin")

@@ -17,8 +17,8 @@ chosen = arguments(__doc__)
 output = chosen.output or "program"
 for options in ("-gline-tables-only", ""):
     for number, build in enumerate(live_builds(opencl_program(chosen.path, options))):
-        if build.debug is None:
-            print(f"built with {options or 'no options'}: no debug data for {build.device}: {build.reasons['debug']}")
+        if not build.debug:
+            print(f"built with {options or 'no options'}: no debug data for {build.device}: {build.missing['debug']}")
             continue
         if options:
             Path(f"{output}.{number}.dbg").write_bytes(build.debug)

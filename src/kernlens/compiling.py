@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernlens.errors import NotFoundError, ToolError
-from kernlens.isa.devices import device
-from kernlens.loading import open_bytes
-from kernlens.loading.context import Surroundings
+from kernlens.loading import open_build
 from kernlens.loading.decoding import decode_kernels
+from kernlens.model.build import Build
 from kernlens.model.kernel import Kernel
-from kernlens.model.program import Program, Source
-from kernlens.toolchain.ocloc import TIMEOUT, OclocResult, check_device
+from kernlens.model.program import Program
+from kernlens.toolchain.ocloc import TIMEOUT, check_device
 from kernlens.toolchain.parallel_compiles import CompileJob, compile_many
 from kernlens.toolchain.toolchains import SYSTEM
 from kernlens.toolchain.toolchains import toolchain as find_toolchain
@@ -25,37 +22,7 @@ if TYPE_CHECKING:
     import os
 
 #: Called with programs done, programs in all, and the newest result.
-Progress = Callable[[int, int, OclocResult], None]
-
-
-@dataclass(frozen=True)
-class Build:
-    """One source compiled for one device: the compiler's result and, if it compiled, the programs in its binary."""
-
-    result: OclocResult
-
-    @cached_property
-    def programs(self) -> tuple[Program, ...]:
-        result = self.result
-        if not result.ok:
-            return ()
-        around = Surroundings(
-            device=device(result.device),
-            folder=str(result.source.parent),
-            toolchain=result.toolchain.title,
-            build_options=result.options,
-            build_log=result.log,
-            debug=memoryview(result.debug),
-            spirv=memoryview(result.spirv),
-            sources=tuple(Source(path, text, "disk") for path, text in result.sources),
-        )
-        return open_bytes(memoryview(result.binary), str(result.source), around).programs
-
-    @cached_property
-    def kernels(self) -> list[Kernel]:
-        """The kernels of all programs, decoded."""
-        decode_kernels([(program, list(program.kernels.values())) for program in self.programs])
-        return [kernel for program in self.programs for kernel in program.kernels.values()]
+Progress = Callable[[int, int, Build], None]
 
 
 def build(
@@ -76,7 +43,6 @@ def build(
     With ``recording`` each is saved there before it is given. Raises NotFoundError for a source, device or toolchain
     that does not exist before anything is compiled; a source that does not compile gives a Build that is not ``ok``.
     """
-    from kernlens.recording.compiled import program_entry
     from kernlens.recording.writer import RecordingWriter
 
     chosen = find_toolchain(toolchain)
@@ -94,8 +60,8 @@ def build(
     with writer or nullcontext():
         for result in compile_many(jobs, workers, on_progress):
             if writer is not None:
-                writer.add(program_entry(result))
-            yield Build(result)
+                writer.add(result)
+            yield result
 
 
 def compile(
@@ -113,13 +79,16 @@ def compile(
     names = [devices] if isinstance(devices, str) else list(devices)
     paths = list(sources) if isinstance(sources, Sequence) and not isinstance(sources, str) else [sources]
     programs: list[Program] = []
-    for one in build(paths, names, options=options, toolchain=toolchain, recording=recording):
-        if not one.result.ok:
-            result = one.result
-            raise ToolError(
-                f"{result.source} does not compile for {result.device}: {result.reason}",
-                command=result.command,
-                log=result.log,
-            )
-        programs += one.programs
+    for compiled in build(paths, names, options=options, toolchain=toolchain, recording=recording):
+        if not compiled.ok:
+            message = f"{compiled.source} does not compile for {compiled.device}: {compiled.reason}"
+            raise ToolError(message, command=compiled.command, log=compiled.log)
+        programs += open_build(compiled)
     return programs
+
+
+def compiled_kernels(compiled: Build) -> list[Kernel]:
+    """The kernels of a build's programs, decoded; none if it failed."""
+    programs = open_build(compiled) if compiled.ok else ()
+    decode_kernels([(program, list(program.kernels.values())) for program in programs])
+    return [kernel for program in programs for kernel in program.kernels.values()]

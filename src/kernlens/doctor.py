@@ -87,8 +87,7 @@ def _trial(toolchain: Toolchain) -> Check:
     """Compile and decode a kernel of one line: the main path, end to end."""
     import tempfile
 
-    from kernlens.loading import open_bytes
-    from kernlens.loading.context import Surroundings
+    from kernlens.loading import open_build
     from kernlens.toolchain.ocloc import compile_source
 
     name = f"compile and decode for {_TRIAL_DEVICE}"
@@ -99,7 +98,7 @@ def _trial(toolchain: Toolchain) -> Check:
             result = compile_source(source, _TRIAL_DEVICE, "", toolchain)
         if not result.ok:
             return Check(name, False, result.reason or "failed", "kernlens --debug doctor")
-        (program,) = open_bytes(memoryview(result.binary), "trial", Surroundings()).machine_code()
+        (program,) = open_build(result)
         count = len(program.kernels["trial"].instructions)
     except KernlensError as error:
         return Check(name, False, str(error), "apt install intel-opencl-icd")

@@ -85,7 +85,7 @@ def exercise(content: bytes, folder: Path) -> None:
     """Open an input and ask for everything in it."""
     from kernlens.analysis.parts import parts
     from kernlens.isa.devices import device
-    from kernlens.loading.context import Surroundings
+    from kernlens.loading.context import Context
     from kernlens.loading.identify import identify
     from kernlens.loading.open import open_bytes, open_file
     from kernlens.report.document import annotate_document, inspect_document
@@ -96,7 +96,7 @@ def exercise(content: bytes, folder: Path) -> None:
         path.write_bytes(content)
         contents = open_file(path)
     else:
-        contents = open_bytes(view, "input", Surroundings(device=device("dg2")))
+        contents = open_bytes(view, "input", Context(device=device("dg2")))
     for part in parts(contents.containers, contents.programs):
         assert part.path
     inspect_document(contents.containers, contents.programs)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kernlens.analysis.linking.driver_rules import DriverRules
-from kernlens.loading.context import Surroundings
+from kernlens.loading.context import Context
 from kernlens.loading.linkable import module_of
 from kernlens.loading.open import open_bytes
 from kernlens.model.module import Module
@@ -95,7 +95,7 @@ def build(driver: IsolatedDriver, source: Source, spirv: bytes, rules: DriverRul
 
 
 def read_module(name: str, content: bytes, options: str | None, rules: DriverRules) -> Module:
-    (program,) = open_bytes(memoryview(content), name, Surroundings()).programs
+    (program,) = open_bytes(memoryview(content), name, Context()).programs
     return module_of(program, name=name, options=options, rules=rules)
 
 

@@ -15,10 +15,10 @@ from tempfile import TemporaryDirectory
 from kernlens.errors import ToolError
 from kernlens.formats.neo_elf import is_neo_elf, read_neo_elf
 from kernlens.loading import load
+from kernlens.model.build import Build
 from kernlens.model.kernel import Kernel
 from kernlens.runtime.driver_environment import DriverEnvironment
 from kernlens.runtime.isolation import LEVEL_ZERO, OPENCL, IsolatedDriver
-from kernlens.runtime.live_build import LiveBuild
 from kernlens.toolchain.simulation import simulated_driver
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM
 from tests.corpus.build import JOINED, Built, _main_source, build
@@ -55,7 +55,7 @@ def check_program(driver: IsolatedDriver, built: Built) -> Tally:
     """One corpus program, from its SPIR-V through both interfaces and from its source through OpenCL."""
     tally = Tally()
     spirv = built.spirv.read_bytes()
-    lives: dict[str, LiveBuild] = {}
+    lives: dict[str, Build] = {}
     for api in (LEVEL_ZERO, OPENCL):
         try:
             driver.build_spirv(built.name, spirv, DEBUG_OPTION, api)
@@ -73,9 +73,9 @@ def check_program(driver: IsolatedDriver, built: Built) -> Tally:
     return tally
 
 
-def check_kernels(tally: Tally, where: str, live: LiveBuild) -> None:
+def check_kernels(tally: Tally, where: str, live: Build) -> None:
     """Each kernel's binary equals its bytes in the program binary, found by other readers than kernlens' own."""
-    assert live.binary is not None
+    assert live.binary
     for kernel in live.kernels:
         place = f"{where}: {kernel.name}"
         assert kernel.binary is not None, f"{place}: {kernel.reason}"
@@ -101,10 +101,10 @@ def _sections(elf: bytes) -> dict[str, bytes]:
     return {section.name: section.data() for section in ELFFile(BytesIO(elf)).iter_sections() if section.name}
 
 
-def check_debug(tally: Tally, where: str, live: LiveBuild) -> None:
+def check_debug(tally: Tally, where: str, live: Build) -> None:
     """The debug data is that of the binary: the same bytes, but for what the driver relocates; the same lines."""
-    assert live.binary is not None
-    assert live.debug is not None, f"{where}: {live.reasons}"
+    assert live.binary
+    assert live.debug, f"{where}: {live.missing}"
     if is_neo_elf(memoryview(live.binary)):
         part = read_neo_elf(memoryview(live.binary)).device_debug
         tally.equal("debug data", where, live.debug, None if part is None else bytes(part.data))
@@ -143,8 +143,8 @@ def check_source(driver: IsolatedDriver, built: Built) -> Tally:
     where = f"{built.name} (source)"
     check_kernels(tally, where, live)
     check_debug(tally, where, live)
-    tally.equal("source text", where, live.source, text)
-    assert live.binary is not None
+    tally.equal("source text", where, [source.text for source in live.sources], [text])
+    assert live.binary
     ours, theirs = _kernels(live.binary), {kernel.name: kernel for kernel in _only(built.binary).values()}
     tally.equal("kernel names of ocloc's file", where, sorted(ours), sorted(theirs))
     for name in ours.keys() & theirs.keys():

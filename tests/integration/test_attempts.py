@@ -34,7 +34,7 @@ def pipeline(request: pytest.FixtureRequest, darktable_kernels: Path) -> Pipelin
 
 def kernels_in_binary(pipeline: Pipeline, folder: Path) -> set[str]:
     """The kernels in the program's binary, of zebin as readelf lists its sections."""
-    if pipeline.run.device != "bmg":
+    if pipeline.build.device != "bmg":
         return kernels(pipeline)
     (code,) = pipeline.choose("program")
     (folder / "program").write_bytes(code.content)
@@ -54,7 +54,7 @@ def test_every_kernel_stands_in_the_attempt_that_counts_for_it(pipeline: Pipelin
         attempts = pipeline.choose(stage)
         assert [one.attempt for one in attempts] == [1, 2]
         held = [set(_KERNEL.findall(one.text)) & names for one in attempts]
-        assert held == [names, {_AGAIN} if pipeline.run.device == "bmg" else names]
+        assert held == [names, {_AGAIN} if pipeline.build.device == "bmg" else names]
         for kernel in names:
             (chosen,) = pipeline.choose(stage, kernel)
             assert chosen is attempts[kernel == _AGAIN]

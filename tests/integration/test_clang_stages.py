@@ -41,8 +41,9 @@ def test_stages_and_forms_are_those_of_the_table(pipeline: Pipeline) -> None:
     assert [(one.stage, one.form, one.ending) for one in pipeline] == expected
     times = [one.seconds for one in pipeline if one.seconds is not None]
     assert times == sorted(times)
-    assert 0 < times[0] < times[-1] <= pipeline.run.seconds
-    clang, translator = pipeline.run.versions
+    assert 0 < times[0] < times[-1] <= pipeline.build.seconds
+    assert pipeline.build.toolchain is not None
+    clang, translator = pipeline.build.toolchain.title.split(", ")
     assert f"clang version {clang.removeprefix('clang ')}\n" in run_tool("clang-15", "--version")
     assert f"LLVM version {translator.removeprefix('llvm-spirv for LLVM ')}\n" in run_tool("llvm-spirv-15", "--version")
 
@@ -51,7 +52,7 @@ def test_the_command_makes_the_same_files_by_hand(small: Path, monkeypatch: pyte
     # Debug information names the folder that the compiler runs in.
     monkeypatch.chdir(small.parent)
     found = kernlens.stages(small, "spirv", options='-g "-DWORDS=two words"')
-    subprocess.run(["sh", "-c", found.run.command], check=True, timeout=60)
+    subprocess.run(["sh", "-c", found.build.command], check=True, timeout=60)
     assert small.with_suffix(".bc").read_bytes() == content(found, "llvm", "binary")
     assert small.with_suffix(".spv").read_bytes() == content(found, "spirv", "binary")
 
@@ -61,7 +62,7 @@ def test_a_recording_opens_as_the_spirv_module(pipeline: Pipeline, tmp_path: Pat
     record(pipeline, path)
     (program,) = kernlens.load(path)
     assert (program.format, program.name, program.device) == ("spirv", "nlmeans", None)
-    assert program.toolchain == ", ".join(pipeline.run.versions)
+    assert program.toolchain == pipeline.build.toolchain.title
     assert program.spirv == content(pipeline, "spirv", "binary")
     (tmp_path / "a.spv").write_bytes(program.spirv)
     # With -g spirv-dis gives up in the debug instructions, which come after the entry points.
@@ -76,7 +77,9 @@ def test_a_recording_opens_as_the_spirv_module(pipeline: Pipeline, tmp_path: Pat
         (part.stage, part.texts) for part in pipeline.line(42).stages
     ]
     assert {part.stage for part in program.line(42).stages} == {"llvm", "spirv"}
-    assert [(one.path, one.text) for one in program.sources] == list(pipeline.run.sources)
+    assert [(source.path, source.text) for source in program.sources] == [
+        (source.path, source.text) for source in pipeline.build.sources
+    ]
     (held,) = pipeline.programs
     assert (held.format, held.spirv, held.snapshots) == ("spirv", program.spirv, pipeline.snapshots)
 
@@ -110,7 +113,7 @@ def test_pointers_without_a_storage_class_are_shown_and_said_to_be(pipeline: Pip
     (tmp_path / "a.spv").write_bytes(content(pipeline, "spirv", "binary"))
     alone = subprocess.run(["spirv-dis", "--offsets", tmp_path / "a.spv"], capture_output=True, text=True, timeout=60)
     text = content(pipeline, "spirv", "text").decode()
-    if pipeline.run.options != "-g":
+    if pipeline.build.options != "-g":
         assert text == alone.stdout
         return
     assert "Invalid storage class operand: 4294967295" in alone.stderr
@@ -178,8 +181,8 @@ def test_what_does_not_compile(small: Path, tmp_path: Path) -> None:
     # clang takes inline assembly of its target; SPIR-V has none without an extension.
     small.write_text(SMALL.replace("float sum = 0;", 'float sum = 0; __asm__("nop");'))
     found = compile_stages(small, "spirv")
-    assert not found.run.ok
-    assert "llvm-spirv" in (found.run.reason or "")
+    assert not found.build.ok
+    assert "llvm-spirv" in (found.build.reason or "")
     assert [one.stage for one in found] == ["source", "llvm", "llvm"]
 
 

@@ -18,7 +18,7 @@ from kernlens.analysis.linking.forecast import Forecast, foretell, foretell_stat
 from kernlens.errors import LinkError
 from kernlens.linking.link_modules import link_on_driver
 from kernlens.loading.assemble import spirv_program
-from kernlens.loading.context import Surroundings
+from kernlens.loading.context import Context
 from kernlens.loading.linkable import module_of
 from kernlens.runtime.driver_environment import DriverEnvironment
 from kernlens.runtime.isolation import IsolatedDriver
@@ -219,7 +219,7 @@ def test_disagreeing_types(place: DriverEnvironment, spirv: dict[str, bytes]) ->
         modules = row.module("importer"), row.module("mistyped")
     forecast = foretell([built.spirv_module for _, built in modules], row.rules)
     assert [(one.wanted, one.given) for one in forecast.mismatches] == [("int(int)", "float(float)")]
-    programs = [spirv_program(name, memoryview(spirv[name]), Surroundings()) for name in ("importer", "mistyped")]
+    programs = [spirv_program(name, memoryview(spirv[name]), Context()) for name in ("importer", "mistyped")]
     linkable = [(program, module_of(program, options="")) for program in programs]
     with pytest.raises(
         LinkError, match=r"importer declares helper as int\(int\), mistyped defines it as float\(float\)"

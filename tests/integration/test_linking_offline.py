@@ -304,10 +304,10 @@ def test_modules_of_two_compilers(
 
 
 def open_bytes_of(content: bytes) -> memoryview:
-    from kernlens.loading.context import Surroundings
+    from kernlens.loading.context import Context
     from kernlens.loading.open import open_bytes
 
-    (program,) = open_bytes(memoryview(content), "older", Surroundings()).programs
+    (program,) = open_bytes(memoryview(content), "older", Context()).programs
     assert program.format == "zebin"
     return program.binary
 

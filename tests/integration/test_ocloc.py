@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from kernlens.errors import NotFoundError, ToolError
+from kernlens.model.build import Source
+from kernlens.toolchain.diagnostics import error_lines
 from kernlens.toolchain.ocloc import compile_source, compiler, devices_of
 from kernlens.toolchain.parallel_compiles import CompileJob, compile_many
 from kernlens.toolchain.toolchains import Toolchain, find_toolchains
@@ -51,7 +53,7 @@ def test_a_source_with_a_header_of_its_own_folder(each: Toolchain, scale: Path, 
     assert result.reason is None
     assert result.binary.startswith(b"\x7fELF")
     assert result.spirv[:4] == b"\x03\x02\x23\x07"
-    assert result.sources == ((str(scale), SCALE), (str(scale.parent / "scale.h"), SCALE_HEADER))
+    assert result.sources == (Source(str(scale), SCALE), Source(str(scale.parent / "scale.h"), SCALE_HEADER))
     assert result.options == LINES
     printed = line_table_paths(result.debug or result.binary, tmp_path)
     # Both lie in the folder that DW_AT_comp_dir names, so the table gives them without it.
@@ -82,7 +84,7 @@ def test_include_folders_relative_to_the_working_folder(
     monkeypatch.chdir(tmp_path)
     result = compile_source(scale, "dg2", f'{LINES} -I "my headers"', each)
     assert result.ok, result.log
-    assert [path for path, _ in result.sources] == [str(scale), str(headers / "scale.h")]
+    assert [source.path for source in result.sources] == [str(scale), str(headers / "scale.h")]
 
 
 def test_nothing_is_left_behind(each: Toolchain, scale: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,7 +110,7 @@ def test_a_syntax_error_is_told_with_its_place(each: Toolchain, tmp_path: Path) 
         result = compile_source(source, "dg2", options, each)
         assert not result.ok
         assert result.binary == b""
-        errors = [error for error in result.errors if error.severity == "error"]
+        errors = [error for error in error_lines(result.log, result.path) if error.severity == "error"]
         assert [(error.path, error.line) for error in errors] == [(str(source), 1), (str(source), 2)]
         assert errors[1].message == "use of undeclared identifier 'b'"
         assert errors[1].column == 23
@@ -122,7 +124,7 @@ def test_an_error_inside_a_header_names_the_header(each: Toolchain, scale: Path)
     header.write_text("float scaled(float value, float factor)\n{\n    return missing;\n}\n")
     result = compile_source(scale, "dg2", LINES, each)
     assert not result.ok
-    error = next(error for error in result.errors if error.severity == "error")
+    error = next(error for error in error_lines(result.log, result.path) if error.severity == "error")
     assert (os.path.abspath(error.path), error.line) == (str(header), 3)
 
 
@@ -200,14 +202,14 @@ def test_many_compiles(system: Toolchain, scale: Path, tmp_path: Path) -> None:
     seen = []
     results = list(compile_many(jobs, 2, lambda done, total, result: seen.append((done, total, result.device))))
     assert [(done, total) for done, total, _ in seen] == [(n, 5) for n in range(1, 6)]
-    outcome = {(result.source.name, result.device): result for result in results}
+    outcome = {(Path(result.path).name, result.device): result for result in results}
     assert {key for key, result in outcome.items() if result.ok} == {
         ("scale.cl", "skl"),
         ("scale.cl", "dg2"),
         ("scale.cl", "pvc"),
     }
     assert "no device 'nonsense'" in (outcome["scale.cl", "nonsense"].reason or "")
-    assert outcome["wrong.cl", "dg2"].errors
+    assert "error" in outcome["wrong.cl", "dg2"].log
 
 
 def test_stopping_early_ends_the_running_compiles(system: Toolchain, scale: Path) -> None:

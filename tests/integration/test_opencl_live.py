@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from kernlens.runtime.answers import from_json, rebuild
+from kernlens.model.build import Build
+from kernlens.runtime.answers import build_of, from_json
 from kernlens.runtime.driver_environment import DriverEnvironment
 from kernlens.runtime.isolation import OPENCL, IsolatedDriver
-from kernlens.runtime.live_build import LiveBuild
 from kernlens.runtime.opencl import OpenCLError
 from kernlens.toolchain.simulation import simulated_driver
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM
@@ -44,8 +44,8 @@ def source(tmp_path: Path) -> Path:
     return path
 
 
-def builds_of(answers: Any, key: str = "builds") -> list[LiveBuild]:
-    return [rebuild(LiveBuild, build) for build in from_json(answers[key])]
+def builds_of(answers: Any, key: str = "builds") -> list[Build]:
+    return [build_of(build) for build in from_json(answers[key])]
 
 
 @on_both_drivers
@@ -54,14 +54,16 @@ def test_pyopencl_program(place: DriverEnvironment, source: Path) -> None:
     (build,) = builds_of(answers)
     assert builds_of(answers, "raw") == [build]
     assert [build.binary] == [base64.b64decode(binary) for binary in answers["binaries"]]
-    assert build.source == answers["source"] == SOURCE
+    assert build.sources[0].text == answers["source"] == SOURCE
     assert sorted(kernel.name for kernel in build.kernels) == sorted(answers["names"]) == ["clear", "scale"]
     assert build.options is not None
     assert f"{DEBUG} -DN=3" in build.options
     assert build.debug
-    assert build.spirv is None
-    assert "not made from SPIR-V" in build.reasons["spirv"]
-    assert build.driver_version.startswith("26.27" if "UseAubStream" in place.environment else "22.43")
+    assert build.spirv == b""
+    assert "not made from SPIR-V" in build.missing["spirv"]
+    assert build.toolchain is not None
+    release = "26.27" if "UseAubStream" in place.environment else "22.43"
+    assert build.toolchain.title.startswith(f"opencl driver {release}")
 
     scale = next(kernel for kernel in build.kernels if kernel.name == "scale")
     assert scale.origin == "CL_KERNEL_BINARY_PROGRAM_INTEL"
@@ -96,10 +98,10 @@ def test_pocl_gives_what_it_has(source: Path, tmp_path: Path) -> None:
     place = DriverEnvironment("cpu", {"POCL_CACHE_DIR": str(tmp_path)})
     answers = run_script(place, "pyopencl_program", "Portable Computing Language", str(source), "-cl-kernel-arg-info")
     (build,) = builds_of(answers)
-    assert build.source == source.read_text()
+    assert build.sources[0].text == source.read_text()
     assert [build.binary] == [base64.b64decode(binary) for binary in answers["binaries"]]
-    assert build.debug is None
-    assert "does not have the query (clGetProgramInfo(CL_PROGRAM_DEBUG_INFO_SIZES_INTEL)" in build.reasons["debug"]
+    assert build.debug == b""
+    assert "does not have the query (clGetProgramInfo(CL_PROGRAM_DEBUG_INFO_SIZES_INTEL)" in build.missing["debug"]
     (kernel,) = build.kernels
     assert (kernel.name, kernel.binary, kernel.code, kernel.origin) == ("clear", None, None, None)
     assert kernel.reason is not None
@@ -132,12 +134,12 @@ def test_binaries_and_errors(place: DriverEnvironment) -> None:
     with IsolatedDriver(place) as driver:
         driver.build_source("program", SOURCE)
         (made,) = driver.live_builds("program", OPENCL)
-        assert made.binary is not None
+        assert made.binary
         driver.request(OPENCL, "load_binary", name="again", binary=made.binary)
         (again,) = driver.live_builds("again", OPENCL)
         assert [kernel.binary for kernel in again.kernels] == [kernel.binary for kernel in made.kernels]
-        assert again.source is None
-        assert again.reasons["source"].startswith("the program was not made from source")
+        assert again.sources == ()
+        assert again.missing["sources"].startswith("the program was not made from source")
         with pytest.raises(OpenCLError, match=r"clCreateProgramWithBinary.*INVALID_BINARY.*for bad"):
             driver.request(OPENCL, "load_binary", input="bad", name="bad", binary=b"garbage!" * 10)
         with pytest.raises(OpenCLError, match=r"clBuildProgram returned CL_BUILD_PROGRAM_FAILURE.*error:") as caught:

@@ -148,7 +148,7 @@ def test_pocls_objects_as_llvm_symbolizer_reads_them(pocl: Pipeline, tmp_path: P
             theirs = symbolized(path, [address_of(text) for text in one.texts])
             copy = copy_name(theirs)
             named = [
-                [(pocl.run.source if path == copy else path, *rest) for path, *rest in frames] for frames in theirs
+                [(pocl.build.source if path == copy else path, *rest) for path, *rest in frames] for frames in theirs
             ]
             assert [frames_of(one, index) for index in range(len(one))] == named
             placed += one.placed

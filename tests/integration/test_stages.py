@@ -47,7 +47,7 @@ def maps_of(pipeline: Pipeline, stage: str) -> list[StageMap]:
 
 
 def test_every_stage_is_there_once_or_once_per_kernel(pipeline: Pipeline) -> None:
-    table = IGC_2 if pipeline.run.device == "bmg" else IGC_1
+    table = IGC_2 if pipeline.build.device == "bmg" else IGC_1
     kernels = set(pipeline.programs[0].kernels)
     assert len(kernels) == 6
     for stage in table:
@@ -59,12 +59,12 @@ def test_every_stage_is_there_once_or_once_per_kernel(pipeline: Pipeline) -> Non
             assert all(one.size == len(one.content) > 0 and one.failure is None for one in found)
     order = [stage.name for stage in table]
     assert [order.index(one.stage) for one in pipeline] == sorted(order.index(one.stage) for one in pipeline)
-    assert "IGC_ShaderDumpEnable=1" in pipeline.run.command
-    assert "nlmeans.cl" in pipeline.run.command
-    assert re.fullmatch(r"NEO \S+ / IGC \S+", pipeline.run.versions[0])
+    assert "IGC_ShaderDumpEnable=1" in pipeline.build.command
+    assert "nlmeans.cl" in pipeline.build.command
+    assert re.fullmatch(r"NEO \S+ / IGC \S+", (pipeline.build.toolchain.title if pipeline.build.toolchain else ""))
     times = [one.seconds for one in pipeline if one.seconds is not None]
     assert len(times) == len(pipeline)
-    assert all(0 <= seconds <= pipeline.run.seconds + 0.1 for seconds in times)
+    assert all(0 <= seconds <= pipeline.build.seconds + 0.1 for seconds in times)
 
 
 def test_the_machine_code_of_a_stage_is_the_programs(pipeline: Pipeline) -> None:
@@ -195,7 +195,7 @@ def test_text_and_binary_are_read_by_the_stages_own_tools(pipeline: Pipeline, tm
     (tmp_path / "a.spvasm").write_bytes(text.content)
     run_tool("spirv-as", "--target-env", "spv1.4", tmp_path / "a.spvasm", "-o", tmp_path / "a.spv")
     assert _opcodes((tmp_path / "a.spv").read_bytes()) == _opcodes(module.content)
-    if pipeline.run.device == "bmg":
+    if pipeline.build.device == "bmg":
         return  # IGC 2's LLVM is newer than any that Debian 12 has an assembler of.
     for stage in ("llvm-before-unification", "llvm-unified", "llvm-optimized", "llvm-push-analysis", "llvm-codegen"):
         (snapshot,) = pipeline.choose(stage)
@@ -239,8 +239,8 @@ def test_a_recording_keeps_the_snapshots(pipeline: Pipeline, tmp_path: Path) -> 
     assert [(one.stage, one.kernel, one.form, one.content) for one in again] == [
         (one.stage, one.kernel, one.form, one.content) for one in pipeline
     ]
-    assert again.run.command == pipeline.run.command
-    assert again.run.versions == pipeline.run.versions
+    assert again.run.command == pipeline.build.command
+    assert again.run.versions == pipeline.build.versions
     (program,) = kernlens.load(path)
     ours, theirs = program.line(42).stages, pipeline.line(42).stages
     assert [(part.stage, part.kernel, part.positions, part.texts) for part in ours] == [
@@ -318,7 +318,7 @@ def opens_as_its_stages(found: Pipeline, path: Path) -> None:
     record(found, path)
     (program,) = kernlens.load(path)
     assert (program.format, dict(program.kernels), len(program.binary)) == ("stages", {}, 0)
-    assert program.toolchain == ", ".join(found.run.versions)
+    assert program.toolchain == ", ".join(found.build.versions)
     assert [(one.stage, one.form, one.content) for one in program.snapshots] == [
         (one.stage, one.form, one.content) for one in found
     ]
@@ -372,9 +372,9 @@ import sys
 from pathlib import Path
 from kernlens.pipeline.igc import snapshots
 from kernlens.toolchain.toolchains import toolchain
-run, found = snapshots(sys.argv[1], "skl", "-gline-tables-only", toolchain(), dump_folder=Path(sys.argv[2]))
-assert run.ok and run.binary, run.reason
-for one in found:
+build = snapshots(sys.argv[1], "skl", "-gline-tables-only", toolchain(), dump_folder=Path(sys.argv[2]))
+assert build.ok and build.binary, build.reason
+for one in build.snapshots:
     print(one.stage, one.failure or "whole")
 """
 

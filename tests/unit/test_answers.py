@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 
-from kernlens.model.kernel import KernelArgument
-from kernlens.runtime.answers import from_json, rebuild, to_json
-from kernlens.runtime.live_build import LiveBuild, LiveKernelBinary
+from kernlens.model.build import Build, BuildToolchain, HeldParts, Source
+from kernlens.model.kernel import KernelArgument, ReportedKernel
+from kernlens.runtime.answers import build_of, from_json, to_json
 
-KERNEL = LiveKernelBinary(
+KERNEL = ReportedKernel(
     "gemm",
     binary=b"\x00\xff" * 8,
     origin="zeIntelKernelGetBinaryExp",
@@ -16,24 +16,24 @@ KERNEL = LiveKernelBinary(
     required_work_group_size=(8, 8, 1),
     arguments=(KernelArgument(0, "a", "float*", "global"), KernelArgument(1)),
 )
-BUILD = LiveBuild(
-    api="level-zero",
+BUILD = Build(
     name="module",
     device="Intel(R) Graphics",
-    driver_version="1.3.24595",
-    binary=b"binary",
-    kernels=(KERNEL, LiveKernelBinary("other", reason="why not")),
-    reasons={"debug": "none was asked for"},
+    toolchain=BuildToolchain("level-zero driver 1.3.24595"),
+    options=None,
+    kernels=(KERNEL, ReportedKernel("other", reason="why not")),
+    missing={"debug": "none was asked for"},
+    parts=HeldParts(binary=b"binary", sources=(Source("", "kernel void gemm() {}", "program"),)),
 )
 
 
 def test_build_comes_back_equal() -> None:
     text = json.dumps(to_json(BUILD))
-    back = rebuild(LiveBuild, from_json(json.loads(text)))
+    back = build_of(from_json(json.loads(text)))
     assert back == BUILD
     assert isinstance(back.kernels[0].arguments[0], KernelArgument)
     assert back.kernels[0].required_work_group_size == (8, 8, 1)
-    assert back.debug is None
+    assert (back.binary, back.debug, back.options) == (b"binary", b"", None)
 
 
 def test_bytes_within_lists_and_mappings() -> None:

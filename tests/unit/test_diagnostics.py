@@ -71,8 +71,8 @@ def test_source_files(tmp_path: Path) -> None:
     (headers / "b.h").write_bytes(b"\xff")
     (tmp_path / "c.h").write_text("")
     found = source_files(tmp_path / "k.cl", f"-I {headers}")
-    assert [path for path, _ in found] == [str(tmp_path / "k.cl"), str(tmp_path / "a.h"), str(headers / "b.h")]
-    assert found[2][1] == "\ufffd"
+    assert [source.path for source in found] == [str(tmp_path / "k.cl"), str(tmp_path / "a.h"), str(headers / "b.h")]
+    assert found[2].text == "\ufffd"
 
 
 def test_a_source_that_includes_a_device_does_not_hang(tmp_path: Path) -> None:

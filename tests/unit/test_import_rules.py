@@ -29,7 +29,7 @@ ALLOWED = {
     # What runs in a driver's child process: see test_worker_loads_little.
     "runtime": {"formats", "model"},
     "toolchain": {"formats", "isa", "model", "runtime"},
-    "recording": {"model", "toolchain"},
+    "recording": {"model"},
     # A program's source maps are made on first use, so what assembles programs calls the analysis that makes them.
     # It also opens live objects and recordings, and asks the toolchains for their disassemblers.
     "loading": {"formats", "isa", "model", "analysis", "recording", "runtime", "toolchain"},

@@ -8,11 +8,12 @@ import click
 
 from kernlens.analysis.correlate import correlate
 from kernlens.model.binary import EMPTY
+from kernlens.model.build import Source
 from kernlens.model.instruction import Instructions
 from kernlens.model.kernel import Kernel, KernelArgument, KernelResources
 from kernlens.model.line_choice import LineChoice
 from kernlens.model.line_table import InlinedCall, LineTable, SourceFile
-from kernlens.model.program import Program, Source
+from kernlens.model.program import Program
 from kernlens.model.source_map import SourceMap, SourcePlace
 from kernlens.report.document import annotate_document
 from kernlens.report.listing import GAP, annotated

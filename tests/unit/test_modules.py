@@ -10,7 +10,7 @@ from kernlens.analysis.linking.driver_rules import RELEASE_22_43, RELEASE_26_27,
 from kernlens.errors import FormatError, KernlensError, UnsupportedError
 from kernlens.formats.spirv.uses import read_spirv_uses
 from kernlens.loading.assemble import raw_program, spirv_program
-from kernlens.loading.context import Surroundings
+from kernlens.loading.context import Context
 from kernlens.loading.linkable import module_of
 from kernlens.model.binary import Relocation, Symbol
 from kernlens.model.module import ImportUse, Module, SymbolKind
@@ -57,7 +57,7 @@ def spirv() -> memoryview:
 
 
 def module(options: str = "", rules: DriverRules = RELEASE_26_27) -> Module:
-    return module_of(spirv_program("m", spirv(), Surroundings()), options=options, rules=rules)
+    return module_of(spirv_program("m", spirv(), Context()), options=options, rules=rules)
 
 
 def names(module: Module) -> tuple[set[str], set[str], set[str]]:
@@ -140,7 +140,7 @@ def test_damaged_spirv_raises_only_errors_of_ours() -> None:
         for _ in range(chance.choice((1, 2, 6))):
             damaged[chance.randrange(len(damaged))] = chance.choice((0, 1, 0xFF, chance.randrange(256)))
         try:
-            module_of(spirv_program("m", memoryview(bytes(damaged)), Surroundings()), options=LIBRARY)
+            module_of(spirv_program("m", memoryview(bytes(damaged)), Context()), options=LIBRARY)
         except KernlensError:
             continue
 
@@ -180,4 +180,4 @@ def test_raw_instructions_have_no_symbols() -> None:
     from kernlens.isa.devices import device
 
     with pytest.raises(UnsupportedError, match="holds no symbols"):
-        module_of(raw_program("raw", memoryview(bytes(64)), device("dg2"), Surroundings()))
+        module_of(raw_program("raw", memoryview(bytes(64)), device("dg2"), Context()))

@@ -4,50 +4,62 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 import kernlens
 from kernlens.loading import open_file
-from kernlens.model.stage import CompileRun, Snapshot
-from kernlens.pipeline.compile_stages import Pipeline
-from kernlens.recording.writer import ProgramEntry, RecordedToolchain, RecordingWriter, SnapshotEntry
+from kernlens.model.build import Build, BuildToolchain, HeldParts, Source
+from kernlens.model.stage import Snapshot
+from kernlens.recording import reader
+from kernlens.recording.reader import Recording
+from kernlens.recording.writer import RecordingWriter
 from kernlens.report.overview import overview
 from tests.writers.spirv import SpirvWriter
 
-CHAIN = RecordedToolchain("a compiler 1.2")
-STAGES = (SnapshotEntry("llvm", "text", ".ll", b"; nothing\n"), SnapshotEntry("object", "binary", ".o", b"\x01\x02"))
-SOURCES = (("/src/one.cl", "kernel void one() {}\n"),)
+CHAIN = BuildToolchain("a compiler 1.2")
+STAGES = (
+    Snapshot("llvm", None, "text", ".ll", lambda: b"; nothing\n"),
+    Snapshot("object", None, "binary", ".o", lambda: b"\x01\x02"),
+)
+SOURCES = (Source("/src/one.cl", "kernel void one() {}\n"),)
 
 
-def recording(folder: Path, *entries: ProgramEntry) -> Path:
+def recording(folder: Path, *builds: Build) -> Path:
     path = folder / "some.klens"
     with RecordingWriter(path) as writer:
-        for one in entries:
-            writer.add(one)
+        for build in builds:
+            writer.add(build)
     return path
 
 
 def test_programs_without_a_binary(tmp_path: Path) -> None:
     path = recording(
         tmp_path,
-        ProgramEntry("one", "spirv", CHAIN, spirv=bytes(SpirvWriter().build()), sources=SOURCES, snapshots=STAGES[:1]),
-        ProgramEntry("one", "pocl", CHAIN, sources=SOURCES, snapshots=STAGES),
-        ProgramEntry("failed", "pocl", CHAIN, ok=False, reason="no", snapshots=STAGES),
-        ProgramEntry("empty", "pocl", CHAIN),
+        Build(
+            "one",
+            "spirv",
+            CHAIN,
+            parts=HeldParts(spirv=bytes(SpirvWriter().build()), sources=SOURCES, snapshots=STAGES[:1]),
+        ),
+        Build("one", "pocl", CHAIN, parts=HeldParts(sources=SOURCES, snapshots=STAGES)),
+        Build("failed", "pocl", CHAIN, ok=False, reason="no", parts=HeldParts(snapshots=STAGES)),
+        Build("empty", "pocl", CHAIN),
     )
-    spirv, stages = kernlens.load(path)
-    assert (spirv.name, spirv.format, spirv.toolchain) == ("one:spirv", "spirv", "a compiler 1.2")
+    module, stages = kernlens.load(path)
+    assert (module.name, module.format, module.toolchain) == ("one:spirv", "spirv", "a compiler 1.2")
     assert (stages.name, stages.format, stages.device) == ("one:pocl", "stages", None)
-    assert [one.stage for one in spirv.snapshots] == ["llvm"]
+    assert [one.stage for one in module.snapshots] == ["llvm"]
     assert [(one.stage, one.form, one.content) for one in stages.snapshots] == [
         ("llvm", "text", b"; nothing\n"),
         ("object", "binary", b"\x01\x02"),
     ]
-    assert [(one.path, one.text) for one in stages.sources] == [(one.path, one.text) for one in spirv.sources]
+    assert [(one.path, one.text) for one in stages.sources] == [(one.path, one.text) for one in module.sources]
     assert [(one.path, one.origin) for one in stages.sources] == [("/src/one.cl", "recording")]
 
 
 def test_what_is_no_binary_after_all(tmp_path: Path) -> None:
     """A recording may come from anybody: unknown content is shown as that, and its stages are there."""
-    path = recording(tmp_path, ProgramEntry("odd", "dg2", CHAIN, binary=b"no binary" * 9, snapshots=STAGES))
+    path = recording(tmp_path, Build("odd", "dg2", CHAIN, parts=HeldParts(binary=b"no binary" * 9, snapshots=STAGES)))
     contents = open_file(path)
     (program,) = contents.programs
     assert (program.format, len(program.snapshots)) == ("stages", 2)
@@ -56,8 +68,43 @@ def test_what_is_no_binary_after_all(tmp_path: Path) -> None:
     assert "llvm, object" in shown
 
 
-def test_snapshots_that_failed_are_left_out_of_a_recording() -> None:
-    run = CompileRun("one.cl", "dg2", "", "ocloc", ("a compiler 1.2",), True, None, "", 0.1)
+def test_snapshots_that_failed_are_left_out_of_a_recording(tmp_path: Path) -> None:
     whole = Snapshot("llvm", None, "text", ".ll", lambda: b"; whole\n")
     failed = Snapshot("visa", "one", "text", ".visaasm", bytes, failure="the disk is full")
-    assert [one.stage for one in Pipeline(run, (failed, whole)).entry().snapshots] == ["llvm"]
+    path = recording(tmp_path, Build("one", "dg2", CHAIN, parts=HeldParts(snapshots=(failed, whole))))
+    (build,) = Recording(path).builds()
+    assert [snapshot.stage for snapshot in build.snapshots] == ["llvm"]
+
+
+def test_opening_a_recording_unpacks_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Damage of the second program's content is noticed when that program is asked for, and no sooner."""
+    spirv = bytes(SpirvWriter().build())
+    parts = HeldParts(spirv=spirv, sources=SOURCES, snapshots=STAGES)
+    path = recording(tmp_path, *(Build(f"p{number}", "spirv", CHAIN, parts=parts) for number in range(3)))
+    unpacked: list[int] = []
+    unpack = reader.unpack
+    monkeypatch.setattr(reader, "unpack", lambda blob: unpacked.append(blob.size) or unpack(blob))
+    programs = kernlens.load(path)
+    assert programs
+    assert unpacked == [len(spirv)], "only what the first program is made from"
+    assert [snapshot.size for snapshot in programs[0].snapshots] == [10, 2]
+    assert programs[0].snapshots[0].content == b"; nothing\n"
+    assert unpacked == [len(spirv), 10]
+    assert [program.name for program in programs] == ["p0", "p1", "p2"]
+    assert unpacked == [len(spirv), 10, len(spirv), len(spirv)]
+
+
+def test_another_folder_and_another_file_under_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was opened stays what it was."""
+    path = recording(tmp_path, Build("old", "pocl", CHAIN, parts=HeldParts(sources=SOURCES, snapshots=STAGES)))
+    monkeypatch.chdir(tmp_path)
+    programs = kernlens.load(path.name)
+    (build,) = Recording(path.name).builds()
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    with RecordingWriter(path, overwrite=True) as writer:
+        writer.add(Build("new", "pocl", CHAIN, parts=HeldParts(snapshots=STAGES[:1])))
+        assert [program.name for program in programs] == ["old"]
+        assert [snapshot.content for snapshot in build.snapshots] == [b"; nothing\n", b"\x01\x02"]
+    path.unlink()
+    assert [source.text for source in programs[0].sources] == ["kernel void one() {}\n"]

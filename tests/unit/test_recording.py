@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from kernlens.errors import KernlensError, OutputError
+from kernlens.model.build import Build, HeldParts, Source
 from kernlens.recording.reader import Recording
 from kernlens.recording.schema import is_recording
-from kernlens.recording.writer import ProgramEntry, RecordingWriter
-from tests.writers.recordings import CHAIN, FAILED, FULL, SOURCE, beside, entry
+from kernlens.recording.writer import RecordingWriter
+from tests.writers.recordings import CHAIN, FAILED, FULL, SOURCE, beside, entry, holding
 
 
 def test_what_goes_in_comes_out(tmp_path: Path) -> None:
@@ -22,17 +23,20 @@ def test_what_goes_in_comes_out(tmp_path: Path) -> None:
         assert writer.add(FAILED) == 2
     assert is_recording(path.read_bytes()[:100])
     with Recording(path) as recording:
-        first, second = recording.programs()
-        assert (first.number, first.name, first.device, first.toolchain) == (1, "add", "bmg", CHAIN)
+        first, second = recording.builds()
+        assert (first.name, first.device, first.toolchain) == ("add", "bmg", CHAIN)
         assert (first.options, first.ok, first.reason, first.seconds) == (FULL.options, True, None, 0.25)
         assert (first.command, first.log) == (FULL.command, FULL.log)
         assert (first.binary, first.debug, first.spirv) == (FULL.binary, FULL.debug, FULL.spirv)
-        assert first.sources == FULL.sources
+        assert [(source.path, source.text) for source in first.sources] == [
+            (source.path, source.text) for source in FULL.sources
+        ]
+        assert {source.origin for source in first.sources} == {"recording"}
         assert [(s.stage, s.kernel, s.form, s.ending, s.attempt) for s in first.snapshots] == [
             ("source", None, "text", ".cl", 1),
             ("asm", "add", "text", ".asm", 2),
         ]
-        assert [snapshot.read() for snapshot in first.snapshots] == [s.content for s in FULL.snapshots]
+        assert [snapshot.content for snapshot in first.snapshots] == [s.content for s in FULL.snapshots]
         assert (second.ok, second.reason, second.binary, second.sources) == (False, FAILED.reason, b"", ())
         assert recording.command_line == ("kernlens", "compile", "x y")
         assert recording.metadata["kernlens_version"]
@@ -56,9 +60,9 @@ def test_the_first_schema_is_read_too(tmp_path: Path) -> None:
     connection.execute("PRAGMA user_version=1")
     connection.close()
     with Recording(path) as recording:
-        (program,) = recording.programs()
+        (program,) = recording.builds()
         assert [(one.kernel, one.attempt) for one in program.snapshots] == [(None, 1), ("add", 1)]
-        assert [snapshot.read() for snapshot in program.snapshots] == [s.content for s in FULL.snapshots]
+        assert [snapshot.content for snapshot in program.snapshots] == [s.content for s in FULL.snapshots]
 
 
 def test_equal_content_is_kept_once(tmp_path: Path) -> None:
@@ -66,10 +70,10 @@ def test_equal_content_is_kept_once(tmp_path: Path) -> None:
     content = random.Random(1).randbytes(200_000)
     with RecordingWriter(path) as writer:
         for number in range(10):
-            writer.add(ProgramEntry(f"p{number}", "dg2", binary=content))
+            writer.add(holding(f"p{number}", content))
     assert path.stat().st_size < 300_000
     with Recording(path) as recording:
-        assert {program.binary for program in recording.programs()} == {content}
+        assert {program.binary for program in recording.builds()} == {content}
 
 
 def test_redacted_sources(tmp_path: Path) -> None:
@@ -79,16 +83,16 @@ def test_redacted_sources(tmp_path: Path) -> None:
     whole = b""
     with Recording(path) as recording:
         assert recording.redacted
-        program = recording.programs()[0]
+        program = recording.builds()[0]
         assert program.sources == ()
-        assert program.source_paths == ("/src/add.cl", "/src/add.h")
+        assert program.parts.source_paths == ("/src/add.cl", "/src/add.h")
         assert [snapshot.stage for snapshot in program.snapshots] == ["asm"]
         assert program.log.splitlines()[0] == "1:2:5: warning: x"
         assert len(program.spirv) == len(FULL.spirv)
         assert program.spirv.startswith(b"\x03\x02\x23\x07 ****")
         assert program.spirv.endswith(b" tail")
-        assert program.snapshots[0].read().endswith(b"\n mov r0")
-        whole = program.log.encode() + program.spirv + program.snapshots[0].read() + program.binary
+        assert program.snapshots[0].content.endswith(b"\n mov r0")
+        whole = program.log.encode() + program.spirv + program.snapshots[0].content + program.binary
     for line in (b"kernel void add(", b"a[0] = a[0]", b"// header"):
         assert line in SOURCE.encode() + b"// header"
         assert line not in whole
@@ -121,7 +125,7 @@ def test_a_closed_writer_and_a_closed_reader(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="is closed"):
         writer.add(FULL)
     recording = Recording(path)
-    program = recording.programs()[0]
+    program = recording.builds()[0]
     recording.close()
     with pytest.raises(KernlensError):
         _ = program.binary
@@ -130,10 +134,18 @@ def test_a_closed_writer_and_a_closed_reader(tmp_path: Path) -> None:
 def test_odd_names_are_kept_readable(tmp_path: Path) -> None:
     path = tmp_path / "x.klens"
     with RecordingWriter(path) as writer:
-        writer.add(ProgramEntry("n\udcff", "dg2", command="c\udc80", sources=(("p\udcff", "t\udcff"),)))
+        writer.add(
+            Build(
+                "n\udcff",
+                "dg2",
+                command="c\udc80",
+                parts=HeldParts(sources=(Source("p\udcff", "t\udcff"),)),
+            )
+        )
     with Recording(path) as recording:
-        program = recording.programs()[0]
-        assert (program.name, program.command, program.sources) == ("n?", "c?", (("p?", "t?"),))
+        program = recording.builds()[0]
+        assert (program.name, program.command) == ("n?", "c?")
+        assert [(source.path, source.text) for source in program.sources] == [("p?", "t?")]
 
 
 def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,4 +159,4 @@ def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             writer.add(entry(2, 400_000))
         writer.add(entry(3, 1000))
     with Recording(path) as recording:
-        assert [program.name for program in recording.programs()] == ["p1", "p3"]
+        assert [program.name for program in recording.builds()] == ["p1", "p3"]

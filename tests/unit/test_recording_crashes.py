@@ -42,7 +42,7 @@ def test_threads_write_whole_programs(tmp_path: Path) -> None:
         for thread in threads:
             thread.join()
     with Recording(path) as recording:
-        programs = recording.programs()
+        programs = recording.builds()
         assert {program.name for program in programs} == {f"p{number}" for number in range(200)}
         for program in programs:
             assert program.binary == entry(int(program.name[1:])).binary
@@ -53,9 +53,11 @@ def test_readable_while_it_is_written(tmp_path: Path) -> None:
     with RecordingWriter(path) as writer:
         writer.add(entry(1))
         with Recording(path) as recording:
-            assert [program.name for program in recording.programs()] == ["p1"]
+            assert [program.name for program in recording.builds()] == ["p1"]
             writer.add(entry(2))
-            assert [program.name for program in recording.programs()] == ["p1", "p2"]
+            assert [program.name for program in recording.builds()] == ["p1"], "as it was when it was opened"
+        with Recording(path) as recording:
+            assert [program.name for program in recording.builds()] == ["p1", "p2"]
 
 
 WRITE_FOREVER = """
@@ -88,7 +90,7 @@ def test_a_kill_at_any_moment_loses_nothing_finished(attempt: int, tmp_path: Pat
     child.stdout.close()
     stranger = read_as_a_stranger(path)
     with Recording(path) as recording:
-        programs = recording.programs()
+        programs = recording.builds()
         # The last one may have been finished without a chance to say so.
         assert len(programs) in (len(finished), len(finished) + 1)
         for number, program in enumerate(programs):
@@ -136,7 +138,7 @@ def _names_without_rights(path: Path) -> bytes:
         os.setuid(65534)
     assert not os.access(path.parent, os.W_OK)
     with Recording(path) as recording:
-        return b",".join(program.name.encode() for program in recording.programs())[:60_000]
+        return b",".join(program.name.encode() for program in recording.builds())[:60_000]
 
 
 def test_left_over_journal_is_merged(tmp_path: Path) -> None:
@@ -156,4 +158,4 @@ def test_left_over_journal_is_merged(tmp_path: Path) -> None:
     assert path.with_name("x.klens-wal").stat().st_size > 20_000
     assert read_as_a_stranger(path) == b"p1,p2"
     with Recording(path) as recording:
-        assert [program.name for program in recording.programs()] == ["p1", "p2"]
+        assert [program.name for program in recording.builds()] == ["p1", "p2"]

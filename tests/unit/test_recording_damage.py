@@ -91,10 +91,10 @@ def recorded(tmp_path: Path) -> Path:
 def read_all(path: Path) -> None:
     with Recording(path) as recording:
         _ = recording.command_line
-        for program in recording.programs():
+        for program in recording.builds():
             _ = program.binary, program.debug, program.spirv, program.log, program.sources
             for snapshot in program.snapshots:
-                snapshot.read()
+                _ = snapshot.content
 
 
 def test_another_schema(recorded: Path) -> None:

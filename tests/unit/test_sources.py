@@ -8,8 +8,8 @@ from hashlib import md5
 import pytest
 
 from kernlens.analysis.source_matching import match_sources
+from kernlens.model.build import Source
 from kernlens.model.line_table import LineTable, SourceFile
-from kernlens.model.program import Source
 
 
 def table(*files: SourceFile | str, directory: str = "/build", used: tuple[int, ...] | None = None) -> LineTable:

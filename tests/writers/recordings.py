@@ -4,34 +4,49 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
+from typing import Any
 
-from kernlens.recording.writer import ProgramEntry, RecordedToolchain, SnapshotEntry
+from kernlens.model.build import Build, BuildToolchain, HeldParts, Source
+from kernlens.model.stage import Snapshot
 
-CHAIN = RecordedToolchain("newest", "26.27.39122", "2.40.14")
+CHAIN = BuildToolchain("newest", "26.27.39122", "2.40.14")
 SOURCE = 'kernel void add(global int *a) {\n    a[0] = a[0] + 41 + "é";\n}\nadd_one_more\n'
-FULL = ProgramEntry(
+
+
+def snapshot(stage: str, ending: str, content: bytes, kernel: str | None = None, attempt: int = 1) -> Snapshot:
+    return Snapshot(stage, kernel, "text", ending, lambda: content, len(content), attempt=attempt)
+
+
+FULL = Build(
     name="add",
     device="bmg",
     toolchain=CHAIN,
     options="-g -DX=é",
-    log='1:2:5: warning: x\n    a[0] = a[0] + 41 + "é";\n        ^\n',
-    seconds=0.25,
     command="ocloc compile -file add.cl",
-    binary=b"\x7fELF" + bytes(5000),
-    debug=b"debug",
-    spirv=b"\x03\x02\x23\x07 kernel void add(global int *a) { tail",
-    sources=(("/src/add.cl", SOURCE), ("/src/add.h", "// header\n")),
-    snapshots=(
-        SnapshotEntry("source", "text", ".cl", SOURCE.encode()),
-        SnapshotEntry("asm", "text", ".asm", b"// kernel void add(global int *a) {\n mov r0", kernel="add", attempt=2),
+    seconds=0.25,
+    parts=HeldParts(
+        log='1:2:5: warning: x\n    a[0] = a[0] + 41 + "é";\n        ^\n',
+        binary=b"\x7fELF" + bytes(5000),
+        debug=b"debug",
+        spirv=b"\x03\x02\x23\x07 kernel void add(global int *a) { tail",
+        sources=(Source("/src/add.cl", SOURCE), Source("/src/add.h", "// header\n")),
+        snapshots=(
+            snapshot("source", ".cl", SOURCE.encode()),
+            snapshot("asm", ".asm", b"// kernel void add(global int *a) {\n mov r0", kernel="add", attempt=2),
+        ),
     ),
 )
-FAILED = ProgramEntry("broken", "dg2", CHAIN, ok=False, reason="it does not compile", log="error: x")
+FAILED = Build("broken", "dg2", CHAIN, ok=False, reason="it does not compile", parts=HeldParts(log="error: x"))
 
 
-def entry(number: int, size: int = 20_000) -> ProgramEntry:
-    """A program whose binary can be told from its number."""
-    return ProgramEntry(f"p{number}", "dg2", CHAIN, binary=random.Random(number).randbytes(size))
+def entry(number: int, size: int = 20_000) -> Build:
+    """A build whose binary can be told from its number."""
+    return holding(f"p{number}", random.Random(number).randbytes(size))
+
+
+def holding(name: str, binary: bytes, **fields: Any) -> Build:
+    """A build for dg2 with this binary."""
+    return Build(name, "dg2", CHAIN, parts=HeldParts(binary=binary), **fields)
 
 
 def beside(path: Path) -> list[str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 
+from kernlens.model.build import Source
 from kernlens.model.line_table import LineTable, SourceFile
-from kernlens.model.program import Source
 
 #: What Intel's compilers call the program's own source when it came to them without a name.
 _NAMELESS = re.compile(r"(?:.*/)?(?:<stdin>|\d+)")

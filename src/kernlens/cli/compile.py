@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,8 +12,11 @@ import click
 from kernlens.cli.options import json_option, verb
 
 if TYPE_CHECKING:
-    from kernlens.compiling import Build
+    from kernlens.model.build import Build
+    from kernlens.model.kernel import Kernel
     from kernlens.report.table import Cell
+
+    Builds = list[tuple[Build, list[Kernel]]]
 
 HEADINGS = (
     "kernel",
@@ -74,12 +78,12 @@ def command(
         sys.exit(compile_modules(sources, _names(devices), options, toolchain, output, timeout, as_json))
     if not devices:
         raise click.UsageError("--device is missing; kernlens devices lists what can be compiled for")
-    from kernlens.compiling import build
+    from kernlens.compiling import build, compiled_kernels
 
     recording = Path(output or Path(sources[0]).with_suffix(".klens").name)
-    builds = []
+    builds: Builds = []
     with _Progress(quiet=as_json) as progress:
-        for one in build(
+        for compiled in build(
             sources,
             _names(devices),
             options=options,
@@ -91,16 +95,16 @@ def command(
             on_progress=progress.show,
             command_line=sys.argv,
         ):
-            builds.append(one)
-    failed = [one for one in builds if not one.result.ok]
+            builds.append((compiled, compiled_kernels(compiled)))
+    failed = [compiled for compiled, _ in builds if not compiled.ok]
     if as_json:
         from kernlens.cli.output import print_json
 
         print_json(_document(recording, builds))
     else:
         _print(recording, builds)
-    for one in failed:
-        _print_failure(one)
+    for compiled in failed:
+        _print_failure(compiled)
     sys.exit(3 if failed else 0)
 
 
@@ -108,23 +112,23 @@ def _names(devices: str | None) -> list[str]:
     return [name for name in (devices or "").split(",") if name]
 
 
-def _print(recording: Path, builds: list[Build]) -> None:
+def _print(recording: Path, builds: Builds) -> None:
     from kernlens.cli.output import print_lines
     from kernlens.report.describe import plural
     from kernlens.report.table import table
 
-    rows = [row for one in builds for row in _rows(one)]
+    rows = [row for compiled, kernels in builds for row in _rows(compiled, kernels)]
     if rows:
         print_lines(table(HEADINGS, sorted(rows, key=lambda row: (str(row[0]), str(row[1])))))
-    kernels = sum(len(one.kernels) for one in builds)
-    print_lines([f"{plural(len(builds), 'program')}, {plural(kernels, 'kernel')} recorded in {recording}"])
+    count = sum(len(kernels) for _, kernels in builds)
+    print_lines([f"{plural(len(builds), 'program')}, {plural(count, 'kernel')} recorded in {recording}"])
 
 
-def _rows(one: Build) -> list[tuple[Cell, ...]]:
+def _rows(compiled: Build, kernels: list[Kernel]) -> list[tuple[Cell, ...]]:
     return [
         (
             kernel.name,
-            one.result.device,
+            compiled.device,
             kernel.resources.simd,
             kernel.resources.registers,
             kernel.resources.spill_bytes,
@@ -134,26 +138,26 @@ def _rows(one: Build) -> list[tuple[Cell, ...]]:
             len(kernel.instructions),
             kernel.code_size,
         )
-        for kernel in one.kernels
+        for kernel in kernels
     ]
 
 
-def _document(recording: Path, builds: list[Build]) -> dict[str, Any]:
+def _document(recording: Path, builds: Builds) -> dict[str, Any]:
     return {
         "schema": 1,
         "recording": str(recording),
         "programs": [
             {
-                "name": one.result.name,
-                "source": str(one.result.source),
-                "device": one.result.device,
-                "toolchain": one.result.toolchain.title,
-                "ok": one.result.ok,
-                "reason": one.result.reason,
-                "seconds": round(one.result.seconds, 3),
-                "kernels": [dict(zip(_KEYS, row, strict=True)) for row in _rows(one)],
+                "name": compiled.name,
+                "source": compiled.source,
+                "device": compiled.device,
+                "toolchain": compiled.toolchain.title if compiled.toolchain else None,
+                "ok": compiled.ok,
+                "reason": compiled.reason,
+                "seconds": round(compiled.seconds, 3),
+                "kernels": [dict(zip(_KEYS, row, strict=True)) for row in _rows(compiled, kernels)],
             }
-            for one in builds
+            for compiled, kernels in builds
         ],
     }
 
@@ -172,12 +176,13 @@ _KEYS = (
 )
 
 
-def _print_failure(one: Build) -> None:
+def _print_failure(failed: Build) -> None:
     """The compiler's errors, each with its source line and a mark under the column."""
-    result = one.result
-    click.echo(f"kernlens: {result.source} does not compile for {result.device}: {result.reason}", err=True)
-    texts = {path: text.split("\n") for path, text in result.sources}
-    for error in result.errors:
+    from kernlens.toolchain.diagnostics import error_lines
+
+    click.echo(f"kernlens: {failed.source} does not compile for {failed.device}: {failed.reason}", err=True)
+    texts = {source.path: source.text.split("\n") for source in failed.sources}
+    for error in error_lines(failed.log, os.path.abspath(failed.path)):
         if not error.path:
             continue
         click.echo(

@@ -35,11 +35,11 @@ def compile_modules(
     written: list[dict[str, Any]] = []
     for source in sources:
         made = compile_library(source, options, timeout)
-        spirv = _write(folder, f"{made.source.stem}.spv", made.spirv)
+        spirv = _write(folder, f"{made.name}.spv", made.spirv)
         written.append({"source": source, "device": None, "path": spirv})
         for device in devices:
             binary = _device_module(spirv, device, options, toolchain, timeout)
-            path = _write(folder, f"{made.source.stem}.{device}.bin", binary)
+            path = _write(folder, f"{made.name}.{device}.bin", binary)
             written.append({"source": source, "device": device, "path": path})
     if as_json:
         print_json({"schema": 1, "modules": written})

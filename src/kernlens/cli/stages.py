@@ -71,7 +71,7 @@ def command(
         _print_line(pipelines, line, kernel, as_json)
     else:
         _print_list(pipelines, kernel, all_passes, as_json)
-    failed = next((one.run for one in pipelines if not one.run.ok), None)
+    failed = next((one.build for one in pipelines if not one.build.ok), None)
     if failed is not None:
         message = f"{failed.source} does not compile for {failed.device}: {failed.reason}"
         raise ToolError(message, command=failed.command, log=failed.log)
@@ -83,9 +83,9 @@ def _pipelines(path: str, device: str | None, options: str, toolchain: str, all_
     kind = _kind(path)
     if kind == "recording":
         found = recorded_pipelines(path)
-        chosen = [one for one in found if device is None or one.run.device == device]
+        chosen = [one for one in found if device is None or one.build.device == device]
         if not chosen:
-            there = ", ".join(dict.fromkeys(one.run.device for one in found))
+            there = ", ".join(dict.fromkeys(one.build.device for one in found))
             raise KernlensError(f"{path} holds no snapshots for {device}; it holds some for {there}")
         return chosen
     if kind not in (None, "spirv"):
@@ -112,14 +112,14 @@ def _save(pipelines: list[Pipeline], output: str) -> None:
 
     with RecordingWriter(output, command_line=sys.argv, overwrite=True) as writer:
         for one in pipelines:
-            writer.add(one.entry())
+            writer.add(one.build)
 
 
 def _print_list(pipelines: list[Pipeline], kernel: str | None, all_passes: bool, as_json: bool) -> None:
     from kernlens.analysis.stage_changes import pass_steps
     from kernlens.cli.output import print_json, print_lines
     from kernlens.model.stage import of_kernel
-    from kernlens.report.stage_listing import pass_document, pass_list, run_document, run_heading, snapshot_document
+    from kernlens.report.stage_listing import build_document, build_heading, pass_document, pass_list, snapshot_document
     from kernlens.report.stage_listing import snapshot_list as listing
 
     documents = []
@@ -129,14 +129,14 @@ def _print_list(pipelines: list[Pipeline], kernel: str | None, all_passes: bool,
         if as_json:
             documents.append(
                 {
-                    **run_document(pipeline.run),
+                    **build_document(pipeline.build),
                     "snapshots": [snapshot_document(one) for one in chosen],
                     **({"passes": [pass_document(step) for step in steps]} if all_passes else {}),
                 }
             )
             continue
-        print_lines(run_heading(pipeline.run))
-        print_lines(listing(chosen, _sentences(pipeline.run.device)))
+        print_lines(build_heading(pipeline.build))
+        print_lines(listing(chosen, _sentences(pipeline.build.device)))
         if all_passes:
             print_lines(["", *(pass_list(steps) if steps else ["  no single passes were kept"])])
     if as_json:
@@ -245,7 +245,7 @@ def _pairs(before: tuple[Snapshot, ...], after: tuple[Snapshot, ...]) -> list[tu
 
 def _print_line(pipelines: list[Pipeline], line: str, kernel: str | None, as_json: bool) -> None:
     from kernlens.cli.output import print_json, print_lines
-    from kernlens.report.stage_listing import line_through_stages, part_document, run_document, run_heading
+    from kernlens.report.stage_listing import build_document, build_heading, line_through_stages, part_document
 
     choice = _line_wanted(line)
     documents = []
@@ -259,9 +259,9 @@ def _print_line(pipelines: list[Pipeline], line: str, kernel: str | None, as_jso
             )
         if as_json:
             chosen = [part for part in parts if kernel is None or part.kernel in (None, kernel)]
-            documents.append({**run_document(pipeline.run), "stages": [part_document(part) for part in chosen]})
+            documents.append({**build_document(pipeline.build), "stages": [part_document(part) for part in chosen]})
             continue
-        print_lines(run_heading(pipeline.run))
+        print_lines(build_heading(pipeline.build))
         places = [part.map.places[part.indexes[0]] for part in parts if part.indexes]
         path = next((place.path for place in places if place is not None), "")
         where = f"{path}:{choice.line}"

@@ -6,30 +6,31 @@ from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING
 
 from kernlens.isa.devices import identify
-from kernlens.loading.context import Surroundings
+from kernlens.loading.context import Context
 from kernlens.loading.kernel_parts import Code, DebugCode, PatchTokenCode, ProgramDebug, ZebinCode, ZebinDebug
 from kernlens.model.binary import EMPTY, Relocation, Symbol
+from kernlens.model.build import Source
 from kernlens.model.device import Device, DeviceId
 from kernlens.model.kernel import Kernel
-from kernlens.model.program import Program, Source
+from kernlens.model.program import Program
 
 if TYPE_CHECKING:
     from kernlens.model.stage_map import StageMap
 
 
-def patch_token_program(name: str, content: memoryview, around: Surroundings) -> Program:
-    """A Program of a patch-token binary; debug data, options and SPIR-V are those of the container around it."""
+def patch_token_program(name: str, content: memoryview, context: Context) -> Program:
+    """A Program of a patch-token binary; debug data, options and SPIR-V are those of the container context it."""
     from kernlens.formats.patch_tokens.program_binary import read_patch_tokens
 
     read = read_patch_tokens(content)
-    device = _device(read.device, around)
-    debug = ProgramDebug(around.debug, around.build_options)
+    device = _device(read.device, context)
+    debug = ProgramDebug(context.build)
     kernels = {one.name: Kernel(one.name, PatchTokenCode(one, debug, device, read.device)) for one in read.kernels}
     return _program(
         name,
         "patch-tokens",
         kernels,
-        around,
+        context,
         device=device,
         device_id=read.device,
         binary=content,
@@ -38,63 +39,61 @@ def patch_token_program(name: str, content: memoryview, around: Surroundings) ->
     )
 
 
-def zebin_program(name: str, content: memoryview, around: Surroundings) -> Program:
+def zebin_program(name: str, content: memoryview, context: Context) -> Program:
     """A Program of a zebin, or of the debug ELF of a loaded module, whose sections hold the loaded code."""
     from kernlens.formats.zebin.zebin_file import read_zebin
 
     read = read_zebin(content)
     device_id = read.notes.device_id
-    device = _device(device_id, around)
-    options = read.build_options or around.build_options
-    debug = ZebinDebug(read_zebin(around.debug) if around.debug else read, options)
+    device = _device(device_id, context)
+    context = context.holding(options=read.build_options, spirv=read.spirv)
+    debug = ZebinDebug(read, context.build)
     found = [*read.kernels, *([read.functions] if read.functions else [])]
     kernels = {one.name: Kernel(one.name, ZebinCode(read, one, debug, device, device_id)) for one in found}
     return _program(
         name,
         "zebin",
         kernels,
-        around,
+        context,
         device=device,
         device_id=device_id,
         binary=content,
-        build_options=options,
-        spirv=read.spirv,
         find_symbols=lambda: read.symbols,
         find_relocations=lambda: read.relocations,
     )
 
 
-def debug_program(name: str, content: memoryview, around: Surroundings) -> Program:
+def debug_program(name: str, content: memoryview, context: Context) -> Program:
     """A Program of debug data alone: each kernel's debug ELF holds its code as well."""
     from kernlens.formats.elf.elf_file import read_elf
     from kernlens.formats.patch_tokens.debug_data import read_debug_data
 
     read = read_debug_data(content)
-    device = _device(read.device, around)
-    debug = ProgramDebug(content, around.build_options)
+    device = _device(read.device, context)
+    context = context.holding(debug=content)
+    debug = ProgramDebug(context.build)
     kernels = {}
     for one in read.kernels:
         text = read_elf(one.elf, format="kernel-debug-elf").section(".text") if one.elf else None
         if text is not None:
             kernels[one.name] = Kernel(one.name, DebugCode(text.data, debug, one.name, device, read.device))
-    return _program(name, "debug-data", kernels, around, device=device, device_id=read.device, debug=content)
+    return _program(name, "debug-data", kernels, context, device=device, device_id=read.device)
 
 
-def raw_program(name: str, content: memoryview, device: Device, around: Surroundings) -> Program:
+def raw_program(name: str, content: memoryview, device: Device, context: Context) -> Program:
     """A Program of one kernel's bare instructions."""
-    return _program(name, "raw", {name: Kernel(name, Code(content, device))}, around, device=device, binary=content)
+    return _program(name, "raw", {name: Kernel(name, Code(content, device))}, context, device=device, binary=content)
 
 
-def spirv_program(name: str, content: memoryview, around: Surroundings) -> Program:
+def spirv_program(name: str, content: memoryview, context: Context) -> Program:
     """A Program that is not compiled for a device yet: its kernels are symbols without code."""
-    return _program(
-        name, "spirv", {}, around, device=around.device, spirv=content, find_symbols=lambda: _spirv_symbols(content)
-    )
+    held = context.holding(spirv=content)
+    return _program(name, "spirv", {}, held, device=context.device, find_symbols=lambda: _spirv_symbols(content))
 
 
-def stages_program(name: str, around: Surroundings) -> Program:
+def stages_program(name: str, context: Context) -> Program:
     """A Program of nothing but its sources and the stages of its compile."""
-    return _program(name, "stages", {}, around, device=around.device)
+    return _program(name, "stages", {}, context, device=context.device)
 
 
 def _spirv_symbols(content: memoryview) -> tuple[Symbol, ...]:
@@ -123,9 +122,9 @@ def _spirv_symbols(content: memoryview) -> tuple[Symbol, ...]:
     return (*kernels, *linked)
 
 
-def _device(said: DeviceId, around: Surroundings) -> Device | None:
+def _device(said: DeviceId, context: Context) -> Device | None:
     """What the binary says; where it leaves several devices open, the one among them that it is known to be built for."""
-    found, known = identify(said), around.device
+    found, known = identify(said), context.device
     vague = said.product_family is None and said.ip is None
     if found is None or (vague and known is not None and known.render_core == found.render_core):
         return known
@@ -136,34 +135,25 @@ def _program(
     name: str,
     format_name: str,
     kernels: Mapping[str, Kernel],
-    around: Surroundings,
+    context: Context,
     *,
     device: Device | None,
     device_id: DeviceId | None = None,
     binary: memoryview = EMPTY,
-    debug: memoryview = EMPTY,
-    spirv: memoryview = EMPTY,
-    build_options: str | None = None,
     find_symbols: Callable[[], tuple[Symbol, ...]] = tuple,
     find_relocations: Callable[[], tuple[Relocation, ...]] = tuple,
 ) -> Program:
-    module = spirv or around.spirv
     return Program(
         name=name,
         format=format_name,
         kernels=kernels,
+        build=context.build,
         device=device,
         device_id=device_id,
-        toolchain=around.toolchain,
-        build_options=build_options or around.build_options,
-        build_log=around.build_log,
         binary=binary,
-        debug=debug or around.debug,
-        spirv=module,
         find_symbols=find_symbols,
         find_relocations=find_relocations,
-        find_sources=lambda: _sources(kernels.values(), module, around),
-        find_snapshots=around.find_snapshots,
+        find_sources=lambda: _sources(kernels.values(), context),
         find_stage_maps=_stage_maps,
     )
 
@@ -174,9 +164,9 @@ def _stage_maps(program: Program) -> tuple[StageMap, ...]:
     return stage_maps(program.snapshots, [program])
 
 
-def _sources(kernels: Collection[Kernel], module: memoryview, around: Surroundings) -> tuple[Source, ...]:
+def _sources(kernels: Collection[Kernel], context: Context) -> tuple[Source, ...]:
     if not kernels:  # There is no line table to name the files that count: all that came with the program do.
-        return around.sources
+        return context.sources
     from kernlens.loading.source_texts import find_sources
 
-    return find_sources(kernels, module, around)
+    return find_sources(kernels, context)

@@ -1,35 +1,92 @@
-"""What surrounds a device binary while it is being opened: chosen device, options, SPIR-V, debug data, sources."""
+"""What a binary is opened with: the build that it comes from, and what the user says."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kernlens.model.binary import EMPTY
-from kernlens.model.device import Device
-from kernlens.model.program import Source
+from kernlens.model.build import Build, BuildParts, Source
 
 if TYPE_CHECKING:
+    from kernlens.model.device import Device
     from kernlens.model.stage import Snapshot
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """Everything that a program's own bytes do not hold.
+class ContainerParts:
+    """The parts of a build of which a container holds some itself; the others are those of the build around it."""
 
-    ``device`` is what it was built for or what the user says, and only used where the bytes do not say.
-    ``source_roots`` are folders to look for source files in, ``folder`` is where the opened file lies, ``sources`` are
-    texts that came with the binary, ``find_snapshots`` reads those of its compile.
+    def __init__(self, outer: BuildParts, debug: memoryview, spirv: memoryview, source: str | None) -> None:
+        self._outer = outer
+        self._debug = debug
+        self._spirv = spirv
+        self._source = source
+
+    @property
+    def log(self) -> str:
+        return self._outer.log
+
+    @property
+    def binary(self) -> bytes:
+        return self._outer.binary
+
+    @cached_property
+    def debug(self) -> bytes:
+        return bytes(self._debug) or self._outer.debug
+
+    @cached_property
+    def spirv(self) -> bytes:
+        return bytes(self._spirv) or self._outer.spirv
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        return (*self._outer.sources, *self._own_source)
+
+    @property
+    def source_paths(self) -> tuple[str, ...]:
+        return (*self._outer.source_paths, *(source.path for source in self._own_source))
+
+    @property
+    def snapshots(self) -> tuple[Snapshot, ...]:
+        return self._outer.snapshots
+
+    @property
+    def _own_source(self) -> tuple[Source, ...]:
+        return () if self._source is None else (Source("", self._source, "binary"),)
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """``build`` is what is known of the build beside the bytes.
+
+    ``device`` is what the program was built for or what the user says, and only used where the bytes do not say.
+    ``source_roots`` are folders to look for source files in, ``folder`` is where the opened file lies, ``own_source`` is
+    the text that the user gives for line tables that name no file.
     """
 
+    build: Build = field(default=Build("", options=None))
     device: Device | None = None
     source_roots: tuple[str, ...] = ()
     folder: str | None = None
-    toolchain: str | None = None
-    build_options: str | None = None
-    build_log: str | None = None
-    debug: memoryview = field(default=EMPTY, repr=False)
-    spirv: memoryview = field(default=EMPTY, repr=False)
-    sources: tuple[Source, ...] = field(default=(), repr=False)
-    find_snapshots: Callable[[], tuple[Snapshot, ...]] = field(default=tuple, repr=False)
+    own_source: Source | None = None
+
+    def holding(
+        self,
+        *,
+        options: str | None = None,
+        debug: memoryview = EMPTY,
+        spirv: memoryview = EMPTY,
+        source: str | None = None,
+    ) -> Context:
+        """The context within a container that holds these parts of the build itself."""
+        if not (options or debug or spirv or source):
+            return self
+        build = self.build
+        parts = ContainerParts(build.parts, debug, spirv, source)
+        return replace(self, build=replace(build, options=options or build.options, parts=parts))
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """The texts that came with the binary, the user's first."""
+        return (*((self.own_source,) if self.own_source else ()), *self.build.sources)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from kernlens.errors import UnsupportedError
 from kernlens.model.binary import EMPTY
+from kernlens.model.build import Build
 from kernlens.model.device import Device, DeviceId
 from kernlens.model.kernel import Kernel, KernelArgument, KernelResources
 
@@ -73,15 +74,15 @@ class Code:
 class ProgramDebug:
     """The debug data of one patch-token program, read on first use and once for all its kernels."""
 
-    def __init__(self, content: memoryview, build_options: str | None) -> None:
-        self._content = content
-        self._build_options = build_options
+    def __init__(self, build: Build) -> None:
+        self._build = build
 
     @cached_property
     def _read(self) -> DebugData | None:
         from kernlens.formats.patch_tokens.debug_data import read_debug_data
 
-        return read_debug_data(self._content) if self._content else None
+        content = self._build.debug
+        return read_debug_data(memoryview(content)) if content else None
 
     def line_table(self, name: str) -> LineTable | None:
         from kernlens.formats.dwarf.line_tables import read_kernel_debug_elf
@@ -90,7 +91,7 @@ class ProgramDebug:
 
     def line_table_reason(self, name: str) -> str | None:
         if self._read is None:
-            return without_debug(self._build_options)
+            return without_debug(self._build.options)
         elf = self._elf(name)
         if elf:
             from kernlens.formats.elf.elf_file import read_elf
@@ -152,17 +153,19 @@ class DebugCode(Code):
 
 
 class ZebinDebug:
-    """The line tables of one zebin, or of the debug ELF beside it, found on first use."""
+    """The line tables of one zebin, or of the debug ELF that its build kept beside it, found on first use."""
 
-    def __init__(self, zebin: Zebin, build_options: str | None) -> None:
+    def __init__(self, zebin: Zebin, build: Build) -> None:
         self._zebin = zebin
-        self._build_options = build_options
+        self._build = build
 
     @cached_property
     def _tables(self) -> LineTables:
         from kernlens.formats.dwarf.line_tables import read_zebin_line_tables
+        from kernlens.formats.zebin.zebin_file import read_zebin
 
-        return read_zebin_line_tables(self._zebin.elf)
+        beside = self._build.debug
+        return read_zebin_line_tables(read_zebin(memoryview(beside)).elf if beside else self._zebin.elf)
 
     def line_table(self, name: str) -> LineTable | None:
         return self._tables[name]
@@ -170,7 +173,7 @@ class ZebinDebug:
     def line_table_reason(self, name: str) -> str | None:
         if name in self._tables:
             return None
-        return NO_TABLE if self._tables else without_debug(self._build_options)
+        return NO_TABLE if self._tables else without_debug(self._build.options)
 
 
 class ZebinCode(Code):

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kernlens.errors import UnsupportedError
 from kernlens.isa.devices import device
-from kernlens.loading.context import Surroundings
+from kernlens.loading.context import Context
 from kernlens.loading.open import open_bytes
-from kernlens.model.program import Program, Source
-
-if TYPE_CHECKING:
-    from kernlens.runtime.live_build import LiveBuild
+from kernlens.model.build import Build
+from kernlens.model.program import Program
 
 
 def from_opencl(program: Any) -> list[Program]:
@@ -34,24 +33,16 @@ def from_level_zero(module: Any) -> list[Program]:
     return programs_of((live_build(module),))
 
 
-def programs_of(builds: tuple[LiveBuild, ...]) -> list[Program]:
+def programs_of(builds: Sequence[Build]) -> list[Program]:
     """A Program for each build whose binary holds Intel machine code."""
     programs: list[Program] = []
     reasons: list[str] = []
     for build in builds:
-        if build.binary is None:
-            reasons.append(f"{build.device}: {build.reasons.get('binary', 'the driver gives no binary')}")
+        if not build.binary:
+            reasons.append(f"{build.device}: {build.missing.get('binary', 'the driver gives no binary')}")
             continue
-        around = Surroundings(
-            device=device(build.device_ip) if build.device_ip else None,
-            toolchain=f"{build.api} driver {build.driver_version}",
-            build_options=build.options,
-            build_log=build.log,
-            debug=memoryview(build.debug or b""),
-            spirv=memoryview(build.spirv or b""),
-            sources=(Source("", build.source, "program"),) if build.source else (),
-        )
-        found = open_bytes(memoryview(build.binary), build.name, around).programs
+        context = Context(build, device(build.device_ip) if build.device_ip else None)
+        found = open_bytes(memoryview(build.binary), build.name, context).programs
         programs += [replace(program, name=build.name) if len(found) == 1 else program for program in found]
     if not programs:
         raise UnsupportedError("the program holds no machine code of an Intel GPU: " + "; ".join(reasons))

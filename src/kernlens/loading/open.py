@@ -5,27 +5,29 @@ from __future__ import annotations
 import mmap
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 from kernlens.errors import KernlensError, NotFoundError, UnsupportedError
 from kernlens.loading.assemble import raw_program
-from kernlens.loading.context import Surroundings
+from kernlens.loading.context import Context
+from kernlens.loading.growing import Growing
 from kernlens.loading.identify import identify, unknown_input
 from kernlens.loading.unpack import Unpacker
 from kernlens.model.binary import EMPTY, Container
+from kernlens.model.build import Build, Source
 from kernlens.model.device import Device
-from kernlens.model.program import Program, Source
+from kernlens.model.program import Program
 
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What a path holds: its containers, outermost first, and the programs in them."""
+    """What a path holds: its containers, outermost first, and the programs in them. Those of a recording are unpacked one
+    after the other when they are asked for."""
 
     path: str
-    containers: tuple[Container, ...]
-    programs: tuple[Program, ...]
+    containers: Sequence[Container]
+    programs: Sequence[Program]
 
     def machine_code(self) -> tuple[Program, ...]:
         """The programs that hold machine code. Raises UnsupportedError, with what to do, if none does."""
@@ -44,13 +46,15 @@ class Contents:
         raise NotFoundError(f"{self.path} holds no kernels; kernlens inspect {self.path} shows what it holds")
 
 
-def load(path: str | os.PathLike[str], *, device: str | None = None, source_roots: Sequence[str] = ()) -> list[Program]:
-    """The programs in any file, recording or folder.
+def load(
+    path: str | os.PathLike[str], *, device: str | None = None, source_roots: Sequence[str] = ()
+) -> Sequence[Program]:
+    """The programs in any file, recording or folder; those of a recording are unpacked when they are asked for.
 
     ``device`` names the device of content that does not say it (raw instructions); ``source_roots`` are folders to look
     for source files in. Raises KernlensError: FormatError for damaged content, NotFoundError for an unknown device.
     """
-    return list(open_file(path, device=device, source_roots=source_roots).programs)
+    return open_file(path, device=device, source_roots=source_roots).programs
 
 
 def open_file(
@@ -65,31 +69,39 @@ def open_file(
     ``source`` is the file that the program was compiled from, for line tables that do not name it.
     """
     name = os.fspath(path)
-    around = Surroundings(
+    context = Context(
         device=_device(device),
         source_roots=tuple(source_roots),
         folder=os.path.dirname(name) or ".",
-        sources=(_nameless(source),) if source else (),
+        own_source=_nameless(source) if source else None,
     )
     if os.path.isdir(name):
-        return _open_folder(name, around)
+        return _open_folder(name, context)
     content = _map(name)
     if identify(content) == "recording":
-        return _open_recording(name, around)
-    return open_bytes(content, name, around)
+        return _open_recording(name, context)
+    return open_bytes(content, name, context)
 
 
-def open_bytes(content: memoryview, name: str, around: Surroundings) -> Contents:
+def open_bytes(content: memoryview, name: str, context: Context) -> Contents:
     """The contents of bytes that are at hand; ``name`` is what to call them, a path as a rule."""
     stem = os.path.splitext(os.path.basename(name))[0] or name
     if identify(content) is None:
-        if around.device is None or not len(content):
+        if context.device is None or not len(content):
             raise unknown_input(name, content)
         raw = Container("raw", os.path.basename(name), 0, content)
-        return Contents(name, (raw,), (raw_program(stem, content, around.device, around),))
+        return Contents(name, (raw,), (raw_program(stem, content, context.device, context),))
     unpacker = Unpacker()
-    container = unpacker.unpack(content, stem, 0, around)
+    container = unpacker.unpack(content, stem, 0, context)
     return Contents(name, (container,), tuple(unpacker.programs))
+
+
+def open_build(build: Build) -> tuple[Program, ...]:
+    """The programs in a build's binary, or that of its SPIR-V where the binary is not one of Intel's GPU compilers."""
+    unpacker = Unpacker()
+    context = Context(build, _known_device(build.device), folder=os.path.dirname(build.path) or ".")
+    unpacker.unpack_build(build.name, context)
+    return tuple(unpacker.programs)
 
 
 def _nameless(path: str) -> Source:
@@ -133,7 +145,7 @@ def _near(path: str) -> str:
     return f"; there is {', '.join(near)}" if near else ""
 
 
-def _open_folder(path: str, around: Surroundings) -> Contents:
+def _open_folder(path: str, context: Context) -> Contents:
     """Everything below a folder that begins like something known; the rest is passed over."""
     containers: list[Container] = []
     programs: list[Program] = []
@@ -148,9 +160,9 @@ def _open_folder(path: str, around: Surroundings) -> Contents:
             if kind is None or kind == "host-elf":
                 continue
             if kind == "recording":
-                found = _open_recording(inside, replace(around, folder=folder))
+                found = _open_recording(inside, replace(context, folder=folder))
             else:
-                found = open_bytes(content, inside, replace(around, folder=folder))
+                found = open_bytes(content, inside, replace(context, folder=folder))
             containers += found.containers
             programs += found.programs
     if not containers:
@@ -158,32 +170,20 @@ def _open_folder(path: str, around: Surroundings) -> Contents:
     return Contents(path, tuple(containers), tuple(programs))
 
 
-def _open_recording(path: str, around: Surroundings) -> Contents:
+def _open_recording(path: str, context: Context) -> Contents:
     from kernlens.recording.reader import Recording
-    from kernlens.recording.recorded_snapshots import snapshots_in
 
+    builds = [build for build in Recording(path).builds() if build.ok]
+    counts = Counter(build.name for build in builds)
     unpacker = Unpacker()
-    containers = []
-    with Recording(path) as recording:
-        recorded_programs = [program for program in recording.programs() if program.ok]
-        builds = Counter(program.name for program in recorded_programs)
-        for recorded in recorded_programs:
-            name = recorded.name if builds[recorded.name] == 1 else f"{recorded.name}:{recorded.device}"
-            inside = replace(
-                around,
-                device=_known_device(recorded.device) or around.device,
-                toolchain=recorded.toolchain.title if recorded.toolchain else None,
-                build_options=recorded.options,
-                build_log=recorded.log,
-                debug=memoryview(recorded.debug or b""),
-                spirv=memoryview(recorded.spirv or b""),
-                sources=(*around.sources, *(Source(source, text, "recording") for source, text in recorded.sources)),
-                find_snapshots=partial(snapshots_in, path, recorded.number),
-            )
-            content, known = recorded.binary or recorded.spirv, len(unpacker.programs)
-            if content:
-                containers.append(unpacker.unpack(memoryview(content), name, 0, inside))
-            if recorded.snapshots and len(unpacker.programs) == known:
-                # A program of another vendor's compiler is recorded for its snapshots alone.
-                unpacker.add_stages(name, inside)
-    return Contents(path, tuple(containers), tuple(unpacker.programs))
+    containers: list[Container] = []
+
+    def unpacked() -> Iterator[None]:
+        for build in builds:
+            name = build.name if counts[build.name] == 1 else f"{build.name}:{build.device}"
+            inside = replace(context, build=build, device=_known_device(build.device) or context.device)
+            containers.extend(unpacker.unpack_build(name, inside))
+            yield
+
+    steps = unpacked()
+    return Contents(path, Growing(containers, steps), Growing(unpacker.programs, steps))

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 
 from kernlens.errors import FormatError
 from kernlens.loading.assemble import debug_program, patch_token_program, spirv_program, stages_program, zebin_program
-from kernlens.loading.context import Surroundings
+from kernlens.loading.context import Context
 from kernlens.loading.identify import identify
-from kernlens.model.binary import Container, Section
-from kernlens.model.program import Program, Source
+from kernlens.model.binary import EMPTY, Container, Section
+from kernlens.model.program import Program
 
+#: The kinds of what Intel's GPU compilers make.
+GPU_BINARIES = frozenset({"ar", "neo-elf", "zebin", "patch-tokens"})
 #: Containers nest four deep in real files (host library, ar, NEO ELF, debug data).
 _DEPTH_LIMIT = 8
 
@@ -23,7 +24,7 @@ class Unpacker:
         self.programs: list[Program] = []
         self._counts: dict[str, int] = {}
 
-    def unpack(self, content: memoryview, name: str, offset: int, around: Surroundings, depth: int = 0) -> Container:
+    def unpack(self, content: memoryview, name: str, offset: int, context: Context, depth: int = 0) -> Container:
         """The container that ``content`` is, with all that is in it; kind ``unknown`` if its first bytes are of no known kind.
 
         ``offset`` is where ``content`` begins in the whole file. Raises FormatError for damaged content.
@@ -34,64 +35,78 @@ class Unpacker:
         container = Container(kind or "unknown", name, offset, content)
         match kind:
             case "ar":
-                container.children = self._members(content, offset, around, depth)
+                container.children = self._members(content, offset, context, depth)
             case "host-elf":
-                container.children = self._images(content, offset, around, depth)
+                container.children = self._images(content, offset, context, depth)
             case "neo-elf":
-                container.children = self._neo_parts(content, name, offset, around, depth)
+                container.children = self._neo_parts(content, name, offset, context, depth)
                 container.find_sections = partial(_elf_sections, content, kind)
             case "patch-tokens":
-                self.programs.append(patch_token_program(self._unique(name), content, around))
+                self.programs.append(patch_token_program(self._unique(name), content, context))
             case "zebin" | "zebin-debug":
-                self.programs.append(zebin_program(self._unique(name), content, around))
+                self.programs.append(zebin_program(self._unique(name), content, context))
                 container.find_sections = partial(_elf_sections, content, kind)
             case "debug-data":
-                self.programs.append(debug_program(self._unique(name), content, around))
+                self.programs.append(debug_program(self._unique(name), content, context))
                 container.find_children = partial(_kernel_elfs, content, offset)
             case "spirv":
-                self.programs.append(spirv_program(self._unique(name), content, around))
+                self.programs.append(spirv_program(self._unique(name), content, context))
             case "kernel-debug-elf":
                 container.find_sections = partial(_elf_sections, content, kind)
         return container
 
-    def add_stages(self, name: str, around: Surroundings) -> None:
-        """Add a program of which only the stages of its compile were kept."""
-        self.programs.append(stages_program(self._unique(name), around))
+    def unpack_build(self, name: str, context: Context) -> tuple[Container, ...]:
+        """The containers of the context's build. Other vendors' binaries are not read: of such a build its SPIR-V is, and
+        without that the stages of its compile."""
+        build = context.build
+        before = len(self.programs)
+        containers = []
+        if build.binary:
+            binary = memoryview(build.binary)
+            kind = identify(binary)
+            is_read = kind in GPU_BINARIES
+            containers.append(
+                self.unpack(binary, name, 0, context) if is_read else Container(kind or "unknown", name, 0, binary)
+            )
+        if len(self.programs) == before and build.spirv:
+            containers.append(self.unpack(memoryview(build.spirv), name, 0, context))
+        if len(self.programs) == before and build.snapshots:
+            self.programs.append(stages_program(self._unique(name), context))
+        return tuple(containers)
 
     def _unique(self, name: str) -> str:
         count = self._counts[name] = self._counts.get(name, 0) + 1
         return name if count == 1 else f"{name}#{count}"
 
-    def _members(self, content: memoryview, offset: int, around: Surroundings, depth: int) -> tuple[Container, ...]:
+    def _members(self, content: memoryview, offset: int, context: Context, depth: int) -> tuple[Container, ...]:
         from kernlens.formats.ar import read_ar
 
         return tuple(
-            self.unpack(member.data, member.name, offset + member.offset, around, depth + 1)
+            self.unpack(member.data, member.name, offset + member.offset, context, depth + 1)
             for member in read_ar(content)
             if len(member.data) and not member.is_padding
         )
 
-    def _images(self, content: memoryview, offset: int, around: Surroundings, depth: int) -> tuple[Container, ...]:
+    def _images(self, content: memoryview, offset: int, context: Context, depth: int) -> tuple[Container, ...]:
         from kernlens.formats.offload_bundle import read_offload_images
 
         return tuple(
-            self.unpack(image.data, image.name, offset + image.offset, around, depth + 1)
+            self.unpack(image.data, image.name, offset + image.offset, context, depth + 1)
             for image in read_offload_images(content)
         )
 
     def _neo_parts(
-        self, content: memoryview, name: str, offset: int, around: Surroundings, depth: int
+        self, content: memoryview, name: str, offset: int, context: Context, depth: int
     ) -> tuple[Container, ...]:
         from kernlens.formats.neo_elf import read_neo_elf
 
         read = read_neo_elf(content)
-        spirv, debug, source = read.spirv, read.device_debug, read.source
-        inside = replace(
-            around,
-            build_options=read.build_options or around.build_options,
-            spirv=spirv.data if spirv else around.spirv,
-            debug=debug.data if debug else around.debug,
-            sources=(*around.sources, Source("", _text(source.data), "binary")) if source else around.sources,
+        spirv, debug = read.spirv, read.device_debug
+        inside = context.holding(
+            options=read.build_options,
+            spirv=spirv.data if spirv else EMPTY,
+            debug=debug.data if debug else EMPTY,
+            source=_text(read.source.data) if read.source else None,
         )
         children = []
         if read.device_binary is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
@@ -45,6 +45,28 @@ class KernelResources:
     required_sub_group_size: int | None = None
     #: Bytes of code before the kernel's own first instruction (the loading of its payload); None: not said.
     prologue_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedKernel:
+    """A kernel as a driver reports it.
+
+    ``binary`` is the machine code with its padding, from before relocation; ``code`` the same without padding. Each is
+    None where the driver does not give it, and ``reason`` says why. ``origin`` names the query that gave ``binary``.
+    Sizes are bytes: spill per hardware thread, private per work-item, SLM per work-group.
+    """
+
+    name: str
+    binary: bytes | None = field(default=None, repr=False)
+    code: bytes | None = field(default=None, repr=False)
+    origin: str | None = None
+    simd: int | None = None
+    spill_bytes: int | None = None
+    private_bytes: int | None = None
+    slm_bytes: int | None = None
+    required_work_group_size: tuple[int, int, int] | None = None
+    arguments: tuple[KernelArgument, ...] = ()
+    reason: str | None = None
 
 
 class KernelParts(Protocol):

@@ -1,4 +1,4 @@
-"""A program: what one build yields."""
+"""A program: what can be read out of a build's binary."""
 
 from __future__ import annotations
 
@@ -7,53 +7,63 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from kernlens.model.binary import EMPTY, Container, Relocation, Symbol
+from kernlens.model.binary import EMPTY, Relocation, Symbol
+from kernlens.model.build import Build
 
 if TYPE_CHECKING:
+    from kernlens.model.build import Source
     from kernlens.model.device import Device, DeviceId
     from kernlens.model.kernel import Kernel
     from kernlens.model.stage import Snapshot
     from kernlens.model.stage_map import ProgramLine, StageMap
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
-    """A source file's text. ``path`` is as the line table or the compiler names it; ``origin`` says where it was found:
-    ``spirv``, ``recording``, ``disk``, ``program`` (CL_PROGRAM_SOURCE) or ``binary``."""
-
-    path: str
-    text: str = field(repr=False)
-    origin: str = "disk"
-
-
 @dataclass(frozen=True, eq=False)
 class Program:
-    """One build's result for one device.
+    """What can be read out of a build's binary for one device.
 
     ``name`` is unique within its file; ``format`` is ``patch-tokens``, ``zebin``, ``debug-data``, ``spirv``, ``raw``, or
-    ``stages``, of which only the snapshots are known; ``binary`` is the device binary itself, ``debug`` CTNI or ELF
-    debug data beside it, ``spirv`` the module it was made from; each is empty when absent. ``find_sources`` looks source
-    text up on first use, ``find_snapshots`` reads the program at the stages of its compile, ``find_stage_maps`` their
-    source maps.
+    ``stages``, of which only the snapshots are known; ``binary`` is the device binary itself, empty when absent.
+    ``build`` is the build that it came from, as far as that is known: of a plain file only what its containers hold.
+    ``find_sources`` looks source text up on first use, ``find_stage_maps`` the source maps of the build's snapshots.
     """
 
     name: str
     format: str
     kernels: Mapping[str, Kernel]
+    build: Build = field(default=Build(""), repr=False)
     device: Device | None = None
     device_id: DeviceId | None = None
-    toolchain: str | None = None
-    build_options: str | None = None
-    build_log: str | None = None
     binary: memoryview = field(default=EMPTY, repr=False)
-    debug: memoryview = field(default=EMPTY, repr=False)
-    spirv: memoryview = field(default=EMPTY, repr=False)
-    container: Container | None = field(default=None, repr=False)
     find_symbols: Callable[[], tuple[Symbol, ...]] = field(default=tuple, repr=False)
     find_relocations: Callable[[], tuple[Relocation, ...]] = field(default=tuple, repr=False)
     find_sources: Callable[[], tuple[Source, ...]] = field(default=tuple, repr=False)
-    find_snapshots: Callable[[], tuple[Snapshot, ...]] = field(default=tuple, repr=False)
     find_stage_maps: Callable[[Program], tuple[StageMap, ...]] = field(default=lambda program: (), repr=False)
+
+    @property
+    def toolchain(self) -> str | None:
+        """The versions of driver and compiler that built it; None if they are not known."""
+        return self.build.toolchain.title if self.build.toolchain else None
+
+    @property
+    def build_options(self) -> str | None:
+        """The options that it was built with; None if they are not known."""
+        return self.build.options
+
+    @property
+    def build_log(self) -> str:
+        """What the compiler said; empty if it said nothing, or that was not kept."""
+        return self.build.log
+
+    @cached_property
+    def debug(self) -> memoryview:
+        """CTNI or ELF debug data beside the binary; empty if there is none."""
+        return memoryview(self.build.debug)
+
+    @cached_property
+    def spirv(self) -> memoryview:
+        """The SPIR-V module that it was made from; empty if it is not at hand."""
+        return memoryview(self.build.spirv)
 
     @cached_property
     def symbols(self) -> tuple[Symbol, ...]:
@@ -70,7 +80,7 @@ class Program:
     @cached_property
     def snapshots(self) -> tuple[Snapshot, ...]:
         """The program at each stage of its compile, in pipeline order; empty if they were not kept."""
-        return self.find_snapshots()
+        return self.build.snapshots
 
     @cached_property
     def stage_maps(self) -> tuple[StageMap, ...]:

@@ -1,4 +1,4 @@
-"""Stages of a compile pipeline, snapshots of a program at them, and the compile that they come from."""
+"""Stages of a compile pipeline, and snapshots of a program at them."""
 
 from __future__ import annotations
 
@@ -86,34 +86,6 @@ class Snapshot:
     def is_pass(self) -> bool:
         """Whether it is one pass of the compiler rather than a stage of the table."""
         return self.stage[:4].isdecimal() and self.stage[4:5] == "-"
-
-
-@dataclass(frozen=True)
-class CompileRun:
-    """One compile that left snapshots: how it was run, with what, and what came of it.
-
-    ``command`` is the line to run it again by hand, the variables that make the compiler write its stages included.
-    ``versions`` name compiler and driver. ``source`` is the file that was compiled. ``binary``, ``debug`` and
-    ``spirv`` are empty where there is none; ``sources`` are (path, text), the main one first.
-    """
-
-    source: str
-    device: str
-    options: str
-    command: str
-    versions: tuple[str, ...]
-    ok: bool
-    reason: str | None
-    log: str = field(repr=False)
-    seconds: float
-    binary: bytes = field(default=b"", repr=False)
-    debug: bytes = field(default=b"", repr=False)
-    spirv: bytes = field(default=b"", repr=False)
-    sources: tuple[tuple[str, str], ...] = field(default=(), repr=False)
-    #: The toolchain's name and its parts' versions, each empty where it is not known or there is none.
-    toolchain: str = ""
-    neo_version: str = ""
-    igc_version: str = ""
 
 
 def held(stage: Stage, content: bytes, form: str, kernel: str | None = None, seconds: float | None = None) -> Snapshot:

@@ -5,15 +5,15 @@ Names and order: docs/stages.md. The commands are those of ``compile --library``
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kernlens.errors import NotFoundError, OutputError, UnsupportedError
-from kernlens.model.stage import BINARY, PROGRAM, TEXT, CompileRun, Snapshot, Stage, held
+from kernlens.model.build import Build, BuildToolchain, HeldParts
+from kernlens.model.stage import BINARY, PROGRAM, TEXT, Snapshot, Stage, held
 from kernlens.pipeline.pocl import TOOL_TIMEOUT, bitcode_text
 from kernlens.toolchain.clang import (
     TIMEOUT,
@@ -28,6 +28,9 @@ from kernlens.toolchain.ocloc import SPIRV_MAGIC
 from kernlens.toolchain.process import command_line, run
 from kernlens.toolchain.spirv_disassembly import spirv_text
 
+if TYPE_CHECKING:
+    from tempfile import TemporaryDirectory
+
 #: What users call it in a device's place.
 DEVICE = "spirv"
 
@@ -40,24 +43,12 @@ _SOURCE, _LLVM, _SPIRV = STAGES
 _VERSION = re.compile(r"\bversion (\d[\w.]*)")
 
 
-@dataclass(frozen=True, slots=True)
-class _Steps:
-    """What the commands did: a reason if one of them failed, and the files that were made until then."""
-
-    reason: str | None
-    log: str
-    bitcode: bytes = b""
-    spirv: bytes = b""
-    bitcode_seconds: float = 0.0
-    seconds: float = 0.0
-
-
 def snapshots(
     source: str | Path, options: str = "", *, timeout: float = TIMEOUT, dump_folder: Path | None = None
-) -> tuple[CompileRun, tuple[Snapshot, ...]]:
+) -> Build:
     """Compile ``source`` (OpenCL C) to SPIR-V and keep every stage; ``timeout`` is in seconds, for each command.
 
-    A source that does not compile gives a run that is not ``ok`` and the stages that it got to. Raises ToolError if
+    A source that does not compile gives a Build that is not ``ok`` and the stages that it got to. Raises ToolError if
     clang or llvm-spirv is missing or does not end, UnsupportedError for a source that is SPIR-V, OutputError if there
     is no temporary folder.
     """
@@ -68,64 +59,54 @@ def snapshots(
     if text.startswith(SPIRV_MAGIC):
         raise UnsupportedError(f"{path} is SPIR-V already; with --device {DEVICE} a source in OpenCL C is compiled")
     front_end = find_front_end()
-    done = _compile(front_end, path, options, timeout, dump_folder)
-    compiled = CompileRun(
-        source=str(source),
+    build = Build(
+        name=path.stem,
         device=DEVICE,
+        toolchain=BuildToolchain(", ".join(_versions(front_end))),
         options=options,
         command=_by_hand(front_end, path, options),
-        versions=_versions(front_end),
-        ok=done.reason is None,
-        reason=done.reason,
-        log=done.log,
-        seconds=done.seconds,
-        spirv=done.spirv,
-        sources=source_files(path, options),
+        path=str(source),
     )
-    return compiled, (held(_SOURCE, text, TEXT), *_made(front_end, done))
+    parts = HeldParts(sources=source_files(path, options), snapshots=(held(_SOURCE, text, TEXT),))
+    with _temporary_folder(dump_folder) as folder:
+        bitcode, module = Path(folder, "module.bc"), Path(folder, "module.spv")
+        compiled = run(clang_command(front_end, path, options, str(bitcode)), timeout=timeout)
+        build, parts = replace(build, seconds=compiled.seconds), replace(parts, log=compiled.log)
+        reason = failure_reason(compiled, path)
+        if reason is None:
+            made = _llvm_snapshots(front_end, bitcode.read_bytes(), build.seconds)
+            translated = run(translator_command(front_end, str(bitcode), str(module)), timeout=timeout)
+            build = replace(build, seconds=build.seconds + translated.seconds)
+            parts = replace(parts, log=parts.log + translated.log, snapshots=(*parts.snapshots, *made))
+            reason = failure_reason(translated, path)
+        if reason is None:
+            spirv = module.read_bytes()
+            made = _spirv_snapshots(spirv, build.seconds)
+            parts = replace(parts, spirv=spirv, snapshots=(*parts.snapshots, *made))
+    return replace(build, ok=reason is None, reason=reason, parts=parts)
 
 
-def _compile(front_end: FrontEnd, path: Path, options: str, timeout: float, below: Path | None) -> _Steps:
+def _temporary_folder(below: Path | None) -> TemporaryDirectory[str]:
     from tempfile import TemporaryDirectory
 
     try:
-        temporary = TemporaryDirectory(prefix="kernlens-", dir=below)
+        return TemporaryDirectory(prefix="kernlens-", dir=below)
     except OSError as error:
         raise OutputError(f"no temporary folder can be made ({error}); point TMPDIR at one that is writable") from error
-    with temporary as folder:
-        bitcode, spirv = os.path.join(folder, "module.bc"), os.path.join(folder, "module.spv")
-        compiled = run(clang_command(front_end, path, options, bitcode), timeout=timeout)
-        reason = failure_reason(compiled, path)
-        if reason is not None:
-            return _Steps(reason, compiled.log, seconds=compiled.seconds)
-        made = Path(bitcode).read_bytes()
-        translated = run(translator_command(front_end, bitcode, spirv), timeout=timeout)
-        reason = failure_reason(translated, path)
-        return _Steps(
-            reason,
-            compiled.log + translated.log,
-            made,
-            Path(spirv).read_bytes() if reason is None else b"",
-            compiled.seconds,
-            compiled.seconds + translated.seconds,
-        )
 
 
-def _made(front_end: FrontEnd, done: _Steps) -> Iterator[Snapshot]:
-    """Both forms of what the commands made; text is made by a disassembler when it is asked for."""
-    if done.bitcode:
-        seconds = done.bitcode_seconds
-        yield held(_LLVM, done.bitcode, BINARY, None, seconds)
-        # Not the newest one that there is: each version writes the text that its own assembler reads.
-        tool = f"llvm-dis-{front_end.version}"
-        yield Snapshot(
-            _LLVM.name, None, TEXT, _LLVM.text or "", partial(bitcode_text, done.bitcode, tool), seconds=seconds
-        )
-    if done.spirv:
-        yield held(_SPIRV, done.spirv, BINARY, None, done.seconds)
-        yield Snapshot(
-            _SPIRV.name, None, TEXT, _SPIRV.text or "", partial(spirv_text, done.spirv), seconds=done.seconds
-        )
+def _llvm_snapshots(front_end: FrontEnd, bitcode: bytes, seconds: float) -> tuple[Snapshot, Snapshot]:
+    """Both forms of what clang made; text is made by a disassembler when it is asked for."""
+    # Not the newest disassembler that there is: each version writes the text that its own assembler reads.
+    make = partial(bitcode_text, bitcode, f"llvm-dis-{front_end.version}")
+    text = Snapshot(_LLVM.name, None, TEXT, _LLVM.text or "", make, seconds=seconds)
+    return held(_LLVM, bitcode, BINARY, None, seconds), text
+
+
+def _spirv_snapshots(spirv: bytes, seconds: float) -> tuple[Snapshot, Snapshot]:
+    """Both forms of what llvm-spirv made, likewise."""
+    text = Snapshot(_SPIRV.name, None, TEXT, _SPIRV.text or "", partial(spirv_text, spirv), seconds=seconds)
+    return held(_SPIRV, spirv, BINARY, None, seconds), text
 
 
 def _by_hand(front_end: FrontEnd, path: Path, options: str) -> str:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from kernlens.errors import FormatError, NotFoundError, OutputError, UnsupportedError
-from kernlens.model.stage import BINARY, PROGRAM, TEXT, CompileRun, Snapshot, Stage, held
-from kernlens.pipeline.second_build import ChildBuild, build_in_child, source_text
+from kernlens.model.build import Build
+from kernlens.model.stage import BINARY, PROGRAM, TEXT, Snapshot, Stage, held
+from kernlens.pipeline.second_build import SecondBuild, second_build, source_text, with_snapshots
 from kernlens.toolchain.includes import split_options
 
 PLATFORM = "Intel(R) OpenCL"
@@ -78,12 +80,10 @@ def dump_environment(folder: Path) -> dict[str, str]:
     }
 
 
-def snapshots(
-    source: str | Path, options: str = "", *, dump_folder: Path | None = None
-) -> tuple[CompileRun, tuple[Snapshot, ...]]:
+def snapshots(source: str | Path, options: str = "", *, dump_folder: Path | None = None) -> Build:
     """Build ``source`` (OpenCL C) with Intel's CPU runtime and keep every stage.
 
-    A source that does not build gives a run that is not ``ok``, and its ``source`` stage alone. Raises UnsupportedError
+    A source that does not build gives a Build that is not ``ok``, and its ``source`` stage alone. Raises UnsupportedError
     if the runtime is not installed.
     """
     library = runtime_library()
@@ -94,7 +94,7 @@ def snapshots(
         )
     path = Path(source)
     libraries = os.pathsep.join(filter(None, [str(library.parent), os.environ.get("LD_LIBRARY_PATH", "")]))
-    build = ChildBuild(
+    build = SecondBuild(
         PLATFORM,
         _source_options(path.resolve(), options),
         source_text(path),
@@ -123,7 +123,7 @@ def _quoted(path: Path) -> str:
     return f'"{path}"' if " " in str(path) else str(path)
 
 
-def snapshots_of(build: ChildBuild, dump_folder: Path | None = None) -> tuple[CompileRun, tuple[Snapshot, ...]]:
+def snapshots_of(wanted: SecondBuild, dump_folder: Path | None = None) -> Build:
     """The same for any build on the runtime's platform."""
     from tempfile import TemporaryDirectory
 
@@ -132,13 +132,13 @@ def snapshots_of(build: ChildBuild, dump_folder: Path | None = None) -> tuple[Co
     except OSError as error:
         raise OutputError(f"no folder for dumps can be made ({error}); point TMPDIR at one that is writable") from error
     with below as name:
-        done, started = build_in_child(build, dump_environment(Path(name)))
+        done, started = second_build(wanted, dump_environment(Path(name)))
         found = tuple(_read(Path(name), done, started)) if done.ok else ()
-    source = (held(STAGES[0], build.text.encode(), TEXT),) if build.text is not None else ()
-    return done, source + found
+    source = (held(STAGES[0], wanted.text.encode(), TEXT),) if wanted.text is not None else ()
+    return replace(done, parts=with_snapshots(done, source + found))
 
 
-def _read(folder: Path, done: CompileRun, started: int) -> Iterator[Snapshot]:
+def _read(folder: Path, done: Build, started: int) -> Iterator[Snapshot]:
     for stage in STAGES[1:]:
         if stage.name == "llvm":
             bitcode = _bitcode(done.binary)

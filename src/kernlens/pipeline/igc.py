@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import shlex
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernlens.errors import OutputError
-from kernlens.model.stage import BINARY, KERNEL, PROGRAM, TEXT, CompileRun, Snapshot, Stage, held
+from kernlens.model.build import Build
+from kernlens.model.stage import BINARY, KERNEL, PROGRAM, TEXT, Snapshot, Stage, held
 from kernlens.pipeline.igc_dump import FULL, is_full, read_dump
-from kernlens.pipeline.second_build import ChildBuild, DriverDiedError, build_in_child
-from kernlens.toolchain.ocloc import TIMEOUT, OclocResult, compile_source
+from kernlens.pipeline.second_build import DriverDiedError, SecondBuild, second_build, with_snapshots
+from kernlens.toolchain.ocloc import TIMEOUT, compile_source
 from kernlens.toolchain.toolchains import Toolchain
 
 if TYPE_CHECKING:
@@ -91,11 +93,11 @@ def snapshots(
     *,
     timeout: float = TIMEOUT,
     dump_folder: Path | None = None,
-) -> tuple[CompileRun, tuple[Snapshot, ...]]:
+) -> Build:
     """Compile ``source`` for ``device`` and keep every stage; with ``all_passes`` also the LLVM IR after each pass.
 
     The dumps go to a temporary folder below ``dump_folder`` (None: the system's). A source that does not compile gives
-    a run that is not ``ok`` and the stages that it got to. Raises what ``compile_source`` raises, and OutputError if
+    a Build that is not ``ok`` and the stages that it got to. Raises what ``compile_source`` raises, and OutputError if
     there is no temporary folder.
     """
     with _dump_folder(dump_folder) as name:
@@ -107,26 +109,28 @@ def snapshots(
         if not result.ok and is_full(folder):
             # The compiler dies of a dump that it cannot write: the source is not to blame, and the program still wanted.
             result = compile_source(source, device, options, chosen, timeout)
-    return compile_run(result, environment), _with_spirv(found, result, stages_of(chosen))
+    return replace(
+        result,
+        command=" ".join([*_by_hand(environment), result.command]),
+        parts=with_snapshots(result, _with_spirv(found, result, stages_of(chosen))),
+    )
 
 
-def snapshots_of(
-    build: ChildBuild, stages: tuple[Stage, ...], dump_folder: Path | None = None
-) -> tuple[CompileRun, tuple[Snapshot, ...]]:
+def snapshots_of(wanted: SecondBuild, stages: tuple[Stage, ...], dump_folder: Path | None = None) -> Build:
     """The same for a build by the driver, in a child process; ``stages`` are those of the driver's compiler.
 
-    The device may be a simulated one: ``build.environment``, or this process's own, says so. A program that does not
-    build gives a run that is not ``ok``. Raises what ``build_in_child`` raises, and OutputError as above.
+    The device may be a simulated one: ``wanted.environment``, or this process's own, says so. A program that does not
+    build gives a Build that is not ``ok``. Raises what ``second_build`` raises, and OutputError as above.
     """
     with _dump_folder(dump_folder) as name:
         folder = Path(name)
         try:
-            done, started = build_in_child(build, dump_environment(folder))
+            done, started = second_build(wanted, dump_environment(folder))
         except DriverDiedError as error:
             if is_full(folder):
                 raise OutputError(f"the driver died: {FULL}") from error
             raise
-        return done, read_dump(folder, stages, done.binary, started)
+        return replace(done, parts=with_snapshots(done, read_dump(folder, stages, done.binary, started)))
 
 
 def stages_of_driver(driver_version: str) -> tuple[Stage, ...]:
@@ -144,31 +148,12 @@ def _dump_folder(below: Path | None) -> TemporaryDirectory[str]:
         raise OutputError(f"no folder for dumps can be made ({error}); point TMPDIR at one that is writable") from error
 
 
-def compile_run(result: OclocResult, environment: dict[str, str]) -> CompileRun:
-    """The compile as a run; its command names the variables too, with a folder that the reader is to choose."""
-    variables = {**environment, "IGC_DumpToCustomDir": "DUMPS/"} if environment else {}
-    words = [f"{name}={shlex.quote(value)}" for name, value in variables.items()]
-    return CompileRun(
-        source=str(result.source),
-        device=result.device,
-        options=result.options,
-        command=" ".join([*words, result.command]),
-        versions=(result.toolchain.title,),
-        ok=result.ok,
-        reason=result.reason,
-        log=result.log,
-        seconds=result.seconds,
-        binary=result.binary,
-        debug=result.debug,
-        spirv=result.spirv,
-        sources=result.sources,
-        toolchain=result.toolchain.name,
-        neo_version=result.toolchain.neo_version or "",
-        igc_version=result.toolchain.igc_version or "",
-    )
+def _by_hand(environment: dict[str, str]) -> list[str]:
+    """The variables as words of a command line, with a folder that the reader is to choose."""
+    return [f"{name}={shlex.quote(value)}" for name, value in (environment | {"IGC_DumpToCustomDir": "DUMPS/"}).items()]
 
 
-def _with_spirv(found: tuple[Snapshot, ...], result: OclocResult, stages: tuple[Stage, ...]) -> tuple[Snapshot, ...]:
+def _with_spirv(found: tuple[Snapshot, ...], result: Build, stages: tuple[Stage, ...]) -> tuple[Snapshot, ...]:
     """With the SPIR-V that ocloc itself wrote, where the compiler dumped none."""
     if not result.spirv or any(one.stage == "spirv" and one.form == BINARY for one in found):
         return found

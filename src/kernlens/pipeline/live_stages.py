@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 from kernlens.errors import NotFoundError, ToolError, UnsupportedError
 from kernlens.formats.neo_elf import is_neo_elf, read_neo_elf
-from kernlens.model.stage import BINARY, PROGRAM, TEXT, CompileRun, Snapshot, Stage, choose, held
+from kernlens.model.build import Build
+from kernlens.model.stage import BINARY, PROGRAM, TEXT, Snapshot, Stage, choose, held
 from kernlens.pipeline import cpu_runtime as cpu_runtime_stages
 from kernlens.pipeline import igc as igc_stages
 from kernlens.pipeline import pocl as pocl_stages
 from kernlens.pipeline.kept_build import OwnBuild, keeping
-from kernlens.pipeline.second_build import ChildBuild
+from kernlens.pipeline.second_build import SecondBuild
 from kernlens.runtime.opencl.error_codes import OpenCLError
 from kernlens.runtime.opencl.opencl_library import OpenCL
 from kernlens.runtime.opencl.program_building import OpenCLDevice, opencl_devices
@@ -90,9 +91,10 @@ class LiveProgram:
                 return (held(wanted, part, BINARY),)
         if self._compiler_stages is OTHER or (self.text is None and self.spirv is None):
             return (held(wanted, self._own(stage), BINARY),)
-        run, found = self._rebuilt(options)
-        if not run.ok:
-            raise ToolError(f"the second build, in a process of its own, failed: {run.reason}", log=run.log)
+        second = self._second_build(options)
+        if not second.ok:
+            raise ToolError(f"the second build, in a process of its own, failed: {second.reason}", log=second.log)
+        found = second.snapshots
         self._check_same(found)
         try:
             return choose(found, stage, form=chosen)
@@ -133,8 +135,8 @@ class LiveProgram:
         options = self._build_info(CL_PROGRAM_BUILD_OPTIONS, "CL_PROGRAM_BUILD_OPTIONS")
         return options.split(b"\0", 1)[0].decode("utf-8", "replace")
 
-    def _rebuilt(self, options: str) -> tuple[CompileRun, tuple[Snapshot, ...]]:
-        build = ChildBuild(
+    def _second_build(self, options: str) -> Build:
+        wanted = SecondBuild(
             platform=self.device.platform,
             options=self._options(options),
             text=self.text,
@@ -144,10 +146,10 @@ class LiveProgram:
             loader=self.library.path,
         )
         if self.device.platform in INTEL_GPU_PLATFORMS:
-            return igc_stages.snapshots_of(build, self._compiler_stages)
+            return igc_stages.snapshots_of(wanted, self._compiler_stages)
         if self.device.platform == pocl_stages.PLATFORM:
-            return pocl_stages.snapshots_of(build)
-        return cpu_runtime_stages.snapshots_of(build)
+            return pocl_stages.snapshots_of(wanted)
+        return cpu_runtime_stages.snapshots_of(wanted)
 
     def _check_same(self, found: tuple[Snapshot, ...]) -> None:
         """Raise ToolError if the second build made other machine code for a kernel than the application's (GPU)."""

@@ -9,11 +9,13 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from kernlens.errors import OutputError, ToolError, UnsupportedError
-from kernlens.model.stage import BINARY, KERNEL, PROGRAM, TEXT, CompileRun, Snapshot, Stage, held
-from kernlens.pipeline.second_build import ChildBuild, build_in_child, source_text
+from kernlens.model.build import Build
+from kernlens.model.stage import BINARY, KERNEL, PROGRAM, TEXT, Snapshot, Stage, held
+from kernlens.pipeline.second_build import SecondBuild, second_build, source_text, with_snapshots
 from kernlens.toolchain.process import run
 
 PLATFORM = "Portable Computing Language"
@@ -49,12 +51,10 @@ def dump_environment(folder: Path) -> dict[str, str]:
     return {"POCL_LEAVE_KERNEL_COMPILER_TEMP_FILES": "1", "POCL_CACHE_DIR": str(folder), "POCL_KERNEL_CACHE": "1"}
 
 
-def snapshots(
-    source: str | Path, options: str = "", *, dump_folder: Path | None = None
-) -> tuple[CompileRun, tuple[Snapshot, ...]]:
+def snapshots(source: str | Path, options: str = "", *, dump_folder: Path | None = None) -> Build:
     """Build ``source`` (OpenCL C) for PoCL's first device and keep every stage.
 
-    A source that does not build gives a run that is not ``ok``, and its ``source`` stage alone. Raises UnsupportedError
+    A source that does not build gives a Build that is not ``ok``, and its ``source`` stage alone. Raises UnsupportedError
     if PoCL is not installed.
     """
     from kernlens.errors import NotFoundError
@@ -62,14 +62,14 @@ def snapshots(
     path = Path(source)
     text = source_text(path)
     include = f"-I {path.resolve().parent}" if path.resolve().parent != Path.cwd() else ""
-    build = ChildBuild(PLATFORM, " ".join(filter(None, [options, include])), text, source=str(source), device=DEVICE)
+    build = SecondBuild(PLATFORM, " ".join(filter(None, [options, include])), text, source=str(source), device=DEVICE)
     try:
         return snapshots_of(build, dump_folder)
     except NotFoundError as error:
         raise UnsupportedError(f"PoCL is not installed ({error}); on Debian: apt install pocl-opencl-icd") from error
 
 
-def snapshots_of(build: ChildBuild, dump_folder: Path | None = None) -> tuple[CompileRun, tuple[Snapshot, ...]]:
+def snapshots_of(wanted: SecondBuild, dump_folder: Path | None = None) -> Build:
     """The same for any build on PoCL's platform."""
     from tempfile import TemporaryDirectory
 
@@ -79,13 +79,13 @@ def snapshots_of(build: ChildBuild, dump_folder: Path | None = None) -> tuple[Co
         raise OutputError(f"no folder for dumps can be made ({error}); point TMPDIR at one that is writable") from error
     with below as name:
         folder = Path(name)
-        done, started = build_in_child(build, dump_environment(folder))
-        found = tuple(_read(folder, build, started)) if done.ok else ()
-    source = (held(STAGES[0], build.text.encode(), TEXT),) if build.text is not None else ()
-    return done, source + found
+        done, started = second_build(wanted, dump_environment(folder))
+        found = tuple(_read(folder, started)) if done.ok else ()
+    source = (held(STAGES[0], wanted.text.encode(), TEXT),) if wanted.text is not None else ()
+    return replace(done, parts=with_snapshots(done, source + found))
 
 
-def _read(folder: Path, build: ChildBuild, started: int) -> Iterator[Snapshot]:
+def _read(folder: Path, started: int) -> Iterator[Snapshot]:
     """The stages below the cache folder: a program has one folder of its own, in one of two letters."""
     programs = sorted(folder.glob("*/*/program.bc"))
     for program in programs:

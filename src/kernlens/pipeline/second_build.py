@@ -11,24 +11,25 @@ import shlex
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kernlens.errors import NotFoundError
-from kernlens.model.stage import CompileRun
+from kernlens.model.build import Build, HeldParts, Source
+from kernlens.model.stage import Snapshot
+from kernlens.runtime.answers import build_of
 from kernlens.runtime.driver_environment import DriverEnvironment
 from kernlens.runtime.isolation import TIME_LIMIT, DriverDiedError, IsolatedDriver
 from kernlens.runtime.opencl.error_codes import OpenCLError
-from kernlens.runtime.opencl.second_build_requests import Rebuild
 
-__all__ = ["ChildBuild", "DriverDiedError", "build_in_child", "interpreter", "source_text"]
+__all__ = ["DriverDiedError", "SecondBuild", "interpreter", "second_build", "source_text"]
 
 #: CL_BUILD_PROGRAM_FAILURE: the source's fault; any other code is the driver's or the caller's.
 _BUILD_FAILURE = -11
 
 
 @dataclass(frozen=True, slots=True)
-class ChildBuild:
+class SecondBuild:
     """What to build: ``text`` (OpenCL C) or ``spirv``, for the ``position``-th device of the platform of that name.
 
     ``environment`` is added to this process's. ``folder`` is what relative ``-I`` are relative to (None: here).
@@ -47,12 +48,10 @@ class ChildBuild:
     loader: str | None = None
 
 
-def build_in_child(
-    build: ChildBuild, dumps: Mapping[str, str], time_limit: float = TIME_LIMIT
-) -> tuple[CompileRun, int]:
-    """Build it with the variables ``dumps`` set; the run, and when it was started (nanoseconds since the epoch).
+def second_build(build: SecondBuild, dumps: Mapping[str, str], time_limit: float = TIME_LIMIT) -> tuple[Build, int]:
+    """Build it with the variables ``dumps`` set; returns the Build, and when it was started (nanoseconds since the epoch).
 
-    A program that does not build gives a run that is not ``ok``. Raises NotFoundError without such a platform or
+    A program that does not build gives a Build that is not ``ok``. Raises NotFoundError without such a platform or
     device, DriverDiedError if the driver took its process down, OpenCLError for other refusals of the driver.
     """
     environment: dict[str, str | None] = {**build.environment, **dumps}
@@ -64,7 +63,7 @@ def build_in_child(
     with IsolatedDriver(place, time_limit=time_limit) as driver:
         try:
             answer = driver.request(
-                "opencl-rebuild",
+                "opencl-second-build",
                 "build",
                 input=build.source,
                 platform=build.platform,
@@ -77,30 +76,34 @@ def build_in_child(
         except OpenCLError as error:
             if error.code != _BUILD_FAILURE:
                 raise
-            return _run(build, dumps, None, str(error), error.log, time.monotonic() - clock), started
-    rebuilt = Rebuild(**answer)
-    return _run(build, dumps, rebuilt, None, rebuilt.log, time.monotonic() - clock), started
+            failed = Build(build.device, build.device, ok=False, reason=str(error), parts=HeldParts(log=error.log))
+            return _build(build, dumps, failed, time.monotonic() - clock), started
+    return _build(build, dumps, build_of(answer), time.monotonic() - clock), started
 
 
-def _run(
-    build: ChildBuild, dumps: Mapping[str, str], rebuilt: Rebuild | None, reason: str | None, log: str, seconds: float
-) -> CompileRun:
+def _build(wanted: SecondBuild, dumps: Mapping[str, str], done: Build, seconds: float) -> Build:
+    """What the driver's process answered, with all that is known here."""
     settings = [f"{name}={shlex.quote(value)}" for name, value in dumps.items()]
-    versions = (f"{rebuilt.platform} {rebuilt.driver_version}", rebuilt.platform_version) if rebuilt else ()
-    return CompileRun(
-        source=build.source,
-        device=rebuilt.device if rebuilt else build.device,
-        options=build.options,
-        command=" ".join([*settings, f"clBuildProgram({shlex.quote(build.options)}) on {build.platform}"]),
-        versions=versions,
-        ok=rebuilt is not None,
-        reason=reason,
-        log=log,
+    return replace(
+        done,
+        name=Path(wanted.source).stem,
+        options=wanted.options,
+        command=" ".join([*settings, f"clBuildProgram({shlex.quote(wanted.options)}) on {wanted.platform}"]),
         seconds=seconds,
-        binary=rebuilt.binary if rebuilt else b"",
-        spirv=build.spirv or b"",
-        sources=((build.source, build.text),) if build.text is not None else (),
+        path=wanted.source,
+        parts=HeldParts(
+            log=done.log,
+            binary=done.binary,
+            spirv=wanted.spirv or b"",
+            sources=(Source(wanted.source, wanted.text),) if wanted.text is not None else (),
+        ),
     )
+
+
+def with_snapshots(build: Build, snapshots: tuple[Snapshot, ...]) -> HeldParts:
+    """The build's parts and these snapshots."""
+    parts = build.parts
+    return HeldParts(parts.log, parts.binary, parts.debug, parts.spirv, parts.sources, snapshots)
 
 
 def interpreter() -> tuple[str, ...]:

@@ -12,14 +12,16 @@ import json
 import shutil
 import threading
 import time
+import weakref
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from kernlens.errors import FormatError, KernlensError, NotFoundError, UnsupportedError
+from kernlens.model.build import Build, BuildToolchain, Source
+from kernlens.model.stage import Snapshot
 from kernlens.recording.blobs import PackedBlob, unpack
 from kernlens.recording.schema import (
     FAILED,
@@ -32,7 +34,6 @@ from kernlens.recording.schema import (
     is_recording,
     same_definition,
 )
-from kernlens.recording.writer import RecordedToolchain
 
 if TYPE_CHECKING:
     import sqlite3
@@ -49,97 +50,61 @@ VALUE_LIMIT = (1 << 30) + 4096
 STEPS = 50_000
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedSnapshot:
-    """The program at one stage of its compile; ``kernel`` is None for the whole program. ``form`` is text or binary,
-    ``ending`` the usual file ending of such content, ``attempt`` counts compiles of the program from 1."""
+class _RecordedParts:
+    """The parts of one recorded build, read from the recording when they are asked for, and once."""
 
-    stage: str
-    kernel: str | None
-    form: str
-    ending: str
-    attempt: int
-    _blob: int = field(repr=False)
-    _recording: Recording = field(repr=False)
+    def __init__(self, recording: Recording, number: int) -> None:
+        self._recording = recording
+        self._number = number
 
-    def read(self) -> bytes:
-        """Its content. Raises FormatError if the recording is damaged there."""
-        return self._recording._content(self._blob)
-
-
-@dataclass(frozen=True)
-class RecordedProgram:
-    """One recorded build. ``number`` counts from 1 in the order of finishing; ``seconds`` is what it took.
-
-    ``ok`` is whether it succeeded, ``reason`` one sentence on why not, else None. ``toolchain`` is None if it is not
-    known. ``created`` is when it was recorded (ISO 8601, UTC). Contents are read on first use; reading raises
-    FormatError if the recording is damaged there.
-    """
-
-    number: int
-    name: str
-    device: str
-    toolchain: RecordedToolchain | None
-    options: str
-    ok: bool
-    reason: str | None
-    seconds: float
-    command: str
-    created: str
-    _recording: Recording = field(repr=False)
+    @cached_property
+    def log(self) -> str:
+        return self._only("log").decode("utf-8", "replace")
 
     @cached_property
     def binary(self) -> bytes:
-        """The device binary in its container; empty if the build failed."""
         return self._only("binary")
 
     @cached_property
     def debug(self) -> bytes:
-        """Debug data beside the binary; empty if there is none."""
         return self._only("debug")
 
     @cached_property
     def spirv(self) -> bytes:
-        """The SPIR-V module that it was made from; empty if there is none."""
         return self._only("spirv")
 
     @cached_property
-    def log(self) -> str:
-        """All that the compiler said."""
-        return self._only("log").decode("utf-8", "replace")
-
-    @cached_property
-    def sources(self) -> tuple[tuple[str, str], ...]:
-        """(path, text) of each source, the main one first; those that were redacted are left out."""
+    def sources(self) -> tuple[Source, ...]:
         return tuple(
-            (path, self._recording._content(blob).decode("utf-8", "replace"))
-            for role, path, blob in self._parts
+            Source(path, self._recording._content(blob).decode("utf-8", "replace"), "recording")
+            for role, path, blob in self._rows
             if role == "source" and blob is not None
         )
 
     @cached_property
     def source_paths(self) -> tuple[str, ...]:
-        """The path of each source, redacted ones included."""
-        return tuple(path for role, path, _ in self._parts if role == "source")
+        return tuple(path for role, path, _ in self._rows if role == "source")
 
     @cached_property
-    def snapshots(self) -> tuple[RecordedSnapshot, ...]:
-        """The program at each recorded stage, in pipeline order."""
-        return self._recording._snapshots(self.number)
+    def snapshots(self) -> tuple[Snapshot, ...]:
+        return self._recording._snapshots(self._number)
 
     @cached_property
-    def _parts(self) -> tuple[tuple[str, str, int | None], ...]:
-        return self._recording._parts(self.number)
+    def _rows(self) -> tuple[tuple[str, str, int | None], ...]:
+        return self._recording._parts(self._number)
 
     def _only(self, wanted: str) -> bytes:
-        for role, _, blob in self._parts:
+        for role, _, blob in self._rows:
             if role == wanted and blob is not None:
                 return self._recording._content(blob)
         return b""
 
 
 class Recording:
-    """An open recording; a context manager, usable from several threads. It stays open while its programs are read.
+    """An open recording; a context manager, usable from several threads.
+
+    It stays open as long as it or a build of it is in use, unless it is closed before. The file is opened once: neither
+    another working folder nor another file under its name changes what is read.
 
     Raises NotFoundError if there is no such file, FormatError if it is no recording or damaged, UnsupportedError if a
     newer kernlens wrote it.
@@ -149,15 +114,19 @@ class Recording:
         self.path = Path(path)
         self._lock = threading.Lock()
         self._deadline = 0.0
-        self._closing = contextlib.ExitStack()
-        self._schema = _checked_schema(self.path)
-        files = (self.path, _beside(self.path))
-        self._size = sum(file.stat().st_size for file in files if file.exists())
+        closing = contextlib.ExitStack()
+        self._close = weakref.finalize(self, closing.close)
         try:
-            self._connection = self._open()
+            self._schema = _checked_schema(self.path)
+            with _sqlite_errors(self.path):
+                settled = _settled(self.path, closing)
+                self._size = settled.stat().st_size
+                self._connection = _connect(settled, "?mode=ro&immutable=1", closing)
+                # A deadline of each query; the closure must not keep the recording alive.
+                self._limit_time(self._connection)
             self._check_tables()
         except BaseException:
-            self._closing.close()
+            closing.close()
             raise
 
     def __enter__(self) -> Self:
@@ -171,7 +140,7 @@ class Recording:
     def close(self) -> None:
         """Close the file; contents that were not read yet can then no longer be. More calls do nothing."""
         with self._lock:
-            self._closing.close()
+            self._close()
 
     @cached_property
     def metadata(self) -> dict[str, str]:
@@ -194,37 +163,37 @@ class Recording:
         """Whether source text was left out."""
         return self.metadata.get("redacted") == "source"
 
-    def programs(self) -> list[RecordedProgram]:
-        """All programs, in the order of finishing. Their contents are read when they are asked for."""
+    def builds(self) -> list[Build]:
+        """All builds, in the order of finishing. Their parts are read when they are asked for, and reading raises
+        FormatError if the recording is damaged there."""
         toolchains = self._toolchains()
         query = "SELECT id, name, device, toolchain, options, status, reason, seconds, command, created FROM program"
-        return [self._program(row, toolchains) for row in self._rows(query + " ORDER BY id")]
+        return [self._build(row, toolchains) for row in self._rows(query + " ORDER BY id")]
 
-    def _program(self, row: tuple[Any, ...], toolchains: dict[int, RecordedToolchain]) -> RecordedProgram:
+    def _build(self, row: tuple[Any, ...], toolchains: dict[int, BuildToolchain]) -> Build:
         number, name, device, toolchain, options, status, reason, seconds, command, created = row
         if toolchain is not None and toolchain not in toolchains:
             raise _damaged("a program names a toolchain that is not there")
         if status not in (OK, FAILED):
             raise _damaged(f"a program has the status {status!r}")
-        return RecordedProgram(
-            number=_typed(number, int, "program"),
+        return Build(
             name=_typed(name, str, "program"),
             device=_typed(device, str, "program"),
             toolchain=None if toolchain is None else toolchains[toolchain],
             options=_typed(options, str, "program"),
+            command=_typed(command, str, "program"),
             ok=status == OK,
             reason=_typed(reason, str, "program") or None,
             seconds=_typed(seconds, float, "program"),
-            command=_typed(command, str, "program"),
             created=_typed(created, str, "program"),
-            _recording=self,
+            parts=_RecordedParts(self, _typed(number, int, "program")),
         )
 
-    def _toolchains(self) -> dict[int, RecordedToolchain]:
+    def _toolchains(self) -> dict[int, BuildToolchain]:
         found = {}
         for number, *texts in self._rows("SELECT id, name, neo_version, igc_version FROM toolchain"):
             name, neo, igc = (_typed(text, str, "toolchain") for text in texts)
-            found[_typed(number, int, "toolchain")] = RecordedToolchain(name, neo, igc)
+            found[_typed(number, int, "toolchain")] = BuildToolchain(name, neo, igc)
         return found
 
     def _parts(self, program: int) -> tuple[tuple[str, str, int | None], ...]:
@@ -237,18 +206,27 @@ class Recording:
             found.append((role, _typed(path, str, "part"), None if blob is None else _typed(blob, int, "part")))
         return tuple(found)
 
-    def _snapshots(self, program: int) -> tuple[RecordedSnapshot, ...]:
+    def _snapshots(self, program: int) -> tuple[Snapshot, ...]:
         found = []
         attempts = "attempt" if self._schema > 1 else "1"
         query = (
-            f"SELECT stage, kernel, form, ending, {attempts}, blob FROM snapshot WHERE program = ? ORDER BY position"
+            f"SELECT stage, kernel, form, ending, {attempts}, blob, blob.size FROM snapshot"
+            " LEFT JOIN blob ON blob.id = snapshot.blob WHERE program = ? ORDER BY position"
         )
-        for stage, kernel, form, ending, attempt, blob in self._rows(query, program):
+        for stage, kernel, form, ending, attempt, blob, size in self._rows(query, program):
             if form not in FORMS:
                 raise _damaged(f"a snapshot has the form {form!r}")
-            texts = (_typed(stage, str, "snapshot"), _typed(kernel, str, "snapshot") or None, form)
-            numbers = _typed(attempt, int, "snapshot"), _typed(blob, int, "snapshot")
-            found.append(RecordedSnapshot(*texts, _typed(ending, str, "snapshot"), *numbers, self))
+            found.append(
+                Snapshot(
+                    stage=_typed(stage, str, "snapshot"),
+                    kernel=_typed(kernel, str, "snapshot") or None,
+                    form=form,
+                    ending=_typed(ending, str, "snapshot"),
+                    find_content=partial(self._content, _typed(blob, int, "snapshot")),
+                    size=_typed(size, int, "blob"),
+                    attempt=_typed(attempt, int, "snapshot"),
+                )
+            )
         return tuple(found)
 
     def _content(self, blob: int) -> bytes:
@@ -275,43 +253,14 @@ class Recording:
                 raise _damaged("a table holds more than the file can")
             yield row
 
-    def _open(self) -> sqlite3.Connection:
-        import sqlite3
+    def _limit_time(self, connection: sqlite3.Connection) -> None:
+        this = weakref.ref(self)
 
-        with _sqlite_errors(self.path):
-            connection = self._connect(self.path)
-            try:
-                connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-            except sqlite3.OperationalError:
-                # What a crash left beside the recording can only be merged where SQLite may write: in a copy.
-                beside = _beside(self.path)
-                if not beside.exists():
-                    raise
-                connection.close()
-                connection = self._connect(self._copy(beside))
-        return connection
+        def is_over() -> bool:
+            recording = this()
+            return recording is None or time.monotonic() > recording._deadline
 
-    def _connect(self, path: Path) -> sqlite3.Connection:
-        import sqlite3
-
-        connection = sqlite3.connect(
-            path.absolute().as_uri() + "?mode=ro", uri=True, isolation_level=None, check_same_thread=False
-        )
-        self._closing.callback(connection.close)
-        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, VALUE_LIMIT)
-        self._deadline = time.monotonic() + QUERY_TIMEOUT
-        connection.set_progress_handler(lambda: time.monotonic() > self._deadline, STEPS)
-        for setting in ("trusted_schema=OFF", "query_only=ON", "cell_size_check=ON"):
-            connection.execute(f"PRAGMA {setting}")
-        return connection
-
-    def _copy(self, beside: Path) -> Path:
-        from tempfile import TemporaryDirectory
-
-        folder = Path(self._closing.enter_context(TemporaryDirectory(prefix="kernlens-")))
-        for file in (self.path, beside):
-            shutil.copyfile(file, folder / file.name)
-        return folder / self.path.name
+        connection.set_progress_handler(is_over, STEPS)
 
     def _check_tables(self) -> None:
         rows = self._rows("SELECT type, name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite!_%' ESCAPE '!'")
@@ -324,9 +273,44 @@ class Recording:
             raise _damaged(f"{sorted(map(repr, found))[0]} does not belong to schema {self._schema}")
 
 
-def _beside(path: Path) -> Path:
-    """What SQLite keeps beside the file while it is written, or after a crash."""
-    return path.with_name(path.name + "-wal")
+def _connect(path: Path, mode: str, closing: contextlib.ExitStack) -> sqlite3.Connection:
+    import sqlite3
+
+    connection = sqlite3.connect(
+        path.absolute().as_uri() + mode, uri=True, isolation_level=None, check_same_thread=False
+    )
+    closing.callback(connection.close)
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, VALUE_LIMIT)
+    for setting in ("trusted_schema=OFF", "query_only=ON", "cell_size_check=ON"):
+        connection.execute(f"PRAGMA {setting}")
+    return connection
+
+
+def _settled(path: Path, closing: contextlib.ExitStack) -> Path:
+    """A file that nobody writes to: ``path`` itself once its writer has finished; else a copy that holds what was
+    written so far, or until a crash. SQLite keeps a file beside the recording until its writer has finished."""
+    import sqlite3
+    from tempfile import TemporaryDirectory
+
+    beside = path.with_name(path.name + "-wal")
+    if not beside.is_file():
+        return path
+    folder = Path(closing.enter_context(TemporaryDirectory(prefix="kernlens-")))
+    copy = folder / "recording"
+    with contextlib.ExitStack() as closing_source:
+        try:
+            _connect(path, "?mode=ro", closing_source).execute("SELECT count(*) FROM sqlite_master").fetchone()
+            source = path
+        except sqlite3.OperationalError:
+            # What a crash left beside the recording can only be merged where SQLite may write.
+            source = folder / "crashed"
+            shutil.copyfile(path, source)
+            shutil.copyfile(beside, source.with_name(source.name + "-wal"))
+        target = sqlite3.connect(copy, isolation_level=None)
+        closing_source.callback(target.close)
+        _connect(source, "?mode=ro", closing_source).backup(target)
+        target.execute("PRAGMA journal_mode=DELETE")
+    return copy
 
 
 def _checked_schema(path: Path) -> int:

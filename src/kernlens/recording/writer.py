@@ -14,12 +14,11 @@ import json
 import os
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from kernlens.errors import KernlensError, OutputError
+from kernlens.errors import KernlensError, OutputError, ToolError
 from kernlens.recording.blobs import SIZE_LIMIT, PackedBlob, pack
 from kernlens.recording.redaction import Redaction
 from kernlens.recording.schema import (
@@ -36,58 +35,8 @@ from kernlens.recording.schema import (
 if TYPE_CHECKING:
     import sqlite3
 
-
-@dataclass(frozen=True, slots=True)
-class RecordedToolchain:
-    """The toolchain that built a program. A version is "" where it is not known."""
-
-    name: str
-    neo_version: str = ""
-    igc_version: str = ""
-
-    @property
-    def title(self) -> str:
-        """Its versions for a person: ``NEO 22.43.24595 / IGC 1.0.12504``; the name of one that has neither."""
-        if not self.neo_version and not self.igc_version:
-            return self.name
-        return f"NEO {self.neo_version or 'unknown'} / IGC {self.igc_version or 'unknown'}"
-
-
-@dataclass(frozen=True, slots=True)
-class SnapshotEntry:
-    """The program at one stage of its compile. ``kernel`` is "" for the whole program, ``form`` text or binary,
-    ``ending`` the usual file ending of such content (``.ll``), ``attempt`` counts compiles of the program from 1."""
-
-    stage: str
-    form: str
-    ending: str
-    content: bytes = field(repr=False)
-    kernel: str = ""
-    attempt: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class ProgramEntry:
-    """One build to be recorded. ``ok`` False: it failed, and ``reason`` says why in one sentence.
-
-    ``sources`` are (path as the compiler names it, text), the main source first; ``seconds`` is the build's time;
-    ``command`` how it was run. What there is not is empty.
-    """
-
-    name: str
-    device: str
-    toolchain: RecordedToolchain | None = None
-    options: str = ""
-    ok: bool = True
-    reason: str = ""
-    log: str = field(default="", repr=False)
-    seconds: float = 0.0
-    command: str = ""
-    binary: bytes = field(default=b"", repr=False)
-    debug: bytes = field(default=b"", repr=False)
-    spirv: bytes = field(default=b"", repr=False)
-    sources: tuple[tuple[str, str], ...] = field(default=(), repr=False)
-    snapshots: tuple[SnapshotEntry, ...] = field(default=(), repr=False)
+    from kernlens.model.build import Build, BuildToolchain
+    from kernlens.model.stage import Snapshot
 
 
 class RecordingWriter:
@@ -122,25 +71,23 @@ class RecordingWriter:
     ) -> None:
         self.close()
 
-    def add(self, program: ProgramEntry) -> int:
-        """Record one program, whole or not at all; returns its number in the recording, from 1.
+    def add(self, build: Build) -> int:
+        """Record one build, whole or not at all; returns its number in the recording, from 1.
 
-        When this returns the program survives the end of this process, however it ends. Raises OutputError if it
-        cannot be written.
+        Snapshots that failed, or whose form another tool would have to make and cannot, are left out. When this returns
+        the build survives the end of this process, however it ends. Raises OutputError if it cannot be written.
         """
-        parts = [(role, path, _packed(content)) for role, path, content in _parts(program, self._redact)]
-        clean = Redaction(text for _, text in program.sources) if self._redact else Redaction(())
-        snapshots = [
-            (snapshot, _packed(clean.apply(snapshot.content)))
-            for snapshot in program.snapshots
-            if not (self._redact and snapshot.stage == "source")
+        parts = [
+            (role, path, None if content is None else _packed(content))
+            for role, path, content in _parts(build, self._redact)
         ]
+        snapshots = list(_packed_snapshots(build, self._redact))
         with self._lock, self._errors():
             connection = self._connection
             if connection is None:
                 raise OutputError(f"the recording {self.path} is closed")
             with _transaction(connection):
-                number = _insert_program(connection, program)
+                number = _insert_program(connection, build)
                 _insert_parts(connection, number, parts)
                 _insert_snapshots(connection, number, snapshots)
             connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
@@ -251,15 +198,32 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
         raise
 
 
-def _parts(program: ProgramEntry, redact: bool) -> Iterator[tuple[str, str, bytes | None]]:
+def _redaction(build: Build, redact: bool) -> Redaction:
+    return Redaction(source.text for source in build.sources) if redact else Redaction(())
+
+
+def _parts(build: Build, redact: bool) -> Iterator[tuple[str, str, bytes | None]]:
     """(role, path, content) of each part there is; the content of a source that is left out is None."""
-    clean = Redaction(text for _, text in program.sources) if redact else Redaction(())
-    for path, text in program.sources:
-        yield "source", path, None if redact else text.encode("utf-8", "replace")
-    contents = (("binary", program.binary), ("debug", program.debug), ("spirv", program.spirv))
-    for role, content in (*contents, ("log", program.log.encode("utf-8", "replace"))):
+    clean = _redaction(build, redact)
+    texts = {source.path: source.text for source in build.sources}
+    for path in build.parts.source_paths:
+        yield "source", path, None if redact or path not in texts else texts[path].encode("utf-8", "replace")
+    contents = (("binary", build.binary), ("debug", build.debug), ("spirv", build.spirv))
+    for role, content in (*contents, ("log", build.log.encode("utf-8", "replace"))):
         if content:
             yield role, "", clean.apply(content)
+
+
+def _packed_snapshots(build: Build, redact: bool) -> Iterator[tuple[Snapshot, PackedBlob]]:
+    clean = _redaction(build, redact)
+    for snapshot in build.snapshots:
+        if redact and snapshot.stage == "source":
+            continue
+        try:
+            content = snapshot.content
+        except (ToolError, OutputError, OSError):
+            continue
+        yield snapshot, _packed(clean.apply(content))
 
 
 def _text(text: str) -> str:
@@ -267,31 +231,31 @@ def _text(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def _packed(content: bytes | None) -> PackedBlob | None:
-    if content is not None and len(content) > SIZE_LIMIT:
+def _packed(content: bytes) -> PackedBlob:
+    if len(content) > SIZE_LIMIT:
         raise KernlensError(f"a part of {len(content)} bytes is too large for a recording; the limit is {SIZE_LIMIT}")
-    return None if content is None else pack(content)
+    return pack(content)
 
 
-def _insert_program(connection: sqlite3.Connection, program: ProgramEntry) -> int:
-    toolchain = None if program.toolchain is None else _toolchain(connection, program.toolchain)
-    status = OK if program.ok else FAILED
+def _insert_program(connection: sqlite3.Connection, build: Build) -> int:
+    toolchain = None if build.toolchain is None else _toolchain(connection, build.toolchain)
+    status = OK if build.ok else FAILED
     cursor = connection.execute(
         "INSERT INTO program (name, device, toolchain, options, status, reason, seconds, command, created)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
-            *map(_text, (program.name, program.device)),
+            *map(_text, (build.name, build.device)),
             toolchain,
-            *map(_text, (program.options, status, program.reason)),
-            float(program.seconds),
-            *map(_text, (program.command, _now())),
+            *map(_text, (build.options or "", status, build.reason or "")),
+            float(build.seconds),
+            *map(_text, (build.command, build.created or _now())),
         ),
     )
     assert cursor.lastrowid is not None
     return cursor.lastrowid
 
 
-def _toolchain(connection: sqlite3.Connection, toolchain: RecordedToolchain) -> int:
+def _toolchain(connection: sqlite3.Connection, toolchain: BuildToolchain) -> int:
     key = (toolchain.name, toolchain.neo_version, toolchain.igc_version)
     connection.execute("INSERT OR IGNORE INTO toolchain (name, neo_version, igc_version) VALUES (?, ?, ?)", key)
     query = "SELECT id FROM toolchain WHERE name = ? AND neo_version = ? AND igc_version = ?"
@@ -318,10 +282,10 @@ def _insert_parts(
 
 
 def _insert_snapshots(
-    connection: sqlite3.Connection, program: int, snapshots: Sequence[tuple[SnapshotEntry, PackedBlob | None]]
+    connection: sqlite3.Connection, program: int, snapshots: Sequence[tuple[Snapshot, PackedBlob]]
 ) -> None:
     for position, (snapshot, blob) in enumerate(snapshots):
-        assert blob is not None
         assert snapshot.form in FORMS
-        row = (program, position, snapshot.stage, snapshot.kernel, snapshot.form, snapshot.ending, snapshot.attempt)
+        kernel = snapshot.kernel or ""
+        row = (program, position, snapshot.stage, kernel, snapshot.form, snapshot.ending, snapshot.attempt)
         connection.execute("INSERT INTO snapshot VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (*row, _blob(connection, blob)))

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 
 import click
 
+from kernlens.model.build import Source
 from kernlens.model.kernel import Kernel
 from kernlens.model.line_choice import LineChoice
-from kernlens.model.program import Program, Source
+from kernlens.model.program import Program
 from kernlens.model.source_map import SourceMap, SourcePlace
 from kernlens.report.describe import kernel_heading, plural, resource_words
 

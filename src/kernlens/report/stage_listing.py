@@ -8,8 +8,9 @@ from typing import Any
 import click
 
 from kernlens.analysis.stage_changes import PassStep
+from kernlens.model.build import Build
 from kernlens.model.source_map import SourcePlace
-from kernlens.model.stage import CompileRun, Snapshot
+from kernlens.model.stage import Snapshot
 from kernlens.model.stage_map import OFFSET, StagePart
 from kernlens.report.describe import plural
 from kernlens.report.table import Cell, table
@@ -18,12 +19,14 @@ _HEADINGS = ("stage", "form", "of", "bytes", "done after ms", "")
 _PASS_HEADINGS = ("pass", "lines added", "removed")
 
 
-def run_heading(run: CompileRun) -> Iterator[str]:
+def build_heading(build: Build) -> Iterator[str]:
     """What was compiled, with what, and the exact command."""
-    yield click.style(f"{run.source} for {run.device}", bold=True) + f"  {', '.join(run.versions)}"
-    outcome = f"compiled in {run.seconds:.2f} s" if run.ok else f"failed after {run.seconds:.2f} s: {run.reason}"
+    yield click.style(f"{build.source} for {build.device}", bold=True) + f"  {', '.join(_versions(build))}"
+    outcome = (
+        f"compiled in {build.seconds:.2f} s" if build.ok else f"failed after {build.seconds:.2f} s: {build.reason}"
+    )
     yield f"  {outcome}"
-    yield click.style(f"  $ {run.command}", dim=True)
+    yield click.style(f"  $ {build.command}", dim=True)
     yield ""
 
 
@@ -138,18 +141,22 @@ def _instruction(part: StagePart, index: int, width: int | None) -> str:
     return f"    {click.style(label, fg='yellow')}  {text}{click.style(remark, dim=True)}"
 
 
-def run_document(run: CompileRun) -> dict[str, Any]:
+def build_document(build: Build) -> dict[str, Any]:
     """The compile, as every document about stages has it."""
     return {
-        "source": run.source,
-        "device": run.device,
-        "options": run.options,
-        "command": run.command,
-        "versions": list(run.versions),
-        "ok": run.ok,
-        "reason": run.reason,
-        "seconds": round(run.seconds, 6),
+        "source": build.source,
+        "device": build.device,
+        "options": build.options,
+        "command": build.command,
+        "versions": _versions(build),
+        "ok": build.ok,
+        "reason": build.reason,
+        "seconds": round(build.seconds, 6),
     }
+
+
+def _versions(build: Build) -> list[str]:
+    return build.toolchain.title.split(", ") if build.toolchain else []
 
 
 def snapshot_document(snapshot: Snapshot, content: bool = False) -> dict[str, Any]:

@@ -9,6 +9,8 @@ import typing
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
+from kernlens.model.build import Build, HeldParts
+
 Answer = TypeVar("Answer")
 
 _BYTES = "base64"
@@ -38,11 +40,16 @@ def from_json(value: Any) -> Any:
     return value
 
 
-def rebuild(kind: type[Answer], value: Any) -> Answer:
+def object_of(kind: type[Answer], value: Any) -> Answer:
     """An object of dataclass ``kind`` from what ``from_json`` gave; nested dataclasses and tuples too."""
     hints = typing.get_type_hints(kind)
     made: Answer = kind(**{name: _convert(hints[name], item) for name, item in value.items()})
     return made
+
+
+def build_of(value: Mapping[str, Any]) -> Build:
+    """The Build that ``from_json`` gave the fields of."""
+    return dataclasses.replace(object_of(Build, value), parts=object_of(HeldParts, value["parts"]))
 
 
 def _convert(hint: Any, value: Any) -> Any:
@@ -56,5 +63,5 @@ def _convert(hint: Any, value: Any) -> Any:
         items = parts[:1] * len(value) if parts[1:] == (Ellipsis,) else parts
         return tuple(_convert(item, one) for item, one in zip(items, value, strict=True))
     if dataclasses.is_dataclass(hint):
-        return rebuild(typing.cast("type[Any]", hint), value)
+        return object_of(typing.cast("type[Any]", hint), value)
     return value

@@ -17,13 +17,14 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 from kernlens.errors import KernlensError, NotFoundError, ToolError
-from kernlens.runtime.answers import from_json, rebuild, to_json
+from kernlens.model.build import Build
+from kernlens.model.kernel import ReportedKernel
+from kernlens.runtime.answers import build_of, from_json, object_of, to_json
 from kernlens.runtime.driver_environment import DriverEnvironment, copy_worker, package_folder
 from kernlens.runtime.level_zero.handle_owner import HandleError
 from kernlens.runtime.level_zero.live_module import GlobalPointer
 from kernlens.runtime.level_zero.module_links import DynamicLink, ModuleLinkage, StaticInput
 from kernlens.runtime.level_zero.result_codes import LevelZeroError, RefusedCallError, place
-from kernlens.runtime.live_build import LiveBuild, LiveKernelBinary
 from kernlens.runtime.opencl.error_codes import OpenCLError
 from kernlens.runtime.worker import FILE_SIZE_VARIABLE
 
@@ -142,12 +143,12 @@ class IsolatedDriver:
     def dynamic_link(self, names: Sequence[str]) -> DynamicLink:
         """Link modules with each other."""
         answer = self.request(LEVEL_ZERO, "dynamic_link", input=", ".join(names), names=list(names))
-        return rebuild(DynamicLink, answer)
+        return object_of(DynamicLink, answer)
 
     def inspect_linkage(self, names: Sequence[str]) -> tuple[ModuleLinkage, ...]:
         """Exports and imports of modules."""
         answer = self.request(LEVEL_ZERO, "inspect_linkage", input=", ".join(names), names=list(names))
-        return tuple(rebuild(ModuleLinkage, item) for item in answer)
+        return tuple(object_of(ModuleLinkage, item) for item in answer)
 
     def function_pointer(self, module: str, name: str) -> int:
         """The device address of an exported function or a kernel."""
@@ -156,16 +157,16 @@ class IsolatedDriver:
     def global_pointer(self, module: str, name: str) -> GlobalPointer:
         """Where an exported variable lies on the device."""
         answer = self.request(LEVEL_ZERO, "global_pointer", input=module, module=module, name=name)
-        return rebuild(GlobalPointer, answer)
+        return object_of(GlobalPointer, answer)
 
-    def kernel(self, module: str, name: str) -> LiveKernelBinary:
+    def kernel(self, module: str, name: str) -> ReportedKernel:
         """A kernel's machine code and properties (Level Zero)."""
         answer = self.request(LEVEL_ZERO, "kernel", input=f"{module}: {name}", module=module, name=name)
-        return rebuild(LiveKernelBinary, answer)
+        return object_of(ReportedKernel, answer)
 
-    def live_builds(self, name: str, api: str = LEVEL_ZERO) -> tuple[LiveBuild, ...]:
+    def live_builds(self, name: str, api: str = LEVEL_ZERO) -> tuple[Build, ...]:
         """All that module or program ``name`` holds, per device."""
-        return tuple(rebuild(LiveBuild, item) for item in self.request(api, "live_builds", input=name, name=name))
+        return tuple(build_of(item) for item in self.request(api, "live_builds", input=name, name=name))
 
 
 class _Worker:

@@ -67,10 +67,10 @@ def _requests_of(api: str, on_call: Callable[[str], None]) -> object:
         from kernlens.runtime.level_zero.level_zero_requests import LevelZeroRequests
 
         return LevelZeroRequests(on_call)
-    if api == "opencl-rebuild":
-        from kernlens.runtime.opencl.second_build_requests import RebuildRequests
+    if api == "opencl-second-build":
+        from kernlens.runtime.opencl.second_build_requests import SecondBuildRequests
 
-        return RebuildRequests(on_call)
+        return SecondBuildRequests(on_call)
     from kernlens.runtime.opencl.opencl_requests import OpenCLRequests
 
     return OpenCLRequests(on_call)

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import os
 import shutil
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from kernlens.errors import NotFoundError, ToolError
+from kernlens.model.build import Build, HeldParts
 from kernlens.toolchain.diagnostics import error_lines
 from kernlens.toolchain.includes import split_options
 from kernlens.toolchain.process import PACKAGES, Completed, command_line, run
@@ -41,15 +42,6 @@ class FrontEnd:
         return self.clang.rpartition("-")[2]
 
 
-@dataclass(frozen=True, slots=True)
-class LibraryModule:
-    """A source's SPIR-V, and what the compiler warned of."""
-
-    source: Path
-    spirv: bytes = field(repr=False)
-    log: str = field(repr=False)
-
-
 def find_front_end() -> FrontEnd:
     """The oldest pair that is installed. Raises ToolError with what to install if there is none."""
     for version in VERSIONS:
@@ -63,8 +55,8 @@ def find_front_end() -> FrontEnd:
     )
 
 
-def compile_library(source: str | Path, options: str = "", timeout: float = TIMEOUT) -> LibraryModule:
-    """SPIR-V of an OpenCL C file in which every function and variable that is not static is exported.
+def compile_library(source: str | Path, options: str = "", timeout: float = TIMEOUT) -> Build:
+    """Compile to the SPIR-V of an OpenCL C file in which every function and variable that is not static is exported.
 
     ``options`` are build options; what only the device's compiler knows is left out. The language is OpenCL C 2.0
     unless ``-cl-std`` says otherwise. Nothing is optimised: the device's compiler does that. Raises NotFoundError for
@@ -80,7 +72,14 @@ def compile_library(source: str | Path, options: str = "", timeout: float = TIME
         bitcode, spirv = os.path.join(folder, "module.bc"), os.path.join(folder, "module.spv")
         compiled = _run(clang_command(front_end, path, options, bitcode), path, timeout)
         translated = _run(translator_command(front_end, bitcode, spirv), path, timeout)
-        return LibraryModule(path, Path(spirv).read_bytes(), compiled.log + translated.log)
+        parts = HeldParts(log=compiled.log + translated.log, spirv=Path(spirv).read_bytes())
+    return Build(
+        name=path.stem,
+        options=options,
+        seconds=compiled.seconds + translated.seconds,
+        path=str(path),
+        parts=parts,
+    )
 
 
 def device_options(options: str) -> str:

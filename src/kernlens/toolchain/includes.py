@@ -12,6 +12,8 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
+from kernlens.model.build import Source
+
 INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]+)[">]', re.MULTILINE)
 #: A source larger than this many bytes, or files beyond these numbers, are left out.
 FILE_LIMIT = 16 << 20
@@ -48,8 +50,8 @@ def include_folders(options: str) -> list[str]:
     return [folder for folder in found if folder]
 
 
-def source_files(source: Path, options: str = "") -> tuple[tuple[str, str], ...]:
-    """(absolute path, text) of ``source`` and of all that it includes, the source first.
+def source_files(source: Path, options: str = "") -> tuple[Source, ...]:
+    """The texts, under their absolute paths, of ``source`` and of all that it includes, the source first.
 
     The text is decoded as UTF-8 with undecodable bytes replaced. Files that cannot be read are left out: the compiler
     is the one to complain.
@@ -57,14 +59,14 @@ def source_files(source: Path, options: str = "") -> tuple[tuple[str, str], ...]
     folders = [os.path.abspath(folder) for folder in [*include_folders(options), os.getcwd()]]
     start = os.path.abspath(source)
     waiting, seen, total = [start], {start}, 0
-    found: list[tuple[str, str]] = []
+    found: list[Source] = []
     while waiting and len(found) < COUNT_LIMIT:
         path = waiting.pop(0)
         content = _read(path)
         if content is None or total + len(content) > TOTAL_LIMIT:
             continue
         total += len(content)
-        found.append((path, content.decode("utf-8", "replace")))
+        found.append(Source(path, content.decode("utf-8", "replace")))
         for included in _included(content, [os.path.dirname(path), *folders]):
             if included not in seen:
                 seen.add(included)

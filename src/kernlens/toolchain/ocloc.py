@@ -18,13 +18,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernlens.errors import KernlensError, NotFoundError, OutputError, ToolError
-from kernlens.toolchain.diagnostics import ErrorLine, error_lines
+from kernlens.model.build import Build, HeldParts
+from kernlens.toolchain.diagnostics import error_lines
 from kernlens.toolchain.includes import source_files, split_options
 from kernlens.toolchain.process import PACKAGES, Child, Completed, command_line, run
 from kernlens.toolchain.toolchains import QUESTION_TIMEOUT, Toolchain, find_toolchains, toolchain
@@ -49,40 +49,6 @@ FAMILY_NAME = re.compile(r"gen\d+\w*|xe\d*p?(?:-.*)?")
 DEVICE_NUMBER = re.compile(r"\d+\.\d+\.\d+|0x[0-9a-fA-F]{1,8}")
 
 
-@dataclass(frozen=True)
-class OclocResult:
-    """One compile: what came of it. ``ok`` is whether there is a binary; if not, ``reason`` is one sentence on why.
-
-    ``binary`` is the device binary in its container, ``debug`` the debug data that older toolchains write beside it,
-    ``spirv`` the intermediate module; each empty if there is none. ``options`` is as given, ``command`` the whole
-    command as it was run, ``log`` all that the compiler said. ``sources`` are (absolute path, text), the source first.
-    """
-
-    source: Path
-    device: str
-    options: str
-    toolchain: Toolchain
-    ok: bool
-    reason: str | None
-    log: str = field(repr=False)
-    command: str = field(repr=False)
-    seconds: float
-    binary: bytes = field(default=b"", repr=False)
-    debug: bytes = field(default=b"", repr=False)
-    spirv: bytes = field(default=b"", repr=False)
-    sources: tuple[tuple[str, str], ...] = field(default=(), repr=False)
-
-    @property
-    def name(self) -> str:
-        """The program's name: the source's, without its ending."""
-        return self.source.stem
-
-    @property
-    def errors(self) -> tuple[ErrorLine, ...]:
-        """The compiler's messages with their places."""
-        return error_lines(self.log, os.path.abspath(self.source))
-
-
 def compile_source(
     source: str | Path,
     device: str,
@@ -91,8 +57,8 @@ def compile_source(
     timeout: float = TIMEOUT,
     on_start: Callable[[Child], None] | None = None,
     environment: Mapping[str, str] | None = None,
-) -> OclocResult:
-    """Compile one source file for one device; a source that the compiler refuses gives a result with ``ok`` False.
+) -> Build:
+    """Compile one source file for one device; a source that the compiler refuses gives a Build that is not ``ok``.
 
     ``source`` holds OpenCL C, or SPIR-V (known by its first bytes). ``device`` is a name that ``devices_of`` lists, or
     an IP version, or a PCI device id. ``using`` is the toolchain (None: the system's). ``timeout`` is in seconds.
@@ -118,20 +84,23 @@ def compile_source(
     if is_spirv and not spirv:
         spirv = path.read_bytes()
     ok = done.ok and bool(binary)
-    return OclocResult(
-        source=path,
+    return Build(
+        name=path.stem,
         device=device,
+        toolchain=chosen.of_build,
         options=options,
-        toolchain=chosen,
+        command=command_line(command),
         ok=ok,
         reason=None if ok else _reason(done, path, device),
-        log=done.log,
-        command=command_line(command),
         seconds=done.seconds,
-        binary=binary if ok else b"",
-        debug=debug if ok else b"",
-        spirv=spirv,
-        sources=sources,
+        path=str(path),
+        parts=HeldParts(
+            log=done.log,
+            binary=binary if ok else b"",
+            debug=debug if ok else b"",
+            spirv=spirv,
+            sources=sources,
+        ),
     )
 
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernlens.errors import KernlensError, ToolError
-from kernlens.toolchain.ocloc import TIMEOUT, OclocResult, compile_source
+from kernlens.model.build import Build, HeldParts
+from kernlens.toolchain.ocloc import TIMEOUT, compile_source
 from kernlens.toolchain.process import Child
 from kernlens.toolchain.toolchains import Toolchain
 
@@ -34,7 +35,7 @@ class _Running:
         self._children: set[Child] = set()
         self._stopped = False
 
-    def compile(self, job: CompileJob) -> OclocResult:
+    def compile(self, job: CompileJob) -> Build:
         mine: list[Child] = []
 
         def started(child: Child) -> None:
@@ -61,27 +62,37 @@ class _Running:
                 child.kill()
 
 
-def _failed(job: CompileJob, error: KernlensError) -> OclocResult:
-    """A job that could not be compiled at all is a failed result like any other: the rest goes on."""
+def _failed(job: CompileJob, error: KernlensError) -> Build:
+    """The build of a job that could not be compiled at all: it has failed like any other, and the rest goes on."""
     command, log = (error.command or "", error.log) if isinstance(error, ToolError) else ("", "")
-    return OclocResult(job.source, job.device, job.options, job.toolchain, False, str(error), log, command, 0.0)
+    return Build(
+        name=job.source.stem,
+        device=job.device,
+        toolchain=job.toolchain.of_build,
+        options=job.options,
+        command=command,
+        ok=False,
+        reason=str(error),
+        path=str(job.source),
+        parts=HeldParts(log=log),
+    )
 
 
 def compile_many(
     jobs: Iterable[CompileJob],
     workers: int | None = None,
-    on_progress: Callable[[int, int, OclocResult], None] | None = None,
-) -> Iterator[OclocResult]:
+    on_progress: Callable[[int, int, Build], None] | None = None,
+) -> Iterator[Build]:
     """Compile all ``jobs``, ``workers`` at a time (None: one per processor), and give each result as it finishes.
 
-    A job that fails for any reason gives a result with ``ok`` False and a ``reason``. ``on_progress(done, total,
-    result)`` is called in the caller's thread, before the result is given. When the caller stops early, running
+    A job that fails for any reason gives a Build that is not ``ok``, with its ``reason``. ``on_progress(done, total,
+    build)`` is called in the caller's thread, before the result is given. When the caller stops early, running
     compiles are ended and waiting ones dropped.
     """
     waiting = list(jobs)
     running = _Running()
     pool = ThreadPoolExecutor(max_workers=max(workers or os.cpu_count() or 1, 1), thread_name_prefix="compile")
-    futures: list[Future[OclocResult]] = [pool.submit(running.compile, job) for job in waiting]
+    futures: list[Future[Build]] = [pool.submit(running.compile, job) for job in waiting]
     try:
         for done, future in enumerate(as_completed(futures), start=1):
             result = future.result()

@@ -17,6 +17,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from kernlens.errors import NotFoundError, ToolError
+from kernlens.model.build import BuildToolchain
 from kernlens.toolchain.process import run
 
 #: The name of the toolchain that the machine's own packages make up.
@@ -57,6 +58,11 @@ class Toolchain:
     def title(self) -> str:
         """Its versions for a person: ``NEO 22.43.24595 / IGC 1.0.12504``."""
         return f"NEO {self.neo_version or 'unknown'} / IGC {self.igc_version or 'unknown'}"
+
+    @property
+    def of_build(self) -> BuildToolchain:
+        """What a build notes of it."""
+        return BuildToolchain(self.name, self.neo_version or "", self.igc_version or "")
 
     @property
     def release(self) -> tuple[int, int] | None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kernlens.errors import KernlensError
+from kernlens.model.build import Build, BuildToolchain, HeldParts
+from kernlens.model.kernel import ReportedKernel
 from kernlens.runtime.level_zero.live_kernel import LiveKernel
 from kernlens.runtime.level_zero.live_module import LiveModule
 from kernlens.runtime.level_zero.result_codes import LevelZeroError
-from kernlens.runtime.live_build import LiveBuild, LiveKernelBinary
 
 NO_DEBUG = (
     "the module holds no debug data: its SPIR-V needs line information (compile it with -gline-tables-only or -g)"
@@ -18,38 +19,38 @@ NO_SPIRV = "the module was not made from SPIR-V here, and Level Zero does not gi
 NO_OPTIONS = "the module was made by the application, and Level Zero does not give its build flags back"
 
 
-def live_build(module: LiveModule, kernels: Sequence[str] | None = None) -> LiveBuild:
+def live_build(module: LiveModule, kernels: Sequence[str] | None = None) -> Build:
     """The module's binary, debug data, SPIR-V, flags, log and kernels (``kernels``: only these).
 
-    A part that the driver does not give is None, with its reason. Raises NotFoundError for a kernel that is not there.
+    Raises NotFoundError for a kernel that is not there.
     """
-    reasons: dict[str, str] = {"source": NO_SOURCE}
+    missing: dict[str, str] = {"sources": NO_SOURCE}
     debug = None
     try:
         debug = module.debug_bytes
         if debug is None:
-            reasons["debug"] = NO_DEBUG
+            missing["debug"] = NO_DEBUG
     except LevelZeroError as error:
-        reasons["debug"] = str(error)
+        missing["debug"] = str(error)
     if module.spirv is None:
-        reasons["spirv"] = NO_SPIRV
+        missing["spirv"] = NO_SPIRV
     if module.flags is None:
-        reasons["options"] = NO_OPTIONS
+        missing["options"] = NO_OPTIONS
     device = module.device
-    return LiveBuild(
-        api="level-zero",
+    return Build(
         name=module.name,
         device=device.name,
-        driver_version=version_text(device.driver.version),
-        binary=module.native_binary,
-        debug=debug,
-        spirv=module.spirv,
+        toolchain=BuildToolchain(f"level-zero driver {version_text(device.driver.version)}"),
         options=module.flags,
-        log=module.build_log,
         device_ip=None if device.ip is None else str(device.ip),
-        pci_id=device.pci_id,
         kernels=tuple(_kernel(module, name) for name in (module.kernel_names if kernels is None else kernels)),
-        reasons=reasons,
+        missing=missing,
+        parts=HeldParts(
+            log=module.build_log or "",
+            binary=module.native_binary,
+            debug=debug or b"",
+            spirv=module.spirv or b"",
+        ),
     )
 
 
@@ -58,15 +59,15 @@ def version_text(version: int) -> str:
     return f"{version >> 24}.{version >> 16 & 0xFF}.{version & 0xFFFF}"
 
 
-def _kernel(module: LiveModule, name: str) -> LiveKernelBinary:
+def _kernel(module: LiveModule, name: str) -> ReportedKernel:
     try:
         with LiveKernel.create(module, name) as kernel:
             return kernel_binary(kernel)
     except LevelZeroError as error:
-        return LiveKernelBinary(name, reason=str(error))
+        return ReportedKernel(name, reason=str(error))
 
 
-def kernel_binary(kernel: LiveKernel) -> LiveKernelBinary:
+def kernel_binary(kernel: LiveKernel) -> ReportedKernel:
     """The kernel's machine code and properties. Raises KernlensError if the driver does not give its binary."""
     properties = kernel.properties
     reason = None
@@ -75,7 +76,7 @@ def kernel_binary(kernel: LiveKernel) -> LiveKernelBinary:
         code = kernel.code
     except KernlensError as error:
         reason = f"the length of the code without padding is not known: {error}"
-    return LiveKernelBinary(
+    return ReportedKernel(
         name=kernel.name,
         binary=kernel.binary(),
         code=code,

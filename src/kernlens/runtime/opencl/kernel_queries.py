@@ -9,8 +9,7 @@ from __future__ import annotations
 import struct
 
 from kernlens.errors import KernlensError
-from kernlens.model.kernel import KernelArgument
-from kernlens.runtime.live_build import LiveKernelBinary
+from kernlens.model.kernel import KernelArgument, ReportedKernel
 from kernlens.runtime.opencl.error_codes import OpenCLError
 from kernlens.runtime.opencl.handle_checks import handle_of
 from kernlens.runtime.opencl.opencl_library import OpenCL, open_opencl
@@ -88,7 +87,7 @@ def _text(found: bytes) -> str | None:
     return found.split(b"\0", 1)[0].decode("utf-8", "replace") or None
 
 
-def read_kernel(library: OpenCL, handle: int, name: str, device: int, *, is_first_device: bool) -> LiveKernelBinary:
+def read_kernel(library: OpenCL, handle: int, name: str, device: int, *, is_first_device: bool) -> ReportedKernel:
     """All that the driver tells of a kernel on ``device``; its machine code only if that is the first device."""
     binary: bytes | None = None
     reason: str | None = "the query gives the machine code of the program's first device only"
@@ -105,7 +104,7 @@ def read_kernel(library: OpenCL, handle: int, name: str, device: int, *, is_firs
             return None
         return int.from_bytes(found, "little") if found else None
 
-    return LiveKernelBinary(
+    return ReportedKernel(
         name=name,
         binary=binary,
         origin=BINARY_ORIGIN if binary is not None else None,

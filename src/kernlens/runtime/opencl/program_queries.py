@@ -9,8 +9,9 @@ from ctypes import c_void_p
 from typing import TypeVar
 
 from kernlens.errors import KernlensError
+from kernlens.model.build import Build, BuildToolchain, HeldParts, Source
+from kernlens.model.kernel import ReportedKernel
 from kernlens.runtime.level_zero.native_binary import NativeBinary
-from kernlens.runtime.live_build import LiveBuild, LiveKernelBinary
 from kernlens.runtime.opencl.error_codes import OpenCLError
 from kernlens.runtime.opencl.handle_checks import handle_of
 from kernlens.runtime.opencl.kernel_queries import read_kernel
@@ -30,7 +31,6 @@ CL_PROGRAM_BUILD_LOG = 0x1183
 CL_DEVICE_NAME = 0x102B
 CL_DRIVER_VERSION = 0x102D
 CL_DEVICE_IP_VERSION_INTEL = 0x4250
-CL_DEVICE_ID_INTEL = 0x4251
 
 NOT_BUILT = "the program is not built for this device"
 NO_DEBUG = "the program holds no debug data: build it with -gline-tables-only or -g"
@@ -42,50 +42,53 @@ NO_SPIRV = "the program was not made from SPIR-V, and the driver does not give t
 Answer = TypeVar("Answer")
 
 
-def live_builds(program: object, name: str = "program") -> tuple[LiveBuild, ...]:
-    """What ``program`` (pyopencl's or a raw ``cl_program``) holds, one build per device, in the program's order.
+def live_builds(program: object, name: str = "program") -> tuple[Build, ...]:
+    """What ``program`` (pyopencl's or a raw ``cl_program``) holds: a Build per device, in the program's order.
 
-    A part that the platform does not give is None, with its reason. Raises OpenCLHandleError for what is no program,
-    OpenCLError if even the standard queries fail.
+    A part that the platform does not give is empty, and its reason is in ``missing``. Raises OpenCLHandleError for what is
+    no program, OpenCLError if even the standard queries fail.
     """
     library = open_opencl()
     return read_builds(library, handle_of(program, "program", library), name)
 
 
-def read_builds(library: OpenCL, handle: int, name: str) -> tuple[LiveBuild, ...]:
+def read_builds(library: OpenCL, handle: int, name: str) -> tuple[Build, ...]:
     """As ``live_builds``, for a checked handle."""
     devices = program_devices(library, handle)
     shared: dict[str, str] = {}
-    source = _optional("source", shared, lambda: _program_text(library, handle, CL_PROGRAM_SOURCE) or None, NO_SOURCE)
+    source = _optional("sources", shared, lambda: _program_text(library, handle, CL_PROGRAM_SOURCE) or None, NO_SOURCE)
     spirv = _optional("spirv", shared, lambda: _program_query(library, handle, CL_PROGRAM_IL) or None, NO_SPIRV)
     binaries = program_binaries(library, handle, len(devices))
     debug = _optional("debug", shared, lambda: program_debug(library, handle, len(devices)), NO_DEBUG)
     names = _optional("kernels", shared, lambda: _kernel_names(library, handle), NOT_BUILT) or ()
     builds = []
     for position, device in enumerate(devices):
-        reasons = dict(shared)
+        missing = dict(shared)
         own_debug = None if debug is None else debug[position]
-        if binaries[position] is None:
-            reasons["binary"] = NOT_BUILT
+        binary = binaries[position]
+        if binary is None:
+            missing["binary"] = NOT_BUILT
         if own_debug is None:
-            reasons.setdefault("debug", NO_DEBUG)
-        ip = _device_number(library, device, CL_DEVICE_IP_VERSION_INTEL)
+            missing.setdefault("debug", NO_DEBUG)
+        driver_version = library.text("clGetDeviceInfo", device, CL_DRIVER_VERSION, query="CL_DRIVER_VERSION")
         builds.append(
-            LiveBuild(
-                api="opencl",
+            Build(
                 name=name,
                 device=library.text("clGetDeviceInfo", device, CL_DEVICE_NAME, query="CL_DEVICE_NAME").strip(),
-                driver_version=library.text("clGetDeviceInfo", device, CL_DRIVER_VERSION, query="CL_DRIVER_VERSION"),
-                binary=binaries[position],
-                debug=own_debug,
-                source=source,
-                spirv=spirv,
+                toolchain=BuildToolchain(f"opencl driver {driver_version}"),
                 options=_build_text(library, handle, device, CL_PROGRAM_BUILD_OPTIONS),
-                log=_build_text(library, handle, device, CL_PROGRAM_BUILD_LOG),
-                device_ip=_ip_text(ip),
-                pci_id=_device_number(library, device, CL_DEVICE_ID_INTEL),
-                kernels=_kernels(library, handle, names, device, position == 0, binaries[position]),
-                reasons=reasons,
+                ok=binary is not None,
+                reason=None if binary is not None else NOT_BUILT,
+                device_ip=_ip_text(_device_number(library, device, CL_DEVICE_IP_VERSION_INTEL)),
+                kernels=_kernels(library, handle, names, device, position == 0, binary),
+                missing=missing,
+                parts=HeldParts(
+                    log=_build_text(library, handle, device, CL_PROGRAM_BUILD_LOG),
+                    binary=binary or b"",
+                    debug=own_debug or b"",
+                    spirv=spirv or b"",
+                    sources=(Source("", source, "program"),) if source else (),
+                ),
             )
         )
     return tuple(builds)
@@ -137,17 +140,17 @@ def _per_device(
 
 def _kernels(
     library: OpenCL, handle: int, names: tuple[str, ...], device: int, is_first: bool, binary: bytes | None
-) -> tuple[LiveKernelBinary, ...]:
+) -> tuple[ReportedKernel, ...]:
     return tuple(_kernel(library, handle, name, device, is_first, binary) for name in names)
 
 
 def _kernel(
     library: OpenCL, handle: int, name: str, device: int, is_first: bool, binary: bytes | None
-) -> LiveKernelBinary:
+) -> ReportedKernel:
     try:
         kernel = library.create("clCreateKernel", handle, name.encode(), input=name)
     except OpenCLError as error:
-        return LiveKernelBinary(name, reason=str(error))
+        return ReportedKernel(name, reason=str(error))
     try:
         found = read_kernel(library, kernel, name, device, is_first_device=is_first)
     finally:
@@ -155,7 +158,7 @@ def _kernel(
     return with_code(found, binary)
 
 
-def with_code(kernel: LiveKernelBinary, binary: bytes | None) -> LiveKernelBinary:
+def with_code(kernel: ReportedKernel, binary: bytes | None) -> ReportedKernel:
     """``kernel`` with what the program's ``binary`` adds: the length of its code, and the code of other devices.
 
     Only Intel's binaries are read; of another platform's, ``kernel`` comes back as it was.

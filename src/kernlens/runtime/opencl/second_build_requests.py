@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable
 
 from kernlens.errors import NotFoundError
+from kernlens.model.build import Build, BuildToolchain, HeldParts
 from kernlens.runtime.opencl.opencl_library import open_opencl
 from kernlens.runtime.opencl.program_building import OpenCLContext, OpenCLDevice, OpenCLProgram, opencl_devices
 from kernlens.runtime.opencl.program_queries import program_binaries
@@ -16,19 +15,7 @@ CL_PLATFORM_VERSION = 0x0901
 CL_DEVICE_PLATFORM = 0x1031
 
 
-@dataclass(frozen=True, slots=True)
-class Rebuild:
-    """What came of the build. ``platform_version`` and ``driver_version`` are the driver's own words."""
-
-    platform: str
-    platform_version: str
-    device: str
-    driver_version: str
-    log: str
-    binary: bytes = field(repr=False)
-
-
-class RebuildRequests:
+class SecondBuildRequests:
     """Answers ``build``: see ``OpenCLRequests`` for the frame."""
 
     def __init__(self, on_call: Callable[[str], None]) -> None:
@@ -42,7 +29,7 @@ class RebuildRequests:
         text: str | None = None,
         spirv: bytes | None = None,
         loader: str | None = None,
-    ) -> Mapping[str, Any]:
+    ) -> Build:
         """Build OpenCL C ``text``, or ``spirv``, for the ``position``-th device of the platform of that very name.
 
         ``loader`` is the OpenCL loader to use (None: the system's). The binary is asked for as well: PoCL compiles
@@ -58,7 +45,7 @@ class RebuildRequests:
         program = (
             context.build_source(text, options) if text is not None else context.build_spirv(spirv or b"", options)
         )
-        return _answer(context, device, program)
+        return _build(context, device, program)
 
 
 def _device(platform: str, position: int) -> OpenCLDevice:
@@ -70,18 +57,15 @@ def _device(platform: str, position: int) -> OpenCLDevice:
     return found[position]
 
 
-def _answer(context: OpenCLContext, device: OpenCLDevice, program: OpenCLProgram) -> Mapping[str, Any]:
+def _build(context: OpenCLContext, device: OpenCLDevice, program: OpenCLProgram) -> Build:
     library = context.library
     what = ("clGetDeviceInfo", device.handle, CL_DEVICE_PLATFORM)
     platform = int.from_bytes(library.query(*what, query="CL_DEVICE_PLATFORM"), "little")
+    version = library.text("clGetPlatformInfo", platform, CL_PLATFORM_VERSION, query="CL_PLATFORM_VERSION")
     (binary,) = program_binaries(library, program.handle, 1)
-    return {
-        "platform": device.platform,
-        "platform_version": library.text(
-            "clGetPlatformInfo", platform, CL_PLATFORM_VERSION, query="CL_PLATFORM_VERSION"
-        ),
-        "device": device.name,
-        "driver_version": device.driver_version,
-        "log": program.log,
-        "binary": binary or b"",
-    }
+    return Build(
+        name=program.name,
+        device=device.name,
+        toolchain=BuildToolchain(f"{device.platform} {device.driver_version}, {version}"),
+        parts=HeldParts(log=program.log, binary=binary or b""),
+    )

@@ -1,0 +1,144 @@
+"""A build: one run of a compiler, and what it yielded.
+
+Compilers, live drivers, second builds and recordings give Builds; recordings and loading take them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from kernlens.model.kernel import ReportedKernel
+from kernlens.model.stage import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A source file's text. ``path`` is as the line table or the compiler names it; ``origin`` says where it was found:
+    ``spirv``, ``recording``, ``disk``, ``program`` (CL_PROGRAM_SOURCE) or ``binary``."""
+
+    path: str
+    text: str = field(repr=False)
+    origin: str = "disk"
+
+
+@dataclass(frozen=True, slots=True)
+class BuildToolchain:
+    """The toolchain of a build: its name, and the versions of Intel's driver and compiler; "" where not known."""
+
+    name: str
+    neo_version: str = ""
+    igc_version: str = ""
+
+    @property
+    def title(self) -> str:
+        """Its versions for a person: ``NEO 22.43.24595 / IGC 1.0.12504``; the name of one that has neither."""
+        if not self.neo_version and not self.igc_version:
+            return self.name
+        return f"NEO {self.neo_version or 'unknown'} / IGC {self.igc_version or 'unknown'}"
+
+
+class BuildParts(Protocol):
+    """The large parts of a build; reading one may cost time, and happens when it is asked for.
+
+    ``log`` is all that the compiler said, ``binary`` the device binary in its container, ``debug`` the debug data that
+    older toolchains write beside it, ``spirv`` the module that the binary was made from. A part that is missing is empty.
+    ``sources`` are the texts at hand, the main source first; ``source_paths`` also names those that were left out.
+    ``snapshots`` are the program at the stages of its compile, in pipeline order.
+    """
+
+    @property
+    def log(self) -> str: ...
+    @property
+    def binary(self) -> bytes: ...
+    @property
+    def debug(self) -> bytes: ...
+    @property
+    def spirv(self) -> bytes: ...
+    @property
+    def sources(self) -> tuple[Source, ...]: ...
+    @property
+    def source_paths(self) -> tuple[str, ...]: ...
+    @property
+    def snapshots(self) -> tuple[Snapshot, ...]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class HeldParts:
+    """Parts that are in memory."""
+
+    log: str = field(default="", repr=False)
+    binary: bytes = field(default=b"", repr=False)
+    debug: bytes = field(default=b"", repr=False)
+    spirv: bytes = field(default=b"", repr=False)
+    sources: tuple[Source, ...] = ()
+    snapshots: tuple[Snapshot, ...] = ()
+
+    @property
+    def source_paths(self) -> tuple[str, ...]:
+        return tuple(source.path for source in self.sources)
+
+
+@dataclass(frozen=True)
+class Build:
+    """One run of a compiler for one device.
+
+    ``name`` is the program's, ``device`` the device as the compiler or the driver names it, ``options`` the build options
+    (None: not known), ``command`` the line that runs the build again by hand. ``ok`` is whether there is a binary; if
+    not, ``reason`` is one sentence on why. ``seconds`` is what the build took.
+
+    ``path`` is the source file as the caller named it, "" if there was none. ``created`` is when the build was recorded
+    (ISO 8601, UTC), "" if it was not. ``device_ip`` is the device's IP version (``12.55.8``) where a driver says it, and
+    ``kernels`` what that driver reports of each kernel. ``missing`` says of a part that is not there, by its name, why.
+    """
+
+    name: str
+    device: str = ""
+    toolchain: BuildToolchain | None = None
+    options: str | None = ""
+    command: str = ""
+    ok: bool = True
+    reason: str | None = None
+    seconds: float = 0.0
+    path: str = ""
+    created: str = ""
+    device_ip: str | None = None
+    kernels: tuple[ReportedKernel, ...] = ()
+    missing: Mapping[str, str] = field(default_factory=dict)
+    parts: BuildParts = field(default=HeldParts(), repr=False)
+
+    @property
+    def source(self) -> str:
+        """What was compiled, for a person: the source file's path, or the program's name."""
+        return self.path or next(iter(self.parts.source_paths), self.name)
+
+    @property
+    def log(self) -> str:
+        """All that the compiler said."""
+        return self.parts.log
+
+    @property
+    def binary(self) -> bytes:
+        """The device binary in its container; empty if there is none."""
+        return self.parts.binary
+
+    @property
+    def debug(self) -> bytes:
+        """Debug data beside the binary; empty if there is none."""
+        return self.parts.debug
+
+    @property
+    def spirv(self) -> bytes:
+        """The SPIR-V module that the binary was made from; empty if it is not known."""
+        return self.parts.spirv
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """The source texts at hand, the main source first."""
+        return self.parts.sources
+
+    @property
+    def snapshots(self) -> tuple[Snapshot, ...]:
+        """The program at the stages of its compile, in pipeline order; empty if they were not kept."""
+        return self.parts.snapshots
