@@ -239,8 +239,8 @@ def test_a_recording_keeps_the_snapshots(pipeline: Pipeline, tmp_path: Path) -> 
     assert [(one.stage, one.kernel, one.form, one.content) for one in again] == [
         (one.stage, one.kernel, one.form, one.content) for one in pipeline
     ]
-    assert again.run.command == pipeline.build.command
-    assert again.run.versions == pipeline.build.versions
+    assert again.build.command == pipeline.build.command
+    assert again.build.toolchain == pipeline.build.toolchain
     (program,) = kernlens.load(path)
     ours, theirs = program.line(42).stages, pipeline.line(42).stages
     assert [(part.stage, part.kernel, part.positions, part.texts) for part in ours] == [
@@ -318,7 +318,8 @@ def opens_as_its_stages(found: Pipeline, path: Path) -> None:
     record(found, path)
     (program,) = kernlens.load(path)
     assert (program.format, dict(program.kernels), len(program.binary)) == ("stages", {}, 0)
-    assert program.toolchain == ", ".join(found.build.versions)
+    assert found.build.toolchain is not None
+    assert program.toolchain == found.build.toolchain.title
     assert [(one.stage, one.form, one.content) for one in program.snapshots] == [
         (one.stage, one.form, one.content) for one in found
     ]
@@ -345,7 +346,7 @@ def test_what_does_not_compile_is_a_tool_error_with_the_log(device: str, tmp_pat
     with pytest.raises(ToolError, match="does not compile") as caught:
         kernlens.stages(broken, device)
     assert "error" in caught.value.log
-    assert not compile_stages(broken, device).run.ok
+    assert not compile_stages(broken, device).build.ok
 
 
 def test_what_a_compiler_lacks(small: Path, newest: Toolchain) -> None:

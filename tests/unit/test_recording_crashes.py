@@ -6,6 +6,7 @@ import os
 import random
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -15,9 +16,10 @@ from pathlib import Path
 
 import pytest
 
+from kernlens.errors import OutputError
 from kernlens.recording.reader import Recording
 from kernlens.recording.writer import RecordingWriter
-from tests.writers.recordings import FULL, beside, entry
+from tests.writers.recordings import FAILED, FULL, beside, entry
 
 
 def test_one_file_after_close_and_readable_where_nothing_can_be_written(tmp_path: Path) -> None:
@@ -159,3 +161,80 @@ def test_left_over_journal_is_merged(tmp_path: Path) -> None:
     assert read_as_a_stranger(path) == b"p1,p2"
     with Recording(path) as recording:
         assert [program.name for program in recording.builds()] == ["p1", "p2"]
+
+
+def test_a_second_writer_is_told_so(tmp_path: Path) -> None:
+    """And what the first one records is all there."""
+    path = tmp_path / "x.klens"
+    second = "import sys; from kernlens.recording.writer import RecordingWriter; RecordingWriter(sys.argv[1], overwrite=True)"
+    with RecordingWriter(path) as writer:
+        writer.add(entry(1))
+        other = subprocess.run([sys.executable, "-c", second, str(path)], capture_output=True, text=True, check=False)
+        assert "OutputError: another process is writing the recording" in other.stderr
+        with pytest.raises(OutputError, match="another process is writing"):
+            RecordingWriter(path, overwrite=True)
+        writer.add(entry(2))
+    assert [build.name for build in Recording(path).builds()] == ["p1", "p2"]
+    assert beside(path) == []
+
+
+def test_builds_that_fail_do_not_replace_a_recording(tmp_path: Path) -> None:
+    path = tmp_path / "x.klens"
+    with RecordingWriter(path) as writer:
+        writer.add(FAILED)
+    assert [build.name for build in Recording(path).builds()] == ["broken"], "there was none before"
+    with RecordingWriter(path, overwrite=True) as writer:
+        writer.add(entry(1))
+    with RecordingWriter(path, overwrite=True) as writer:
+        writer.add(FAILED)
+        writer.add(FAILED)
+        assert not writer.is_published
+        assert [build.name for build in Recording(path).builds()] == ["p1"]
+    assert [build.name for build in Recording(path).builds()] == ["p1"]
+    with RecordingWriter(path, overwrite=True) as writer:
+        writer.add(FAILED)
+        writer.add(entry(2))
+        assert [build.name for build in Recording(path).builds()] == ["broken", "p2"]
+    assert [build.name for build in Recording(path).builds()] == ["broken", "p2"]
+    assert beside(path) == []
+
+
+def test_another_program_that_reads_does_not_fail_the_writer(tmp_path: Path) -> None:
+    """As the sqlite3 shell does, in the middle of a query when the writer ends."""
+    path = tmp_path / "x.klens"
+    with RecordingWriter(path) as writer:
+        writer.add(entry(1))
+        reader = sqlite3.connect(path, isolation_level=None)
+        reader.execute("BEGIN")
+        assert reader.execute("SELECT count(*) FROM program").fetchone() == (1,)
+        writer.add(entry(2))
+    assert [build.name for build in Recording(path).builds()] == ["p1", "p2"]
+    reader.close()
+    assert [build.name for build in Recording(path).builds()] == ["p1", "p2"]
+
+
+def test_what_a_killed_writer_left_beside_goes_with_the_next(tmp_path: Path) -> None:
+    path = tmp_path / "x.klens"
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    (tmp_path / f".x.klens.{ended.pid}.1.partial").write_text("left")
+    (tmp_path / f".x.klens.{os.getpid()}.77.partial").write_text("of a living process")
+    with RecordingWriter(path) as writer:
+        writer.add(entry(1))
+    assert beside(path) == [f".x.klens.{os.getpid()}.77.partial"]
+
+
+@pytest.mark.parametrize("kind", ["folder", "link", "fifo"])
+def test_odd_things_beside_a_recording(kind: str, tmp_path: Path) -> None:
+    """What lies under the name of SQLite's log and is none is neither read nor in the way."""
+    path = tmp_path / "x.klens"
+    with RecordingWriter(path) as writer:
+        writer.add(entry(1))
+    log = tmp_path / "x.klens-wal"
+    if kind == "folder":
+        log.mkdir()
+    elif kind == "link":
+        log.symlink_to("/etc/hostname")
+    else:
+        os.mkfifo(log)
+    assert [build.name for build in Recording(path).builds()] == ["p1"]

@@ -81,6 +81,7 @@ def command(
     from kernlens.compiling import build, compiled_kernels
 
     recording = Path(output or Path(sources[0]).with_suffix(".klens").name)
+    was_there = recording.exists()
     builds: Builds = []
     with _Progress(quiet=as_json) as progress:
         for compiled in build(
@@ -105,6 +106,8 @@ def command(
         _print(recording, builds)
     for compiled in failed:
         _print_failure(compiled)
+    if was_there and len(failed) == len(builds):
+        click.echo(f"kernlens: nothing compiled, so {recording} stays as it was", err=True)
     sys.exit(3 if failed else 0)
 
 
@@ -121,6 +124,8 @@ def _print(recording: Path, builds: Builds) -> None:
     if rows:
         print_lines(table(HEADINGS, sorted(rows, key=lambda row: (str(row[0]), str(row[1])))))
     count = sum(len(kernels) for _, kernels in builds)
+    if not any(compiled.ok for compiled, _ in builds):
+        return
     print_lines([f"{plural(len(builds), 'program')}, {plural(count, 'kernel')} recorded in {recording}"])
 
 

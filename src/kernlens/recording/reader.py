@@ -293,7 +293,7 @@ def _settled(path: Path, closing: contextlib.ExitStack) -> Path:
     from tempfile import TemporaryDirectory
 
     beside = path.with_name(path.name + "-wal")
-    if not beside.is_file():
+    if beside.is_symlink() or not beside.is_file():
         return path
     folder = Path(closing.enter_context(TemporaryDirectory(prefix="kernlens-")))
     copy = folder / "recording"

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -25,12 +24,11 @@ from kernlens.recording.schema import (
     APPLICATION_ID,
     FAILED,
     FORMS,
-    HEADER_SIZE,
     OK,
     SCHEMA_VERSION,
     TABLES,
-    is_recording,
 )
+from kernlens.recording.target import Target
 
 if TYPE_CHECKING:
     import sqlite3
@@ -39,12 +37,16 @@ if TYPE_CHECKING:
     from kernlens.model.stage import Snapshot
 
 
+#: Milliseconds to wait for other readers of the file before it is left as it is.
+READERS_TIMEOUT = 500
+
+
 class RecordingWriter:
     """Makes a recording; a context manager, safe to use from several threads at once.
 
     ``command_line`` is what the user ran. With ``redact_source`` no source text is kept, nor copies of its lines in
-    other parts. Raises OutputError if the file cannot be written, if it exists and ``overwrite`` is False, or if it
-    exists and is no recording.
+    other parts. Raises OutputError if the file cannot be written, if it exists and ``overwrite`` is False, if it exists
+    and is no recording, or if another process is writing it.
     """
 
     def __init__(
@@ -58,10 +60,14 @@ class RecordingWriter:
         self.path = Path(path)
         self._redact = redact_source
         self._lock = threading.Lock()
+        metadata = _metadata(command_line, redact_source)
         with self._errors():
-            _make_room(self.path, overwrite)
-            _create(self.path, _metadata(command_line, redact_source))
-            self._connection: sqlite3.Connection | None = _open(self.path)
+            self._target = Target(self.path, overwrite, lambda file: _create(file, metadata))
+            try:
+                self._connection: sqlite3.Connection | None = _open(self._target)
+            except BaseException:
+                self._target.close()
+                raise
 
     def __enter__(self) -> Self:
         return self
@@ -75,7 +81,8 @@ class RecordingWriter:
         """Record one build, whole or not at all; returns its number in the recording, from 1.
 
         Snapshots that failed, or whose form another tool would have to make and cannot, are left out. When this returns
-        the build survives the end of this process, however it ends. Raises OutputError if it cannot be written.
+        the build survives the end of this process, however it ends; but as long as no build was ok, a recording that was
+        there before stays in its place. Raises OutputError if it cannot be written.
         """
         parts = [
             (role, path, None if content is None else _packed(content))
@@ -90,21 +97,30 @@ class RecordingWriter:
                 number = _insert_program(connection, build)
                 _insert_parts(connection, number, parts)
                 _insert_snapshots(connection, number, snapshots)
-            connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+            if self._target.is_published:
+                connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+            elif build.ok:
+                self._connection = None
+                connection.close()
+                self._target.publish()
+                self._connection = _open(self._target)
         return number
 
+    @property
+    def is_published(self) -> bool:
+        """Whether the recording under its name is this writer's: False while another is there and no build was ok."""
+        return self._target.is_published
+
     def close(self) -> None:
-        """Finish: one file, with nothing beside it. More calls do nothing."""
+        """Finish: one file, with nothing beside it once nobody reads it. More calls do nothing."""
         with self._lock, self._errors():
             connection, self._connection = self._connection, None
-            if connection is None:
-                return
             try:
-                # Leaving write-ahead mode empties and removes the file beside the recording, and lets the recording
-                # be read from places where nothing can be written.
-                connection.execute("PRAGMA journal_mode=DELETE")
+                if connection is not None:
+                    _finish(connection)
+                    self._target.discard()
             finally:
-                connection.close()
+                self._target.close()
 
     @contextlib.contextmanager
     def _errors(self) -> Iterator[None]:
@@ -138,52 +154,47 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-def _make_room(path: Path, overwrite: bool) -> None:
-
-    if path.is_dir():
-        raise OutputError(f"{path} is a folder; name a file for the recording")
-    if path.exists():
-        if not overwrite:
-            raise OutputError(f"{path} exists; choose another name, or allow it to be replaced")
-        with path.open("rb") as file:
-            head = file.read(HEADER_SIZE)
-        if head and not is_recording(head):
-            raise OutputError(f"{path} exists and is no recording; it is left alone, choose another name")
-    # A journal that a crash left belongs to the file that goes.
-    for old in (path, *(path.with_name(path.name + ending) for ending in ("-wal", "-shm", "-journal"))):
-        old.unlink(missing_ok=True)
-
-
-def _create(path: Path, metadata: dict[str, str]) -> None:
-    """Make an empty recording under another name first: under its own name it is always whole."""
+def _create(file: Path, metadata: dict[str, str]) -> None:
+    """Make an empty recording."""
     import sqlite3
 
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    partial.unlink(missing_ok=True)
+    connection = sqlite3.connect(file, isolation_level=None)
     try:
-        connection = sqlite3.connect(partial, isolation_level=None)
-        try:
-            with _transaction(connection):
-                connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
-                connection.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
-                for definition in TABLES.values():
-                    connection.execute(definition)
-                connection.executemany("INSERT INTO recording VALUES (?, ?)", metadata.items())
-        finally:
-            connection.close()
-        partial.replace(path)
+        with _transaction(connection):
+            connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
+            for definition in TABLES.values():
+                connection.execute(definition)
+            connection.executemany("INSERT INTO recording VALUES (?, ?)", metadata.items())
     finally:
-        partial.unlink(missing_ok=True)
+        connection.close()
 
 
-def _open(path: Path) -> sqlite3.Connection:
+def _open(target: Target) -> sqlite3.Connection:
     import sqlite3
 
-    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-    # Where a file system has no shared memory SQLite stays in its older mode, which is as safe.
-    connection.execute("PRAGMA journal_mode=WAL")
-    connection.execute("PRAGMA synchronous=NORMAL")
+    connection = sqlite3.connect(target.file, isolation_level=None, check_same_thread=False)
+    if target.is_published:
+        # Where a file system has no shared memory SQLite stays in its older mode, which is as safe.
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=NORMAL")
     return connection
+
+
+def _finish(connection: sqlite3.Connection) -> None:
+    import sqlite3
+
+    try:
+        # Leaving write-ahead mode empties and removes the file beside the recording, and lets the recording be read from
+        # places where nothing can be written.
+        connection.execute(f"PRAGMA busy_timeout={READERS_TIMEOUT}")
+        connection.execute("PRAGMA journal_mode=DELETE")
+    except sqlite3.OperationalError as error:
+        # Another program reads the file: everything is written, and the last to close it tidies up.
+        if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            raise
+    finally:
+        connection.close()
 
 
 @contextlib.contextmanager

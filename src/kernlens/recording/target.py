@@ -1,0 +1,145 @@
+"""The file that a recording is written to: one writer at a time, and what is there stays until it is replaced."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from kernlens.errors import OutputError
+from kernlens.recording.schema import HEADER_SIZE, is_recording
+
+#: What SQLite keeps beside a database, by the endings of the names.
+_BESIDE = ("-wal", "-shm", "-journal")
+_PARTIAL = ".partial"
+#: For several writers in one process.
+_numbers = itertools.count(1)
+
+
+class Target:
+    """A recording's file, locked for this writer.
+
+    ``file`` is what to write: the recording itself if there was none, else a file beside it that ``publish`` puts in its
+    place. ``create`` makes an empty recording under a given name. Raises OutputError if there is one and ``overwrite`` is
+    False, if what is there is no recording, and if another process writes it.
+    """
+
+    def __init__(self, path: Path, overwrite: bool, create: Callable[[Path], None]) -> None:
+        self.path = path
+        self._locks: list[int] = []
+        partial = _name_beside(path)
+        _sweep(path)
+        create(partial)
+        try:
+            if not _is_recorded(path, overwrite) and _put(partial, path):
+                partial.unlink()
+                self.file = path
+            else:
+                _is_recorded(path, overwrite)
+                self.file = partial
+            self._lock(path)
+            if self.file != path:
+                self._lock(partial)
+        except BaseException:
+            partial.unlink(missing_ok=True)
+            self.close()
+            raise
+
+    @property
+    def is_published(self) -> bool:
+        """Whether what is written is the recording under its own name."""
+        return self.file == self.path
+
+    def publish(self) -> None:
+        """Put the file that was written, and that SQLite has closed, in the place of the recording that was there."""
+        # A journal that a crash left belongs to the file that goes.
+        for ending in _BESIDE:
+            self.path.with_name(self.path.name + ending).unlink(missing_ok=True)
+        self.file.replace(self.path)
+        self.file = self.path
+
+    def close(self) -> None:
+        """Let others write. SQLite must have closed the file: closing ours would take its locks away."""
+        while self._locks:
+            os.close(self._locks.pop())
+
+    def discard(self) -> None:
+        """Remove the file that was written, if it is not published."""
+        if not self.is_published:
+            self.file.unlink(missing_ok=True)
+
+    def _lock(self, path: Path) -> None:
+        if sys.platform == "win32":
+            return
+        import fcntl
+
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        self._locks.append(descriptor)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise OutputError(
+                f"another process is writing the recording {path}; wait for it, or choose another name"
+            ) from None
+        if os.fstat(descriptor).st_ino != path.stat().st_ino:
+            raise OutputError(
+                f"another process has just replaced the recording {path}; try again, or choose another name"
+            )
+
+
+def _is_recorded(path: Path, overwrite: bool) -> bool:
+    """Whether there is a recording that may be replaced."""
+    if path.is_dir():
+        raise OutputError(f"{path} is a folder; name a file for the recording")
+    if not path.exists():
+        return False
+    if not overwrite:
+        raise OutputError(f"{path} exists; choose another name, or allow it to be replaced")
+    if not path.is_file():
+        raise OutputError(f"{path} exists and is no file; it is left alone, choose another name")
+    with path.open("rb") as file:
+        head = file.read(HEADER_SIZE)
+    if head and not is_recording(head):
+        raise OutputError(f"{path} exists and is no recording; it is left alone, choose another name")
+    return True
+
+
+def _put(partial: Path, path: Path) -> bool:
+    """Give the file its name; returns False if somebody was faster."""
+    try:
+        os.link(partial, path, follow_symlinks=False)
+    except FileExistsError:
+        return False
+    except OSError:
+        # A file system without hard links: between the look and this, another writer could lose an empty recording.
+        partial.replace(path)
+        partial.touch()
+    return True
+
+
+def _name_beside(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{os.getpid()}.{next(_numbers)}{_PARTIAL}")
+
+
+def _sweep(path: Path) -> None:
+    """Remove what writers that were killed have left beside the recording."""
+    from glob import escape
+
+    for old in path.parent.glob(f".{escape(path.name)}.*{_PARTIAL}*"):
+        number = old.name.removeprefix(f".{path.name}.").partition(".")[0]
+        if number.isdecimal() and not _is_alive(int(number)):
+            with contextlib.suppress(OSError):
+                old.unlink()
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True
