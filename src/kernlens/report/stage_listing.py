@@ -156,7 +156,7 @@ def build_document(build: Build) -> dict[str, Any]:
 
 
 def _versions(build: Build) -> list[str]:
-    return build.toolchain.title.split(", ") if build.toolchain else []
+    return [build.toolchain.title] if build.toolchain else []
 
 
 def snapshot_document(snapshot: Snapshot, content: bool = False) -> dict[str, Any]:
