@@ -9,23 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kernlens.cli.options import json_option, verb
+from kernlens.model.figures import FIGURES, figures_of
 
 if TYPE_CHECKING:
     from kernlens.compiling import Build
     from kernlens.report.table import Cell
-
-HEADINGS = (
-    "kernel",
-    "device",
-    "SIMD",
-    "registers",
-    "spill",
-    "scratch",
-    "SLM",
-    "barriers",
-    "instructions",
-    "code bytes",
-)
 
 
 @verb("kernlens compile blur.cl sharpen.cl --device skl,dg2,pvc --options -gline-tables-only -o blur.klens")
@@ -113,28 +101,18 @@ def _print(recording: Path, builds: list[Build]) -> None:
     from kernlens.report.describe import plural
     from kernlens.report.table import table
 
-    rows = [row for one in builds for row in _rows(one)]
+    rows = [tuple(row.values()) for build in builds for row in _rows(build)]
     if rows:
-        print_lines(table(HEADINGS, sorted(rows, key=lambda row: (str(row[0]), str(row[1])))))
+        headings = ("kernel", "device", *(figure.heading for figure in FIGURES))
+        print_lines(table(headings, sorted(rows, key=lambda row: (str(row[0]), str(row[1])))))
     kernels = sum(len(one.kernels) for one in builds)
     print_lines([f"{plural(len(builds), 'program')}, {plural(kernels, 'kernel')} recorded in {recording}"])
 
 
-def _rows(one: Build) -> list[tuple[Cell, ...]]:
+def _rows(build: Build) -> list[dict[str, Cell]]:
+    """Each kernel's name, device and figures, by their keys in JSON."""
     return [
-        (
-            kernel.name,
-            one.result.device,
-            kernel.resources.simd,
-            kernel.resources.registers,
-            kernel.resources.spill_bytes,
-            kernel.resources.scratch_bytes,
-            kernel.resources.slm_bytes,
-            kernel.resources.barriers,
-            len(kernel.instructions),
-            kernel.code_size,
-        )
-        for kernel in one.kernels
+        {"name": kernel.name, "device": build.result.device, **figures_of(kernel, FIGURES)} for kernel in build.kernels
     ]
 
 
@@ -151,25 +129,11 @@ def _document(recording: Path, builds: list[Build]) -> dict[str, Any]:
                 "ok": one.result.ok,
                 "reason": one.result.reason,
                 "seconds": round(one.result.seconds, 3),
-                "kernels": [dict(zip(_KEYS, row, strict=True)) for row in _rows(one)],
+                "kernels": _rows(one),
             }
             for one in builds
         ],
     }
-
-
-_KEYS = (
-    "name",
-    "device",
-    "simd",
-    "registers",
-    "spill_bytes",
-    "scratch_bytes",
-    "slm_bytes",
-    "barriers",
-    "instructions",
-    "code_size",
-)
 
 
 def _print_failure(one: Build) -> None:

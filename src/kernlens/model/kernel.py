@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
+from kernlens.model.figures import KernelResources
+
 if TYPE_CHECKING:
     from kernlens.model.instruction import Instructions
     from kernlens.model.line_table import LineTable
@@ -23,28 +25,6 @@ class KernelArgument:
     access: str | None = None
     type_qualifier: str | None = None
     size: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class KernelResources:
-    """What a kernel takes of the machine. Sizes are bytes per hardware thread, ``slm_bytes`` per work-group.
-
-    ``simd`` is the compiled width in channels, ``registers`` the number of general registers per thread (128, 256),
-    ``spill_bytes`` what did not fit into them, ``scratch_bytes`` all scratch space, ``barriers`` their number,
-    ``private_bytes`` per work-item private memory. None: the binary does not say.
-    """
-
-    simd: int | None = None
-    registers: int | None = None
-    spill_bytes: int | None = None
-    scratch_bytes: int | None = None
-    private_bytes: int | None = None
-    slm_bytes: int | None = None
-    barriers: int | None = None
-    required_work_group_size: tuple[int, int, int] | None = None
-    required_sub_group_size: int | None = None
-    #: Bytes of code before the kernel's own first instruction (the loading of its payload); None: not said.
-    prologue_bytes: int | None = None
 
 
 class KernelParts(Protocol):
