@@ -48,6 +48,9 @@ class Device:
     def __str__(self) -> str:
         return self.name
 
+    def __repr__(self) -> str:
+        return f"<Device {self.name}: {self.title}{f', {self.ip}' if self.ip else ''}>"
+
 
 @dataclass(frozen=True, slots=True)
 class DeviceId:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
-from kernlens.model.figures import KernelResources
+from kernlens.errors import KernlensError
+from kernlens.model.figures import KernelResources, figure_words
 
 if TYPE_CHECKING:
     from kernlens.model.instruction import Instructions
@@ -57,7 +58,24 @@ class Kernel:
         self._parts = parts
 
     def __repr__(self) -> str:
-        return f"Kernel({self.name!r})"
+        try:
+            words = ", ".join(filter(None, (figure_words(self), f"{self.code_size:,} bytes of code")))
+        except KernlensError as error:  # A damaged kernel must have a name all the same.
+            words = str(error)
+        return f"<Kernel {self.name!r}: {words}>"
+
+    def _repr_html_(self) -> str:
+        from kernlens.model.notebook import kernel_page, listing
+
+        try:
+            instructions, source_map = self.instructions, self.source_map
+            places = map(source_map.place, range(len(instructions))) if source_map else ()
+            lines = listing(
+                instructions.offsets, instructions.texts, [place.line if place else None for place in places]
+            )
+            return kernel_page(self.name, figure_words(self), len(instructions), lines)
+        except KernlensError as error:
+            return kernel_page(self.name, str(error))
 
     @cached_property
     def code(self) -> memoryview:

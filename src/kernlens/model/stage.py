@@ -68,6 +68,12 @@ class Snapshot:
     failure: str | None = None
     attempt: int = 1
 
+    def __repr__(self) -> str:
+        of = f" of {self.kernel}" if self.kernel else ""
+        size = "" if self.size is None else f", {self.size:,} bytes"
+        again = f", attempt {self.attempt}" if self.attempt > 1 else ""
+        return f"<Snapshot {self.stage}{of}: {self.failure or self.form + size + again}>"
+
     @cached_property
     def content(self) -> bytes:
         """Its bytes. Raises OutputError with ``failure``, or ToolError if the tool that makes this form fails."""

@@ -34,6 +34,10 @@ class Pipeline(Sequence[Snapshot]):
     def __len__(self) -> int:
         return len(self.snapshots)
 
+    def __repr__(self) -> str:
+        reason = "" if self.run.ok else f" reason={self.run.reason!r}"
+        return f"<Pipeline source={self.run.source!r} device={self.run.device} snapshots={len(self)}{reason}>"
+
     @overload
     def __getitem__(self, index: int) -> Snapshot: ...
     @overload
