@@ -16,6 +16,7 @@ from kernlens.loading.context import Surroundings
 from kernlens.loading.decoding import decode_kernels
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program, Source
+from kernlens.toolchain.includes import join_options
 from kernlens.toolchain.ocloc import TIMEOUT, OclocResult, check_device
 from kernlens.toolchain.parallel_compiles import CompileJob, compile_many
 from kernlens.toolchain.toolchains import SYSTEM
@@ -102,18 +103,20 @@ def compile(
     sources: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     devices: str | Sequence[str],
     *,
-    options: str = "-gline-tables-only",
+    options: str | Sequence[str] = "-gline-tables-only",
     toolchain: str = SYSTEM,
     recording: Path | None = None,
 ) -> list[Program]:
     """Compile one or several sources (OpenCL C or SPIR-V) for one or several devices; a Program for each.
+
+    ``options`` are one string, or words: ``["-cl-fast-relaxed-math", "-I", "/with spaces"]``.
 
     Raises ToolError, with the compiler's log, if one does not compile, and NotFoundError for what does not exist.
     """
     names = [devices] if isinstance(devices, str) else list(devices)
     paths = list(sources) if isinstance(sources, Sequence) and not isinstance(sources, str) else [sources]
     programs: list[Program] = []
-    for one in build(paths, names, options=options, toolchain=toolchain, recording=recording):
+    for one in build(paths, names, options=join_options(options), toolchain=toolchain, recording=recording):
         if not one.result.ok:
             result = one.result
             raise ToolError(

@@ -13,6 +13,7 @@ from kernlens.errors import NotFoundError, OutputError, ToolError
 from kernlens.model.line_choice import LineChoice
 from kernlens.model.stage import CompileRun, Snapshot, choose
 from kernlens.model.stage_map import ProgramLine, StageMap
+from kernlens.toolchain.includes import join_options
 from kernlens.toolchain.toolchains import SYSTEM
 
 if TYPE_CHECKING:
@@ -140,7 +141,7 @@ def stages(
     source: str | os.PathLike[str],
     device: str,
     *,
-    options: str = LINE_OPTIONS,
+    options: str | Sequence[str] = LINE_OPTIONS,
     toolchain: str = SYSTEM,
     all_passes: bool = False,
     recording: str | os.PathLike[str] | None = None,
@@ -148,11 +149,12 @@ def stages(
     """Compile ``source`` (OpenCL C; for a GPU also SPIR-V) for ``device`` and keep the program at every stage.
 
     ``device`` is a GPU as ocloc names it, ``pocl``, ``intel-cpu``, or ``spirv`` (clang and llvm-spirv, for no device).
-    ``all_passes`` keeps the LLVM IR after each pass too (Intel's GPU compiler). With ``recording`` all of it is saved
-    there as well. Snapshots that could not be made have a ``failure``. Raises ToolError, with the compiler's log, if
-    the source does not compile, and NotFoundError for what does not exist.
+    ``options`` are one string, or words. ``all_passes`` keeps the LLVM IR after each pass too (Intel's GPU compiler).
+    With ``recording`` all of it is saved there as well. Snapshots that could not be made have a ``failure``.
+
+    Raises ToolError, with the compiler's log, if the source does not compile, and NotFoundError for what does not exist.
     """
-    pipeline = compile_stages(source, device, options=options, toolchain=toolchain, all_passes=all_passes)
+    pipeline = compile_stages(source, device, options=join_options(options), toolchain=toolchain, all_passes=all_passes)
     if recording is not None:
         record(pipeline, Path(recording))
     run = pipeline.run
