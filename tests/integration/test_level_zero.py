@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from kernlens.errors import NotFoundError
+from kernlens.level_zero import LevelZeroError, RefusedCallError, StaticInput
 from kernlens.runtime.driver_environment import DriverEnvironment
 from kernlens.runtime.isolation import IsolatedDriver
-from kernlens.runtime.level_zero import LevelZeroError, RefusedCallError, StaticInput
 from kernlens.toolchain.toolchains import NEWEST
 from tests.integration.live_fixtures import ALL_PLACES, BOTH, LIBRARY, modules, place, run_script
 

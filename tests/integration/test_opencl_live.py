@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from kernlens.opencl import OpenCLError
 from kernlens.runtime.answers import from_json, rebuild
 from kernlens.runtime.driver_environment import DriverEnvironment
 from kernlens.runtime.isolation import OPENCL, IsolatedDriver
 from kernlens.runtime.live_build import LiveBuild
-from kernlens.runtime.opencl import OpenCLError
 from kernlens.toolchain.simulation import simulated_driver
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM
 from tests.corpus.build import build

@@ -19,9 +19,11 @@ class IpVersion:
 
     @classmethod
     def unpack(cls, packed: int) -> IpVersion:
+        """The version that a packed number says."""
         return cls(packed >> 22 & 0x3FF, packed >> 14 & 0xFF, packed & 0x3F)
 
     def pack(self) -> int:
+        """The version as one number, packed as above."""
         return self.architecture << 22 | self.release << 14 | self.revision
 
     def __str__(self) -> str:

@@ -94,10 +94,12 @@ class Kernel:
 
     @cached_property
     def resources(self) -> KernelResources:
+        """What it takes of the machine, as its binary states it."""
         return self._parts.resources()
 
     @cached_property
     def arguments(self) -> tuple[KernelArgument, ...]:
+        """Its arguments by number; empty where the binary does not describe them."""
         return self._parts.arguments()
 
     @cached_property

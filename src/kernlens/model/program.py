@@ -100,14 +100,17 @@ class Program:
 
     @cached_property
     def symbols(self) -> tuple[Symbol, ...]:
+        """The binary's symbols, in its order; of SPIR-V its entry points, exports and imports."""
         return self.find_symbols()
 
     @cached_property
     def relocations(self) -> tuple[Relocation, ...]:
+        """The sites that the driver fills in when it loads the binary."""
         return self.find_relocations()
 
     @cached_property
     def sources(self) -> tuple[Source, ...]:
+        """The texts of the source files that the line tables name, as far as they were found."""
         return self.find_sources()
 
     @cached_property

@@ -38,6 +38,7 @@ class Stage:
         return tuple(sorted(found, key=lambda form: form != self.default))
 
     def ending(self, form: str) -> str | None:
+        """The usual file ending of ``form``; None if the stage has no such form."""
         return self.text if form == TEXT else self.binary
 
     def form(self, wanted: str | None) -> str:
