@@ -1,7 +1,7 @@
 """A kernel's machine code in Level Zero, through zeIntelKernelGetBinaryExp where the driver has it.
 
 The driver is opened in a process of its own, so that one that ends or hangs is an error here. In the application's
-process, ``kernlens.runtime.level_zero`` does the same.
+process, ``LiveKernel`` of ``kernlens.level_zero`` does the same.
 
     python examples/level_zero_kernel_binary.py --simulate dg2
     python examples/level_zero_kernel_binary.py --simulate bmg --toolchain newest
@@ -14,7 +14,7 @@ from pathlib import Path
 from setting import isolated_arguments
 
 import kernlens
-from kernlens.runtime.isolation import IsolatedDriver
+from kernlens.level_zero import IsolatedDriver
 
 chosen, place = isolated_arguments(__doc__)
 (offline,) = kernlens.compile(chosen.path, place.device, toolchain=chosen.toolchain)

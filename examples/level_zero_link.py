@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 from setting import isolated_arguments, spirv_of
 
-from kernlens.runtime.isolation import IsolatedDriver
+from kernlens.level_zero import IsolatedDriver
 
 EXPORTER = "int helper(int x) { return x * 3 + 1; }\n"
 IMPORTER = "int helper(int x);\nkernel void use(global int *out) { out[0] = helper(out[0]); }\n"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from setting import arguments, opencl_program
 
-from kernlens.runtime.opencl import live_builds
+from kernlens.opencl import live_builds
 
 chosen = arguments(__doc__)
 output = chosen.output or "program"

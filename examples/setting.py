@@ -8,9 +8,8 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from kernlens.runtime.driver_environment import DriverEnvironment
-from kernlens.toolchain.simulation import simulated_driver, simulated_environment
-from kernlens.toolchain.toolchains import SYSTEM, toolchain
+from kernlens.level_zero import DriverEnvironment, simulated_driver
+from kernlens.opencl import simulated_environment
 
 SOURCE = Path(__file__).with_name("scale.cl")
 
@@ -22,14 +21,14 @@ def arguments(description: str | None) -> argparse.Namespace:
     """
     parsed = _parser(description).parse_args()
     if parsed.simulate:
-        os.environ.update(simulated_environment(parsed.simulate, toolchain()))
+        os.environ.update(simulated_environment(parsed.simulate))
     return parsed
 
 
 def isolated_arguments(description: str | None) -> tuple[argparse.Namespace, DriverEnvironment]:
     """The example's arguments, and where to run the driver that they choose."""
     parser = _parser(description)
-    parser.add_argument("--toolchain", default=SYSTEM, help="whose driver and compiler (see kernlens toolchain list)")
+    parser.add_argument("--toolchain", default="system", help="whose driver and compiler (see kernlens toolchain list)")
     parser.add_argument("--device", default="dg2", help="the real device's name, without --simulate")
     parsed = parser.parse_args()
     if parsed.simulate:

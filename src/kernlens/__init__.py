@@ -1,7 +1,9 @@
 """kernlens shows what a GPU compiler made of a kernel, from the source line to the machine instruction.
 
-``kernlens.load(path)`` opens anything that holds kernels; ``kernlens.compile(...)`` makes it; the nouns are in
-``kernlens.model``. Names are imported on first use, so that ``import kernlens`` itself costs next to nothing.
+``kernlens.load(path)`` opens anything that holds kernels; ``kernlens.compile(...)`` makes it. The public surface is this
+module, ``kernlens.errors``, the nouns in ``kernlens.model``, and for live objects ``kernlens.opencl`` and
+``kernlens.level_zero`` (docs/python.md); the rest may change. Names are imported on first use, so that ``import
+kernlens`` itself costs next to nothing.
 """
 
 from __future__ import annotations

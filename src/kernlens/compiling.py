@@ -13,6 +13,7 @@ from kernlens.loading.decoding import decode_kernels
 from kernlens.model.build import Build
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
+from kernlens.toolchain.includes import join_options
 from kernlens.toolchain.ocloc import TIMEOUT, check_device
 from kernlens.toolchain.parallel_compiles import CompileJob, compile_many
 from kernlens.toolchain.toolchains import SYSTEM
@@ -68,18 +69,20 @@ def compile(
     sources: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     devices: str | Sequence[str],
     *,
-    options: str = "-gline-tables-only",
+    options: str | Sequence[str] = "-gline-tables-only",
     toolchain: str = SYSTEM,
     recording: Path | None = None,
 ) -> list[Program]:
     """Compile one or several sources (OpenCL C or SPIR-V) for one or several devices; a Program for each.
+
+    ``options`` are one string, or words: ``["-cl-fast-relaxed-math", "-I", "/with spaces"]``.
 
     Raises ToolError, with the compiler's log, if one does not compile, and NotFoundError for what does not exist.
     """
     names = [devices] if isinstance(devices, str) else list(devices)
     paths = list(sources) if isinstance(sources, Sequence) and not isinstance(sources, str) else [sources]
     programs: list[Program] = []
-    for compiled in build(paths, names, options=options, toolchain=toolchain, recording=recording):
+    for compiled in build(paths, names, options=join_options(options), toolchain=toolchain, recording=recording):
         if not compiled.ok:
             message = f"{compiled.source} does not compile for {compiled.device}: {compiled.reason}"
             raise ToolError(message, command=compiled.command, log=compiled.log)

@@ -6,6 +6,8 @@ traceback and exits with ``exit_status``.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 
 class KernlensError(Exception):
     """Root of all errors of this package. ``exit_status`` is what the command line returns: 2, bad usage or bad input."""
@@ -34,6 +36,27 @@ class FormatError(KernlensError):
 
 class NotFoundError(KernlensError):
     """A name (kernel, device, toolchain, stage, file) that does not exist; the message offers the nearest that do."""
+
+
+class UnknownKernelError(NotFoundError, KeyError):
+    """``name`` is none of the ``known`` kernels. It is a KeyError too, since ``program.kernels`` is a mapping.
+
+    The nearest names are looked up when the message is read: ``get`` of a mapping raises this error and drops it.
+    """
+
+    def __init__(self, name: object, known: Collection[str]) -> None:
+        self.name = name
+        self.known = known
+        super().__init__(name, known)
+
+    def __str__(self) -> str:
+        if not self.known:
+            return f"there is no kernel {self.name!r}; the binary holds no kernels at all"
+        from difflib import get_close_matches
+
+        near = get_close_matches(str(self.name), self.known, 3, 0.4) or list(self.known)[:8]
+        more = "" if len(self.known) <= len(near) else f" (of {len(self.known)}; kernlens inspect lists all)"
+        return f"there is no kernel {self.name!r}; the binary holds {', '.join(near)}{more}"
 
 
 class UnsupportedError(KernlensError):

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from kernlens.errors import ToolError
+from kernlens.level_zero import LevelZeroError, RefusedCallError
 from kernlens.runtime.driver_environment import DriverEnvironment
 from kernlens.runtime.isolation import LEVEL_ZERO, OPENCL, DriverDiedError, IsolatedDriver
-from kernlens.runtime.level_zero import LevelZeroError, RefusedCallError
 from kernlens.toolchain.simulation import simulated_driver
 from kernlens.toolchain.toolchains import NEWEST
 from tests.integration.live_fixtures import BOTH, LIBRARY, modules, place

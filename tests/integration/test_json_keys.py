@@ -9,11 +9,14 @@ from typing import Any
 
 import pytest
 
+from kernlens.cli import main
+from kernlens.model.figures import STATED
 from kernlens.toolchain.toolchains import NEWEST
 from tests.integration.stage_fixtures import SMALL
 from tests.integration.test_cli import kernlens
 
 PAGE = Path(__file__).parents[2] / "docs/json.md"
+CLI = Path(main.__file__).parent
 #: A quoted key, a mark, or the name of a shape in capital letters; remarks and values are passed over.
 TOKEN = re.compile(r'"([^"]+)"|([{}\[\]:,=])|(?<![\w-])([A-Z]{2,})(?![\w-])')
 MARK, NAME, KEY = 2, 3, 1
@@ -116,7 +119,8 @@ def shapes(heading: str) -> list[Shape]:
     """The documents of a section of the page, in its order."""
     section = PAGE.read_text().split(f"\n## {heading}\n")[1].split("\n## ")[0]
     blocks = re.findall(r"```text\n(.*?)```", section, re.DOTALL)
-    named: dict[str, Shape] = {}
+    named: dict[str, Shape] = {"FIGURES": Shape()}
+    named["FIGURES"].keys = {figure.key: Shape() for figure in STATED}
     # First the names, so that a document may hold the fields of one.
     for block in blocks:
         for name, text in re.findall(r"^([A-Z]+) += (\{.*?\})$", block, re.DOTALL | re.MULTILINE):
@@ -202,3 +206,35 @@ def test_stages(tmp_path: Path) -> None:
 def test_layer() -> None:
     (shape,) = shapes("layer")
     compare(shape, answer("layer"))
+
+
+def test_compile(folder: Path) -> None:
+    built, modules = shapes("compile")
+    (folder / "good.cl").write_text(SMALL)
+    (folder / "bad.cl").write_text("kernel void k() { x; }\n")
+    words = ("compile", "good.cl", "bad.cl", "--device", "dg2", "-o", "both.klens")
+    compare(built, answer(*words, cwd=folder, status=3))
+    compare(modules, answer("compile", "--library", "good.cl", "--device", "dg2", cwd=folder))
+
+
+def test_extract(folder: Path, tmp_path: Path) -> None:
+    (shape,) = shapes("extract")
+    document = answer("extract", "a.dg2.bin", "-o", tmp_path / "parts", cwd=folder)
+    compare(shape, document)
+    assert all((tmp_path / "parts" / part["path"]).stat().st_size == part["size"] for part in document["parts"])
+
+
+@pytest.mark.parametrize("words", ["devices", "toolchain list", "doctor"])
+def test_what_is_here(words: str) -> None:
+    (shape,) = shapes(words)
+    done = kernlens(*words.split(), "--json")
+    assert done.returncode in (0, 1), done.stderr
+    compare(shape, json.loads(done.stdout))
+
+
+def test_every_verb_that_prints_json_is_on_the_page() -> None:
+    headings = {
+        word for line in re.findall(r"^## (.*)$", PAGE.read_text(), re.MULTILINE) for word in re.split(r"[, ]+", line)
+    }
+    sources = {verb: (CLI / f"{verb}.py").read_text() for verb in main.VERBS}
+    assert {verb for verb, text in sources.items() if "@json_option()" in text} == headings - {"list"}

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from kernlens.errors import NotFoundError
+from kernlens.level_zero import LevelZeroError, RefusedCallError, StaticInput
 from kernlens.runtime.driver_environment import DriverEnvironment
 from kernlens.runtime.isolation import IsolatedDriver
-from kernlens.runtime.level_zero import LevelZeroError, RefusedCallError, StaticInput
 from kernlens.toolchain.toolchains import NEWEST
 from tests.integration.live_fixtures import ALL_PLACES, BOTH, LIBRARY, modules, place, run_script
 
@@ -45,9 +45,9 @@ def test_kernels(place: DriverEnvironment, modules: dict[str, bytes]) -> None:
         assert made["has_imports"] is False
         scale = driver.kernel("plain", "scale")
         (live,) = driver.live_builds("plain")
-    assert scale.required_work_group_size == (16, 2, 1)
+    assert scale.resources.required_work_group_size == (16, 2, 1)
     assert scale.slm_bytes == 64 * 4
-    assert scale.simd in (8, 16, 32)
+    assert scale.resources.simd in (8, 16, 32)
     assert scale.origin == ORIGINS[is_newest(place)]
     assert live.spirv == modules["plain"]
     assert scale in live.kernels

@@ -16,13 +16,13 @@ from kernlens.analysis.linking.driver_rules import (
 )
 from kernlens.analysis.linking.forecast import Forecast, foretell, foretell_static
 from kernlens.errors import LinkError
+from kernlens.level_zero import DynamicLink, LevelZeroError, RefusedCallError, StaticInput
 from kernlens.linking.link_modules import link_on_driver
 from kernlens.loading.assemble import spirv_program
 from kernlens.loading.context import Context
 from kernlens.loading.linkable import module_of
 from kernlens.runtime.driver_environment import DriverEnvironment
 from kernlens.runtime.isolation import IsolatedDriver
-from kernlens.runtime.level_zero import DynamicLink, LevelZeroError, RefusedCallError, StaticInput
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM
 from tests.integration.link_cases import Built, Source, build, cases, sources, spirv_of
 from tests.integration.live_fixtures import place

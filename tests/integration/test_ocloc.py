@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import kernlens
 from kernlens.errors import NotFoundError, ToolError
 from kernlens.model.build import Source
 from kernlens.toolchain.diagnostics import error_lines
@@ -85,6 +86,16 @@ def test_include_folders_relative_to_the_working_folder(
     result = compile_source(scale, "dg2", f'{LINES} -I "my headers"', each)
     assert result.ok, result.log
     assert [source.path for source in result.sources] == [str(scale), str(headers / "scale.h")]
+
+
+def test_options_as_words(each: Toolchain, scale: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "my headers"
+    folder.mkdir()
+    (scale.parent / "scale.h").rename(folder / "scale.h")
+    words = [LINES, f"-I{folder}", "-D", "UNUSED=1 + 2", "-DALSO=1 + 2"]
+    (program,) = kernlens.compile(scale, "dg2", options=words, toolchain=each.name)
+    assert [Path(source.path).name for source in program.sources] == ["scale.cl", "scale.h"]
+    assert len(kernlens.stages(scale, "dg2", options=words, toolchain=each.name)) > 5
 
 
 def test_nothing_is_left_behind(each: Toolchain, scale: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

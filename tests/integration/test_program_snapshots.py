@@ -7,6 +7,7 @@ what was delivered is then read back by the stages' own tools.
 from __future__ import annotations
 
 import base64
+import re
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -217,3 +218,26 @@ def test_the_users_settings_stay(tmp_path: Path) -> None:
     plain = run_script(user, "user_settings", platform, str(source), "none")
     assert run_script(user, "user_settings", platform, str(source), "request") == plain
     assert run_script(place, "user_settings", platform, str(source), "none") != plain  # the option does something
+
+
+@pytest.mark.parametrize("name", ["pocl", "intel-cpu"])
+def test_from_opencl_says_what_other_platforms_have(name: str, tmp_path: Path) -> None:
+    source = tmp_path / "program.cl"
+    source.write_text(SOURCE)
+    answers = run_script(place_of(name), "other_platform", PLATFORMS[name][0], str(source))
+    start = f"the program is one of {answers['platform']} for {answers['device']}, whose machine code kernlens does not read"
+    assert answers["after"].startswith(start)
+    # What the message offers is there.
+    assert (
+        re.findall(r"gives its (.*?), and kernlens\.opencl\.(\w+)", answers["after"])[0][1]
+        == "request_program_snapshot"
+    )
+    for part in ("source", "options", "binary"):
+        assert part in answers["after"].split("gives its ")[1].split(", and")[0]
+    assert answers["source"] == SOURCE
+    assert answers["binary"] > 0
+    assert answers["stages"] == PLATFORMS[name][1]
+    assert answers["sizes"]
+    assert answers["before"] == (
+        f"the program holds no machine code of an Intel GPU: {answers['device']}: the program is not built for this device"
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from kernlens.model.build import Build, BuildToolchain, HeldParts, Source
+from kernlens.model.figures import KernelResources
 from kernlens.model.kernel import KernelArgument, ReportedKernel
 from kernlens.runtime.answers import build_of, from_json, to_json
 
@@ -12,8 +13,7 @@ KERNEL = ReportedKernel(
     "gemm",
     binary=b"\x00\xff" * 8,
     origin="zeIntelKernelGetBinaryExp",
-    simd=16,
-    required_work_group_size=(8, 8, 1),
+    resources=KernelResources(simd=16, required_work_group_size=(8, 8, 1)),
     arguments=(KernelArgument(0, "a", "float*", "global"), KernelArgument(1)),
 )
 BUILD = Build(
@@ -32,7 +32,7 @@ def test_build_comes_back_equal() -> None:
     back = build_of(from_json(json.loads(text)))
     assert back == BUILD
     assert isinstance(back.kernels[0].arguments[0], KernelArgument)
-    assert back.kernels[0].required_work_group_size == (8, 8, 1)
+    assert back.kernels[0].resources.required_work_group_size == (8, 8, 1)
     assert (back.binary, back.debug, back.options) == (b"binary", b"", None)
 
 

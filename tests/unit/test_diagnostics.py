@@ -5,9 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from kernlens.errors import UnsupportedError
 from kernlens.toolchain.diagnostics import ErrorLine, error_lines
-from kernlens.toolchain.includes import include_folders, source_files, split_options
+from kernlens.toolchain.includes import include_folders, join_options, source_files, split_options
 
 LOG = """\
 In file included from 1:1:
@@ -57,6 +60,19 @@ def test_a_line_number_that_is_no_number() -> None:
 )
 def test_options_are_words(options: str, words: list[str]) -> None:
     assert split_options(options) == words
+
+
+#: A word may hold anything but a double quote, spaces and quotes of other kinds included.
+@given(st.lists(st.text(st.characters(exclude_characters='"', exclude_categories=("Cs",)), max_size=8)))
+def test_words_that_are_joined_split_again(words: list[str]) -> None:
+    assert split_options(join_options(words)) == words
+
+
+def test_a_string_of_options_stays_as_it_is() -> None:
+    assert join_options("-D A=1  -g") == "-D A=1  -g"
+    assert join_options(["-g", "-I", "/with spaces", "-Ia b", "", "- "]) == '-g -I "/with spaces" -I"a b" "" "- "'
+    with pytest.raises(UnsupportedError, match='the option -DX="1" holds a double quote'):
+        join_options(['-DX="1"'])
 
 
 def test_include_folders() -> None:

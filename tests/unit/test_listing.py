@@ -9,8 +9,9 @@ import click
 from kernlens.analysis.correlate import correlate
 from kernlens.model.binary import EMPTY
 from kernlens.model.build import Source
+from kernlens.model.figures import KernelResources
 from kernlens.model.instruction import Instructions
-from kernlens.model.kernel import Kernel, KernelArgument, KernelResources
+from kernlens.model.kernel import Kernel, KernelArgument
 from kernlens.model.line_choice import LineChoice
 from kernlens.model.line_table import InlinedCall, LineTable, SourceFile
 from kernlens.model.program import Program

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kernlens.cli.options import json_option, verb
+from kernlens.model.figures import FIGURES, figures_of
 
 if TYPE_CHECKING:
     from kernlens.model.build import Build
@@ -17,19 +18,6 @@ if TYPE_CHECKING:
     from kernlens.report.table import Cell
 
     Builds = list[tuple[Build, list[Kernel]]]
-
-HEADINGS = (
-    "kernel",
-    "device",
-    "SIMD",
-    "registers",
-    "spill",
-    "scratch",
-    "SLM",
-    "barriers",
-    "instructions",
-    "code bytes",
-)
 
 
 @verb("kernlens compile blur.cl sharpen.cl --device skl,dg2,pvc --options -gline-tables-only -o blur.klens")
@@ -120,31 +108,19 @@ def _print(recording: Path, builds: Builds) -> None:
     from kernlens.report.describe import plural
     from kernlens.report.table import table
 
-    rows = [row for compiled, kernels in builds for row in _rows(compiled, kernels)]
+    rows = [tuple(row.values()) for compiled, kernels in builds for row in _rows(compiled, kernels)]
     if rows:
-        print_lines(table(HEADINGS, sorted(rows, key=lambda row: (str(row[0]), str(row[1])))))
+        headings = ("kernel", "device", *(figure.heading for figure in FIGURES))
+        print_lines(table(headings, sorted(rows, key=lambda row: (str(row[0]), str(row[1])))))
     count = sum(len(kernels) for _, kernels in builds)
     if not any(compiled.ok for compiled, _ in builds):
         return
     print_lines([f"{plural(len(builds), 'program')}, {plural(count, 'kernel')} recorded in {recording}"])
 
 
-def _rows(compiled: Build, kernels: list[Kernel]) -> list[tuple[Cell, ...]]:
-    return [
-        (
-            kernel.name,
-            compiled.device,
-            kernel.resources.simd,
-            kernel.resources.registers,
-            kernel.resources.spill_bytes,
-            kernel.resources.scratch_bytes,
-            kernel.resources.slm_bytes,
-            kernel.resources.barriers,
-            len(kernel.instructions),
-            kernel.code_size,
-        )
-        for kernel in kernels
-    ]
+def _rows(compiled: Build, kernels: list[Kernel]) -> list[dict[str, Cell]]:
+    """Each kernel's name, device and figures, by their keys in JSON."""
+    return [{"name": kernel.name, "device": compiled.device, **figures_of(kernel, FIGURES)} for kernel in kernels]
 
 
 def _document(recording: Path, builds: Builds) -> dict[str, Any]:
@@ -160,25 +136,11 @@ def _document(recording: Path, builds: Builds) -> dict[str, Any]:
                 "ok": compiled.ok,
                 "reason": compiled.reason,
                 "seconds": round(compiled.seconds, 3),
-                "kernels": [dict(zip(_KEYS, row, strict=True)) for row in _rows(compiled, kernels)],
+                "kernels": _rows(compiled, kernels),
             }
             for compiled, kernels in builds
         ],
     }
-
-
-_KEYS = (
-    "name",
-    "device",
-    "simd",
-    "registers",
-    "spill_bytes",
-    "scratch_bytes",
-    "slm_bytes",
-    "barriers",
-    "instructions",
-    "code_size",
-)
 
 
 def _print_failure(failed: Build) -> None:

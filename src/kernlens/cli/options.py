@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from kernlens.errors import NotFoundError
+from kernlens.errors import NotFoundError, UnknownKernelError
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 
@@ -59,13 +59,13 @@ def source_root_option() -> Decorator:
 def select(programs: Sequence[Program], kernel_names: Sequence[str], device: str | None = None) -> Selection:
     """The programs with those of their kernels that are asked for; no names: all.
 
-    Raises NotFoundError, with the nearest names, if a name exists in no program or no program is for ``device``.
+    Raises UnknownKernelError if a name exists in no program, NotFoundError if no program is for ``device``.
     """
     programs = for_device(programs, device)
     known = {name for program in programs for name in program.kernels}
     for name in kernel_names:
         if name not in known:
-            raise NotFoundError(f"there is no kernel '{name}'; {_offer(name, sorted(known))}")
+            raise UnknownKernelError(name, sorted(known))
     selection: Selection = []
     for program in programs:
         kernels = [kernel for name, kernel in program.kernels.items() if not kernel_names or name in kernel_names]
@@ -86,13 +86,3 @@ def for_device(programs: Sequence[Program], name: str | None) -> Sequence[Progra
         there = ", ".join(dict.fromkeys(str(program.device) for program in programs))
         raise NotFoundError(f"the file holds nothing for {wanted}, but for {there}")
     return found
-
-
-def _offer(name: str, known: list[str]) -> str:
-    from difflib import get_close_matches
-
-    if not known:
-        return "the file holds no kernels at all"
-    near = get_close_matches(name, known, 3, 0.4) or known[:8]
-    more = "" if len(known) <= len(near) else f" (of {len(known)}; kernlens inspect lists all)"
-    return f"the file holds {', '.join(near)}{more}"

@@ -9,7 +9,8 @@ from kernlens.errors import UnsupportedError
 from kernlens.model.binary import EMPTY
 from kernlens.model.build import Build
 from kernlens.model.device import Device, DeviceId
-from kernlens.model.kernel import Kernel, KernelArgument, KernelResources
+from kernlens.model.figures import KernelResources
+from kernlens.model.kernel import Kernel, KernelArgument
 
 if TYPE_CHECKING:
     from kernlens.formats.dwarf.line_tables import LineTables

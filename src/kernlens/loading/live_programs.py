@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from kernlens.errors import UnsupportedError
+from kernlens.errors import KernlensError, UnsupportedError
 from kernlens.isa.devices import device
 from kernlens.loading.context import Context
 from kernlens.loading.open import open_bytes
 from kernlens.model.build import Build
 from kernlens.model.program import Program
+
+#: What a live program holds besides machine code that can be read, by the names of a Build.
+_PARTS = ("sources", "spirv", "options", "log", "binary")
 
 
 def from_opencl(program: Any) -> list[Program]:
@@ -19,15 +22,33 @@ def from_opencl(program: Any) -> list[Program]:
 
     ``program`` is a ``pyopencl.Program`` or a raw ``cl_program`` handle. Source text comes from CL_PROGRAM_SOURCE, debug
     data from CL_PROGRAM_DEBUG_INFO_INTEL where the program binary has none. Raises UnsupportedError, with the reason, if
-    no device's binary can be read as Intel machine code.
+    no device's binary can be read as Intel machine code; of another platform, with what can be had there instead.
     """
-    from kernlens.runtime.opencl.program_queries import live_builds
+    from kernlens.runtime.opencl.program_queries import INTEL_GPU_PLATFORMS, live_builds, program_platform
 
-    return programs_of(live_builds(program))
+    builds = live_builds(program)
+    try:
+        return programs_of(builds)
+    except KernlensError as error:
+        platform = program_platform(program)
+        if platform in INTEL_GPU_PLATFORMS or not any(build.binary for build in builds):
+            raise
+        raise UnsupportedError(_other_platform(platform, builds)) from error
+
+
+def _other_platform(platform: str, builds: tuple[Build, ...]) -> str:
+    """What a program of a platform that is not Intel's for GPUs has, and how to get it."""
+    parts = [name for name in _PARTS if any(getattr(build, name) for build in builds)]
+    return (
+        f"the program is one of {platform} for {', '.join(build.device for build in builds)}, whose machine code kernlens"
+        f" does not read; kernlens.opencl.live_builds(program) gives its {', '.join(parts)}, and"
+        " kernlens.opencl.request_program_snapshot, called before the build, any stage of its compile that"
+        " request_program_snapshot_list names"
+    )
 
 
 def from_level_zero(module: Any) -> list[Program]:
-    """The Program that a live Level Zero module (``kernlens.runtime.level_zero`` LiveModule) holds."""
+    """The Program that a live Level Zero module (a LiveModule of ``kernlens.level_zero``) holds."""
     from kernlens.runtime.level_zero.module_build import live_build
 
     return programs_of((live_build(module),))

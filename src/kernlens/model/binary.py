@@ -89,8 +89,10 @@ class Container:
 
     @cached_property
     def sections(self) -> tuple[Section, ...]:
+        """Its sections, in the file's order."""
         return self.find_sections()
 
     @cached_property
     def children(self) -> tuple[Container, ...]:
+        """The containers within it, in the file's order."""
         return self.find_children()

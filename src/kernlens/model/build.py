@@ -77,6 +77,7 @@ class HeldParts:
 
     @property
     def source_paths(self) -> tuple[str, ...]:
+        """The paths of all sources."""
         return tuple(source.path for source in self.sources)
 
 

@@ -19,9 +19,11 @@ class IpVersion:
 
     @classmethod
     def unpack(cls, packed: int) -> IpVersion:
+        """The version that a packed number says."""
         return cls(packed >> 22 & 0x3FF, packed >> 14 & 0xFF, packed & 0x3F)
 
     def pack(self) -> int:
+        """The version as one number, packed as above."""
         return self.architecture << 22 | self.release << 14 | self.revision
 
     def __str__(self) -> str:
@@ -47,6 +49,9 @@ class Device:
 
     def __str__(self) -> str:
         return self.name
+
+    def __repr__(self) -> str:
+        return f"<Device {self.name}: {self.title}{f', {self.ip}' if self.ip else ''}>"
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,6 +77,9 @@ class Instruction:
     illegal: bool
     _of: Instructions = field(repr=False, compare=False)
 
+    def __repr__(self) -> str:
+        return f"<Instruction {self.offset:#06x}: {' '.join(self.text.split())}>"
+
     @property
     def text(self) -> str:
         """The assembly text, as in ``Instructions.texts``."""
@@ -126,7 +129,12 @@ class Instructions(Sequence[Instruction]):
         return map(self._make, range(len(self)))
 
     def __repr__(self) -> str:
-        return f"<{len(self)} instructions>"
+        return f"<Instructions count={len(self)} bytes={self.size}>"
+
+    def _repr_html_(self) -> str:
+        from kernlens.model.notebook import listing
+
+        return listing(self.offsets, self.texts)
 
     @property
     def records(self) -> memoryview:

@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
+from kernlens.errors import KernlensError
+from kernlens.model.figures import KernelResources, figure_words
+
 if TYPE_CHECKING:
     from kernlens.model.instruction import Instructions
     from kernlens.model.line_table import LineTable
@@ -26,45 +29,18 @@ class KernelArgument:
 
 
 @dataclass(frozen=True, slots=True)
-class KernelResources:
-    """What a kernel takes of the machine. Sizes are bytes per hardware thread, ``slm_bytes`` per work-group.
-
-    ``simd`` is the compiled width in channels, ``registers`` the number of general registers per thread (128, 256),
-    ``spill_bytes`` what did not fit into them, ``scratch_bytes`` all scratch space, ``barriers`` their number,
-    ``private_bytes`` per work-item private memory. None: the binary does not say.
-    """
-
-    simd: int | None = None
-    registers: int | None = None
-    spill_bytes: int | None = None
-    scratch_bytes: int | None = None
-    private_bytes: int | None = None
-    slm_bytes: int | None = None
-    barriers: int | None = None
-    required_work_group_size: tuple[int, int, int] | None = None
-    required_sub_group_size: int | None = None
-    #: Bytes of code before the kernel's own first instruction (the loading of its payload); None: not said.
-    prologue_bytes: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class ReportedKernel:
     """A kernel as a driver reports it.
 
     ``binary`` is the machine code with its padding, from before relocation; ``code`` the same without padding. Each is
     None where the driver does not give it, and ``reason`` says why. ``origin`` names the query that gave ``binary``.
-    Sizes are bytes: spill per hardware thread, private per work-item, SLM per work-group.
     """
 
     name: str
     binary: bytes | None = field(default=None, repr=False)
     code: bytes | None = field(default=None, repr=False)
     origin: str | None = None
-    simd: int | None = None
-    spill_bytes: int | None = None
-    private_bytes: int | None = None
-    slm_bytes: int | None = None
-    required_work_group_size: tuple[int, int, int] | None = None
+    resources: KernelResources = field(default_factory=KernelResources)
     arguments: tuple[KernelArgument, ...] = ()
     reason: str | None = None
 
@@ -99,7 +75,24 @@ class Kernel:
         self._parts = parts
 
     def __repr__(self) -> str:
-        return f"Kernel({self.name!r})"
+        try:
+            words = ", ".join(filter(None, (figure_words(self), f"{self.code_size:,} bytes of code")))
+        except KernlensError as error:  # A damaged kernel must have a name all the same.
+            words = str(error)
+        return f"<Kernel {self.name!r}: {words}>"
+
+    def _repr_html_(self) -> str:
+        from kernlens.model.notebook import kernel_page, listing
+
+        try:
+            instructions, source_map = self.instructions, self.source_map
+            places = map(source_map.place, range(len(instructions))) if source_map else ()
+            lines = listing(
+                instructions.offsets, instructions.texts, [place.line if place else None for place in places]
+            )
+            return kernel_page(self.name, figure_words(self), len(instructions), lines)
+        except KernlensError as error:
+            return kernel_page(self.name, str(error))
 
     @cached_property
     def code(self) -> memoryview:
@@ -118,10 +111,12 @@ class Kernel:
 
     @cached_property
     def resources(self) -> KernelResources:
+        """What it takes of the machine, as its binary states it."""
         return self._parts.resources()
 
     @cached_property
     def arguments(self) -> tuple[KernelArgument, ...]:
+        """Its arguments by number; empty where the binary does not describe them."""
         return self._parts.arguments()
 
     @cached_property

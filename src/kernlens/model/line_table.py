@@ -38,6 +38,11 @@ class LineRow:
     is_stmt: bool = False
     end_sequence: bool = False
 
+    def __repr__(self) -> str:
+        words = f"line {self.line}" + (f":{self.column}" if self.column else "") + f" of file {self.file}"
+        marks = ", statement" * self.is_stmt + ", end of sequence" * self.end_sequence
+        return f"<LineRow {self.offset:#06x}: {words}{marks}>"
+
 
 @dataclass(frozen=True, slots=True)
 class InlinedCall:
@@ -78,6 +83,9 @@ class LineTable:
 
     def __len__(self) -> int:
         return len(self.offsets)
+
+    def __repr__(self) -> str:
+        return f"<LineTable rows={len(self)} files={len(set(self.files_of))} version={self.version}>"
 
     @cached_property
     def rows(self) -> tuple[LineRow, ...]:

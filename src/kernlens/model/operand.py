@@ -102,6 +102,7 @@ class Predicate:
 
     @classmethod
     def read(cls, number: int, register: int, inverted: bool) -> Predicate | None:
+        """The predicate of a record's fields; None if the instruction has none."""
         flag = _flag(register)
         return cls(flag, inverted, _name(_PREDICATES, number)) if number and flag else None
 
@@ -118,6 +119,7 @@ class Condition:
 
     @classmethod
     def read(cls, number: int, register: int) -> Condition | None:
+        """The condition modifier of a record's fields; None if the instruction has none."""
         return cls(_CONDITIONS.get(number, f"?{number}"), _flag(register)) if number else None
 
 

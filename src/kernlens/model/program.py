@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING
 
+from kernlens.errors import UnknownKernelError
 from kernlens.model.binary import EMPTY, Relocation, Symbol
 from kernlens.model.build import Build
 
@@ -16,6 +18,40 @@ if TYPE_CHECKING:
     from kernlens.model.kernel import Kernel
     from kernlens.model.stage import Snapshot
     from kernlens.model.stage_map import ProgramLine, StageMap
+
+
+class Kernels(Mapping[str, "Kernel"]):
+    """A program's kernels by name; a name that is none raises UnknownKernelError, with the nearest names.
+
+    It is a view of the mapping that it is given, which costs the same however many kernels that holds.
+    """
+
+    def __init__(self, kernels: Mapping[str, Kernel]) -> None:
+        self._kernels = kernels
+
+    def __getitem__(self, name: str) -> Kernel:
+        try:
+            return self._kernels[name]
+        except KeyError:
+            raise UnknownKernelError(name, self._kernels) from None
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._kernels
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._kernels)
+
+    def __len__(self) -> int:
+        return len(self._kernels)
+
+    def __repr__(self) -> str:
+        names = ", ".join([*islice(self, 8), *(["..."] if len(self) > 8 else [])])
+        return f"<Kernels count={len(self)}{': ' if names else ''}{names}>"
+
+    def _repr_html_(self) -> str:
+        from kernlens.model.notebook import kernel_table
+
+        return kernel_table(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +75,13 @@ class Program:
     find_relocations: Callable[[], tuple[Relocation, ...]] = field(default=tuple, repr=False)
     find_sources: Callable[[], tuple[Source, ...]] = field(default=tuple, repr=False)
     find_stage_maps: Callable[[Program], tuple[StageMap, ...]] = field(default=lambda program: (), repr=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.kernels, Kernels):
+            object.__setattr__(self, "kernels", Kernels(self.kernels))
+
+    def __repr__(self) -> str:
+        return f"<Program {self.name!r} format={self.format} device={self.device} kernels={len(self.kernels)}>"
 
     @property
     def toolchain(self) -> str | None:
@@ -67,14 +110,17 @@ class Program:
 
     @cached_property
     def symbols(self) -> tuple[Symbol, ...]:
+        """The binary's symbols, in its order; of SPIR-V its entry points, exports and imports."""
         return self.find_symbols()
 
     @cached_property
     def relocations(self) -> tuple[Relocation, ...]:
+        """The sites that the driver fills in when it loads the binary."""
         return self.find_relocations()
 
     @cached_property
     def sources(self) -> tuple[Source, ...]:
+        """The texts of the source files that the line tables name, as far as they were found."""
         return self.find_sources()
 
     @cached_property

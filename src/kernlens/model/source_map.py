@@ -36,6 +36,10 @@ class SourceMap:
     row_of: Sequence[int] = field(repr=False)
     prologue: int = 0
 
+    def __repr__(self) -> str:
+        files = {path for path, _ in self.lines}
+        return f"<SourceMap instructions={len(self.offsets)} lines={len(self.lines)} files={len(files)}>"
+
     def place(self, index: int) -> SourcePlace | None:
         """Where instruction ``index`` came from; None if no row covers it or its row says line 0."""
         row = self.row_of[index]

@@ -38,6 +38,7 @@ class Stage:
         return tuple(sorted(found, key=lambda form: form != self.default))
 
     def ending(self, form: str) -> str | None:
+        """The usual file ending of ``form``; None if the stage has no such form."""
         return self.text if form == TEXT else self.binary
 
     def form(self, wanted: str | None) -> str:
@@ -67,6 +68,12 @@ class Snapshot:
     seconds: float | None = None
     failure: str | None = None
     attempt: int = 1
+
+    def __repr__(self) -> str:
+        of = f" of {self.kernel}" if self.kernel else ""
+        size = "" if self.size is None else f", {self.size:,} bytes"
+        again = f", attempt {self.attempt}" if self.attempt > 1 else ""
+        return f"<Snapshot {self.stage}{of}: {self.failure or self.form + size + again}>"
 
     @cached_property
     def content(self) -> bytes:

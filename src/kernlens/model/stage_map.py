@@ -29,6 +29,7 @@ class StageRows:
     functions: list[str] = field(default_factory=list)
 
     def add(self, line: int, place: SourcePlace | None, calls: tuple[SourcePlace, ...], function: str) -> None:
+        """Append one row: the instruction on ``line`` of the snapshot, with the place that it came from."""
         self.lines.append(line)
         self.places.append(place)
         self.calls.append(calls)
@@ -102,6 +103,7 @@ class StagePart:
 
     @property
     def stage(self) -> str:
+        """The stage's name."""
         return self.map.stage
 
     @property
@@ -111,6 +113,7 @@ class StagePart:
 
     @property
     def attempt(self) -> int:
+        """Which attempt of the compiler it is of (see ``Snapshot``)."""
         return self.map.attempt
 
     @property

@@ -14,6 +14,7 @@ from kernlens.model.build import Build
 from kernlens.model.line_choice import LineChoice
 from kernlens.model.stage import Snapshot, choose
 from kernlens.model.stage_map import ProgramLine, StageMap
+from kernlens.toolchain.includes import join_options
 from kernlens.toolchain.toolchains import SYSTEM
 
 if TYPE_CHECKING:
@@ -35,6 +36,10 @@ class Pipeline(Sequence[Snapshot]):
 
     def __len__(self) -> int:
         return len(self.snapshots)
+
+    def __repr__(self) -> str:
+        reason = "" if self.build.ok else f" reason={self.build.reason!r}"
+        return f"<Pipeline source={self.build.source!r} device={self.build.device} snapshots={len(self)}{reason}>"
 
     @overload
     def __getitem__(self, index: int) -> Snapshot: ...
@@ -83,7 +88,7 @@ def stages(
     source: str | os.PathLike[str],
     device: str,
     *,
-    options: str = LINE_OPTIONS,
+    options: str | Sequence[str] = LINE_OPTIONS,
     toolchain: str = SYSTEM,
     all_passes: bool = False,
     recording: str | os.PathLike[str] | None = None,
@@ -91,11 +96,12 @@ def stages(
     """Compile ``source`` (OpenCL C; for a GPU also SPIR-V) for ``device`` and keep the program at every stage.
 
     ``device`` is a GPU as ocloc names it, ``pocl``, ``intel-cpu``, or ``spirv`` (clang and llvm-spirv, for no device).
-    ``all_passes`` keeps the LLVM IR after each pass too (Intel's GPU compiler). With ``recording`` all of it is saved
-    there as well. Snapshots that could not be made have a ``failure``. Raises ToolError, with the compiler's log, if
-    the source does not compile, and NotFoundError for what does not exist.
+    ``options`` are one string, or words. ``all_passes`` keeps the LLVM IR after each pass too (Intel's GPU compiler).
+    With ``recording`` all of it is saved there as well. Snapshots that could not be made have a ``failure``.
+
+    Raises ToolError, with the compiler's log, if the source does not compile, and NotFoundError for what does not exist.
     """
-    pipeline = compile_stages(source, device, options=options, toolchain=toolchain, all_passes=all_passes)
+    pipeline = compile_stages(source, device, options=join_options(options), toolchain=toolchain, all_passes=all_passes)
     if recording is not None:
         record(pipeline, Path(recording))
     build = pipeline.build

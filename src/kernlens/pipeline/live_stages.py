@@ -17,14 +17,17 @@ from kernlens.pipeline.second_build import SecondBuild
 from kernlens.runtime.opencl.error_codes import OpenCLError
 from kernlens.runtime.opencl.opencl_library import OpenCL
 from kernlens.runtime.opencl.program_building import OpenCLDevice, opencl_devices
-from kernlens.runtime.opencl.program_queries import CL_PROGRAM_IL, CL_PROGRAM_SOURCE, program_binaries, program_devices
+from kernlens.runtime.opencl.program_queries import (
+    CL_PROGRAM_IL,
+    CL_PROGRAM_SOURCE,
+    INTEL_GPU_PLATFORMS,
+    program_binaries,
+    program_devices,
+)
 
 CL_PROGRAM_BUILD_STATUS = 0x1181
 CL_PROGRAM_BUILD_OPTIONS = 0x1182
 _BUILD_NONE = -1
-
-#: The names of Intel's GPU platforms, older and newer drivers.
-INTEL_GPU_PLATFORMS = frozenset({"Intel(R) OpenCL HD Graphics", "Intel(R) OpenCL Graphics"})
 
 #: Any other platform: what can be asked of the program itself.
 OTHER = (

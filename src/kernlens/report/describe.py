@@ -19,24 +19,5 @@ def device_words(program: Program) -> str:
     return f"unknown device ({program.device_id})" if program.device_id else "no device yet"
 
 
-def resource_words(kernel: Kernel) -> str:
-    """One line of what a kernel takes; what the binary does not say is left out."""
-    resources = kernel.resources
-    words = []
-    if resources.simd is not None:
-        words.append(f"SIMD{resources.simd}")
-    if resources.registers is not None:
-        words.append(f"{resources.registers} registers")
-    if resources.spill_bytes is not None:
-        words.append(f"spills {resources.spill_bytes:,} bytes" if resources.spill_bytes else "no spill")
-    if resources.scratch_bytes:
-        words.append(f"{resources.scratch_bytes:,} bytes scratch")
-    if resources.slm_bytes:
-        words.append(f"{resources.slm_bytes:,} bytes SLM")
-    if resources.barriers:
-        words.append(plural(resources.barriers, "barrier"))
-    return ", ".join(words)
-
-
 def kernel_heading(program: Program, kernel: Kernel) -> str:
     return f"{kernel.name}  {program.name} on {device_words(program)}"

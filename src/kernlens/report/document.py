@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from kernlens.model.binary import Container, Symbol
+from kernlens.model.figures import figures_of
 from kernlens.model.kernel import Kernel
 from kernlens.model.line_choice import LineChoice
 from kernlens.model.program import Program
@@ -64,17 +65,7 @@ def _program(program: Program) -> Document:
 
 
 def _kernel(kernel: Kernel) -> Document:
-    resources = kernel.resources
-    return {
-        "name": kernel.name,
-        "simd": resources.simd,
-        "registers": resources.registers,
-        "spill_bytes": resources.spill_bytes,
-        "scratch_bytes": resources.scratch_bytes,
-        "slm_bytes": resources.slm_bytes,
-        "barriers": resources.barriers,
-        "code_size": kernel.code_size,
-    }
+    return {"name": kernel.name, **figures_of(kernel)}
 
 
 def _line_table(kernel: Kernel) -> Document:

@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 import click
 
 from kernlens.model.build import Source
+from kernlens.model.figures import figure_words
 from kernlens.model.kernel import Kernel
 from kernlens.model.line_choice import LineChoice
 from kernlens.model.program import Program
 from kernlens.model.source_map import SourceMap, SourcePlace
-from kernlens.report.describe import kernel_heading, plural, resource_words
+from kernlens.report.describe import kernel_heading, plural
 
 #: Source lines without code between two with code that are still printed; a longer gap is folded into one line.
 GAP = 8
@@ -59,7 +60,7 @@ def annotated(program: Program, kernel: Kernel, only: LineChoice | None = None) 
 def _heading(program: Program, kernel: Kernel) -> Iterator[str]:
     yield click.style(kernel_heading(program, kernel), bold=True)
     size = f"{plural(len(kernel.instructions), 'instruction')} in {kernel.code_size:,} bytes"
-    words = resource_words(kernel)
+    words = figure_words(kernel)
     yield f"  {words}, {size}" if words else f"  {size}"
     yield ""
 

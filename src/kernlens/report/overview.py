@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 import click
 
 from kernlens.model.binary import Container
+from kernlens.model.figures import STATED, figures_of
 from kernlens.model.program import Program
 from kernlens.report.describe import device_words, plural
 from kernlens.report.table import table
@@ -28,8 +29,6 @@ _KINDS = {
 
 #: Kernel debug ELFs and archive members beyond this many are counted, not listed.
 LISTED = 40
-
-KERNEL_HEADINGS = ("kernel", "SIMD", "registers", "spill", "scratch", "SLM", "barriers", "code bytes", "lines")
 
 
 def overview(path: str, containers: Iterable[Container], programs: Iterable[Program]) -> Iterator[str]:
@@ -54,7 +53,13 @@ def program_overview(program: Program) -> Iterator[str]:
     if program.format == "stages":
         yield f"  {', '.join(dict.fromkeys(one.stage for one in program.snapshots))}"
     if program.kernels:
-        yield from table(KERNEL_HEADINGS, [_kernel_row(program, name) for name in program.kernels])
+        yield from table(
+            ("kernel", *(figure.heading for figure in STATED), "lines"),
+            [
+                (name, *figures_of(kernel).values(), "no" if kernel.line_table_reason else "yes")
+                for name, kernel in program.kernels.items()
+            ],
+        )
         reasons = {kernel.line_table_reason for kernel in program.kernels.values()} - {None}
         yield from (click.style(f"  no lines: {reason}", fg="yellow") for reason in sorted(map(str, reasons)))
     kinds = ("export", "import", "driver") if program.kernels else ("kernel", "export", "import")
@@ -64,22 +69,6 @@ def program_overview(program: Program) -> Iterator[str]:
             ("symbol", "kind", "type", "size", "section"),
             [(one.name, one.kind, one.type, one.size, one.section or "") for one in shown],
         )
-
-
-def _kernel_row(program: Program, name: str) -> tuple[str | int | None, ...]:
-    kernel = program.kernels[name]
-    resources = kernel.resources
-    return (
-        name,
-        resources.simd,
-        resources.registers,
-        resources.spill_bytes,
-        resources.scratch_bytes,
-        resources.slm_bytes,
-        resources.barriers,
-        kernel.code_size,
-        "no" if kernel.line_table_reason else "yes",
-    )
 
 
 def _container(container: Container, depth: int) -> Iterator[str]:

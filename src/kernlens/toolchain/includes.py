@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from kernlens.errors import UnsupportedError
 from kernlens.model.build import Source
 
 INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]+)[">]', re.MULTILINE)
@@ -36,6 +37,27 @@ def split_options(options: str) -> list[str]:
     except ValueError:
         # A quote without its partner: the compiler will say so; here the words are what counts.
         return options.split()
+
+
+def join_options(options: str | Sequence[str]) -> str:
+    """An option string as it is, or one made of words, of which those with spaces are put in double quotes.
+
+    The quotes start behind an option's letter (``-I"a b"``): Intel's compilers take ``"-Ia b"`` for no option at all.
+    Raises UnsupportedError for a word with a double quote, which an option string has no way to write.
+    """
+    if isinstance(options, str):
+        return options
+    for word in options:
+        if '"' in word:
+            raise UnsupportedError(f"the option {word} holds a double quote, which no option string can say")
+    return " ".join(map(_quoted, options))
+
+
+def _quoted(word: str) -> str:
+    if word and not any(map(str.isspace, word)):
+        return word
+    start = 2 if re.match(r"-\S", word) else 0
+    return f'{word[:start]}"{word[start:]}"'
 
 
 def include_folders(options: str) -> list[str]:

@@ -82,15 +82,16 @@ def simulated_devices(chosen: Toolchain) -> tuple[str, ...]:
     return tuple(device.product for device in _devices(chosen))
 
 
-def simulated_environment(device: str, chosen: Toolchain) -> dict[str, str]:
+def simulated_environment(device: str, chosen: Toolchain | None = None) -> dict[str, str]:
     """The variables that make the toolchain's driver simulate ``device``; they are added to the usual environment.
 
-    No file is written (.aub). The driver must be the chosen toolchain's: see ``Toolchain.command`` and
-    ``Toolchain.environment``.
+    No file is written (.aub). The driver must be the chosen toolchain's (None: the system's): see ``Toolchain.command``
+    and ``Toolchain.environment``.
 
     Raises NotFoundError, with the devices there are, if the driver does not simulate ``device``: left to itself the
     driver would take another device without a word. Raises UnsupportedError if the toolchain has no known driver.
     """
+    chosen = chosen or toolchain()
     known = {simulated.product: simulated for simulated in _devices(chosen)}
     if not known:
         raise UnsupportedError(

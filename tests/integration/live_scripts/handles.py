@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 
 from kernlens.errors import KernlensError
-from kernlens.runtime.level_zero import Context, LiveKernel, LiveModule, build_spirv, first_device
+from kernlens.level_zero import Context, LiveKernel, LiveModule, build_spirv, first_device
 
 answers: dict[str, str] = {}
 

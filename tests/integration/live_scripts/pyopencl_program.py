@@ -10,8 +10,8 @@ from pathlib import Path
 import pyopencl
 
 from kernlens.errors import KernlensError
+from kernlens.opencl import kernel_arguments, kernel_binary, live_builds
 from kernlens.runtime.answers import to_json
-from kernlens.runtime.opencl import kernel_arguments, kernel_binary, live_builds
 
 
 def main() -> None:

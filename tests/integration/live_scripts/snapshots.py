@@ -14,6 +14,7 @@ from typing import Any
 
 import pyopencl
 
+from kernlens.opencl import OpenCLError
 from kernlens.pipeline.snapshot_requests import (
     BINARY,
     DEFAULT,
@@ -22,7 +23,6 @@ from kernlens.pipeline.snapshot_requests import (
     request_program_snapshot,
     request_program_snapshot_list,
 )
-from kernlens.runtime.opencl import OpenCLError
 
 #: Stages that have both forms, and one that has only text: the others deliver the same for both formats.
 BINARY_TOO = ("source", "spirv", "visa", "gen-assembly", "llvm", "object")

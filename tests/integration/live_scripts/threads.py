@@ -9,7 +9,7 @@ import json
 import sys
 import threading
 
-from kernlens.runtime.level_zero import Context, LiveKernel, build_spirv, first_device
+from kernlens.level_zero import Context, LiveKernel, build_spirv, first_device
 
 THREADS, CALLS = 16, 1000
 

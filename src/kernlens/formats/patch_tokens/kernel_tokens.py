@@ -13,7 +13,8 @@ from typing import TypeAlias
 
 from kernlens.formats.patch_tokens import layouts
 from kernlens.formats.patch_tokens.layouts import PatchToken
-from kernlens.model.kernel import KernelArgument, KernelResources
+from kernlens.model.figures import KernelResources
+from kernlens.model.kernel import KernelArgument
 
 #: Gives a kernel's tokens with certain numbers, decoded.
 TokensOf: TypeAlias = Callable[..., tuple[PatchToken, ...]]

@@ -22,7 +22,8 @@ from kernlens.formats.patch_tokens.linkage import relocations_of, symbols_of, wi
 from kernlens.formats.patch_tokens.token_list import TokenSpan
 from kernlens.model.binary import Relocation, Symbol
 from kernlens.model.device import DeviceId
-from kernlens.model.kernel import KernelArgument, KernelResources
+from kernlens.model.figures import KernelResources
+from kernlens.model.kernel import KernelArgument
 
 MAGIC = b"CTNI"
 

@@ -13,7 +13,8 @@ from typing import Any
 
 from kernlens.errors import FormatError
 from kernlens.formats.zebin import ze_info_text
-from kernlens.model.kernel import KernelArgument, KernelResources
+from kernlens.model.figures import KernelResources
+from kernlens.model.kernel import KernelArgument
 
 #: From this version on, ``private_size`` and ``spill_size`` stand in execution_env unless they are 0.
 _SIZES_SINCE = (1, 39)

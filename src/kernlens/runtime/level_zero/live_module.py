@@ -194,7 +194,7 @@ def build_spirv(
     """A module from SPIR-V, compiled by the driver with build ``flags``.
 
     Raises RefusedCallError for input that is known to crash the driver, LevelZeroError with the build log if the
-    driver refuses it. Other garbage makes Intel's drivers end the process: see ``kernlens.runtime.isolation``.
+    driver refuses it. Other garbage makes Intel's drivers end the process: see ``IsolatedDriver``.
     """
     refuse_spirv("zeModuleCreate", spirv, flags, device, name)
     description = _description(ZE_MODULE_FORMAT_IL_SPIRV, spirv, flags)

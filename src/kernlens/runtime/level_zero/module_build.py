@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from kernlens.errors import KernlensError
 from kernlens.model.build import Build, BuildToolchain, HeldParts
+from kernlens.model.figures import KernelResources
 from kernlens.model.kernel import ReportedKernel
 from kernlens.runtime.level_zero.live_kernel import LiveKernel
 from kernlens.runtime.level_zero.live_module import LiveModule
@@ -81,10 +82,12 @@ def kernel_binary(kernel: LiveKernel) -> ReportedKernel:
         binary=kernel.binary(),
         code=code,
         origin=kernel.binary_origin,
-        simd=properties.simd,
-        spill_bytes=properties.spill_bytes,
-        private_bytes=properties.private_bytes,
-        slm_bytes=properties.slm_bytes,
-        required_work_group_size=properties.required_group_size,
+        resources=KernelResources(
+            simd=properties.simd,
+            spill_bytes=properties.spill_bytes,
+            private_bytes=properties.private_bytes,
+            slm_bytes=properties.slm_bytes,
+            required_work_group_size=properties.required_group_size,
+        ),
         reason=reason,
     )

@@ -70,6 +70,7 @@ class DynamicLink:
 
     @property
     def code_name(self) -> str:
+        """The name of the driver's result, as ``ZE_RESULT_SUCCESS``."""
         return result_name(self.code)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 
 from kernlens.errors import KernlensError
+from kernlens.model.figures import KernelResources
 from kernlens.model.kernel import KernelArgument, ReportedKernel
 from kernlens.runtime.opencl.error_codes import OpenCLError
 from kernlens.runtime.opencl.handle_checks import handle_of
@@ -36,7 +37,7 @@ _TYPE_QUALIFIERS = {1: "const", 2: "restrict", 4: "volatile", 8: "pipe"}
 def kernel_binary(kernel: object) -> bytes:
     """A kernel's raw machine code, padding included. ``kernel`` is pyopencl's or a raw ``cl_kernel``.
 
-    Raises OpenCLError where the platform does not have Intel's query, HandleError for what is no kernel.
+    Raises OpenCLError where the platform does not have Intel's query, OpenCLHandleError for what is no kernel.
     """
     library = open_opencl()
     return read_binary(library, handle_of(kernel, "kernel", library))
@@ -49,7 +50,7 @@ def read_binary(library: OpenCL, handle: int) -> bytes:
 def kernel_arguments(kernel: object) -> tuple[KernelArgument, ...]:
     """A kernel's arguments; names and types are None where the program was built without ``-cl-kernel-arg-info``.
 
-    Raises HandleError for what is no kernel.
+    Raises OpenCLHandleError for what is no kernel.
     """
     library = open_opencl()
     return read_arguments(library, handle_of(kernel, "kernel", library))
@@ -108,10 +109,12 @@ def read_kernel(library: OpenCL, handle: int, name: str, device: int, *, is_firs
         name=name,
         binary=binary,
         origin=BINARY_ORIGIN if binary is not None else None,
-        spill_bytes=number(CL_KERNEL_SPILL_MEM_SIZE_INTEL),
-        private_bytes=number(CL_KERNEL_PRIVATE_MEM_SIZE),
-        slm_bytes=number(CL_KERNEL_LOCAL_MEM_SIZE),
-        required_work_group_size=_required_size(library, handle, device),
+        resources=KernelResources(
+            spill_bytes=number(CL_KERNEL_SPILL_MEM_SIZE_INTEL),
+            private_bytes=number(CL_KERNEL_PRIVATE_MEM_SIZE),
+            slm_bytes=number(CL_KERNEL_LOCAL_MEM_SIZE),
+            required_work_group_size=_required_size(library, handle, device),
+        ),
         arguments=read_arguments(library, handle),
         reason=reason,
     )

@@ -13,10 +13,10 @@ from kernlens.runtime.opencl.opencl_library import OpenCL, open_opencl
 from kernlens.runtime.opencl.program_queries import (
     CL_DEVICE_NAME,
     CL_DRIVER_VERSION,
+    CL_PLATFORM_NAME,
     CL_PROGRAM_BUILD_LOG,
 )
 
-CL_PLATFORM_NAME = 0x0902
 CL_DEVICE_TYPE_ALL = 0xFFFFFFFF
 _DEVICE_NOT_FOUND = -1
 

@@ -6,6 +6,7 @@ import ctypes
 import struct
 from collections.abc import Callable
 from ctypes import c_void_p
+from functools import partial
 from typing import TypeVar
 
 from kernlens.errors import KernlensError
@@ -28,9 +29,17 @@ CL_PROGRAM_DEBUG_INFO_INTEL = 0x4100
 CL_PROGRAM_DEBUG_INFO_SIZES_INTEL = 0x4101
 CL_PROGRAM_BUILD_OPTIONS = 0x1182
 CL_PROGRAM_BUILD_LOG = 0x1183
+CL_PLATFORM_NAME = 0x0902
+CL_DEVICE_PLATFORM = 0x1031
 CL_DEVICE_NAME = 0x102B
 CL_DRIVER_VERSION = 0x102D
 CL_DEVICE_IP_VERSION_INTEL = 0x4250
+
+#: The names of Intel's GPU platforms, older and newer drivers.
+INTEL_GPU_PLATFORMS = frozenset({"Intel(R) OpenCL HD Graphics", "Intel(R) OpenCL Graphics"})
+
+#: What platforms answer for the binaries of a program that is not built: CL_INVALID_PROGRAM is PoCL's.
+_NOT_BUILT_CODES = (-44, -45)
 
 NOT_BUILT = "the program is not built for this device"
 NO_DEBUG = "the program holds no debug data: build it with -gline-tables-only or -g"
@@ -70,6 +79,8 @@ def read_builds(library: OpenCL, handle: int, name: str) -> tuple[Build, ...]:
             missing["binary"] = NOT_BUILT
         if own_debug is None:
             missing.setdefault("debug", NO_DEBUG)
+        ask_log = partial(_build_text, library, handle, device, CL_PROGRAM_BUILD_LOG)
+        log = _optional("log", missing, ask_log, NOT_BUILT)
         driver_version = library.text("clGetDeviceInfo", device, CL_DRIVER_VERSION, query="CL_DRIVER_VERSION")
         builds.append(
             Build(
@@ -83,7 +94,7 @@ def read_builds(library: OpenCL, handle: int, name: str) -> tuple[Build, ...]:
                 kernels=_kernels(library, handle, names, device, position == 0, binary),
                 missing=missing,
                 parts=HeldParts(
-                    log=_build_text(library, handle, device, CL_PROGRAM_BUILD_LOG),
+                    log=log or "",
                     binary=binary or b"",
                     debug=own_debug or b"",
                     spirv=spirv or b"",
@@ -94,6 +105,15 @@ def read_builds(library: OpenCL, handle: int, name: str) -> tuple[Build, ...]:
     return tuple(builds)
 
 
+def program_platform(program: object) -> str:
+    """The name of the platform that ``program`` (pyopencl's or a raw ``cl_program``) belongs to."""
+    library = open_opencl()
+    device = program_devices(library, handle_of(program, "program", library))[0]
+    platform = library.query("clGetDeviceInfo", device, CL_DEVICE_PLATFORM, query="CL_DEVICE_PLATFORM")
+    handle = int.from_bytes(platform, "little")
+    return library.text("clGetPlatformInfo", handle, CL_PLATFORM_NAME, query="CL_PLATFORM_NAME")
+
+
 def program_devices(library: OpenCL, handle: int) -> tuple[int, ...]:
     """The devices that the program belongs to, as raw handles."""
     found = library.query("clGetProgramInfo", handle, CL_PROGRAM_DEVICES, query="CL_PROGRAM_DEVICES")
@@ -102,13 +122,13 @@ def program_devices(library: OpenCL, handle: int) -> tuple[int, ...]:
 
 def program_binaries(library: OpenCL, handle: int, devices: int) -> tuple[bytes | None, ...]:
     """The program's binary for each device; None where it is not built."""
-    return _per_device(
-        library,
-        handle,
-        devices,
-        (CL_PROGRAM_BINARY_SIZES, "CL_PROGRAM_BINARY_SIZES"),
-        (CL_PROGRAM_BINARIES, "CL_PROGRAM_BINARIES"),
-    )
+    sizes, binaries = (CL_PROGRAM_BINARY_SIZES, "CL_PROGRAM_BINARY_SIZES"), (CL_PROGRAM_BINARIES, "CL_PROGRAM_BINARIES")
+    try:
+        return _per_device(library, handle, devices, sizes, binaries)
+    except OpenCLError as error:
+        if error.code not in _NOT_BUILT_CODES:
+            raise
+        return (None,) * devices
 
 
 def program_debug(library: OpenCL, handle: int, devices: int) -> tuple[bytes | None, ...]:

@@ -1,0 +1,53 @@
+"""What notebooks show of kernels and instructions: the HTML behind their ``_repr_html_``.
+
+It stands here, not in ``report``, because it holds nothing but the model's own words (figures, offsets, assembly) and the
+nouns must find it by themselves. Names and texts come out of binaries that are not ours to trust: all are escaped, and
+there is no script.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from itertools import islice, zip_longest
+
+from kernlens.errors import KernlensError
+from kernlens.model.figures import STATED, Measured, figures_of
+
+#: Kernels or instructions beyond this many are counted, not shown: a notebook keeps what it shows in its file.
+SHOWN = 500
+
+
+def kernel_table(kernels: Mapping[str, Measured]) -> str:
+    """A table of kernels and their figures."""
+    headings = "".join(f'<th title="{escape(one.meaning)} ({one.unit})">{one.heading}</th>' for one in STATED)
+    rows = "".join(
+        f"<tr><td>{escape(name)}</td>{_cells(kernel)}</tr>" for name, kernel in islice(kernels.items(), SHOWN)
+    )
+    more = f"<p>and {len(kernels) - SHOWN:,} more</p>" if len(kernels) > SHOWN else ""
+    return f"<table><thead><tr><th>kernel</th>{headings}</tr></thead><tbody>{rows}</tbody></table>{more}"
+
+
+def _cells(kernel: Measured) -> str:
+    try:
+        values = figures_of(kernel).values()
+    except KernlensError as error:
+        return f'<td colspan="{len(STATED)}">{escape(str(error))}</td>'
+    return "".join(f"<td>{'-' if value is None else f'{value:,}'}</td>" for value in values)
+
+
+def kernel_page(name: str, words: str, instructions: int = 0, lines: str = "") -> str:
+    """A kernel's name, its figures in words, and below them the listing ``lines``, folded."""
+    folded = f"<details><summary>Instructions ({instructions:,})</summary>{lines}</details>" if lines else ""
+    return f"<strong>{escape(name)}</strong> {escape(words)}{folded}"
+
+
+def listing(offsets: Sequence[int], texts: Sequence[str], lines: Sequence[int | None] = ()) -> str:
+    """Instructions: the offset, the source line (of each, or of none), and the text."""
+    rows = []
+    for offset, text, line in islice(zip_longest(offsets, texts, lines), SHOWN):
+        column = f"{line or '':>6}  " if lines else ""
+        rows.append(f"{offset:#06x}  {column}{text.rstrip()}")
+    if len(offsets) > SHOWN:
+        rows.append(f"... and {len(offsets) - SHOWN:,} more")
+    return f"<pre>{escape(chr(10).join(rows))}</pre>"
