@@ -4,37 +4,37 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 from kernlens.model.build import Source
 from kernlens.model.line_table import LineTable, SourceFile
 
 #: What Intel's compilers call the program's own source when it came to them without a name.
 _NAMELESS = re.compile(r"(?:.*/)?(?:<stdin>|\d+)")
-#: Names below which no source lies, but which a hostile line table could name to have them shown.
-_FORBIDDEN_ROOTS = ("/proc/", "/sys/", "/dev/")
 #: A table with more files than this is damage; each may cost several look-ups on disk.
 _MOST_READS = 4096
 
 
 def match_sources(
-    tables: Iterable[LineTable], available: Sequence[Source], read: Callable[[str], str | None]
+    tables: Iterable[LineTable], available: Sequence[Source], read: Callable[[str], Source | None]
 ) -> tuple[Source, ...]:
     """A Source for each file that the tables' rows name and whose text can be had, under the tables' name for it.
 
     In this order: the text within the table itself (DWARF 5); of ``available`` the one with this name, then the only
     one whose path ends alike; for the nameless program source (``<stdin>``, ``1``) the one that has no name either,
     or the only one that no named file claims; at last ``read``, which is given the name joined with the compile
-    directory and answers None for what it cannot find. Text from disk that differs from the table's own checksum is
-    not taken: the file has changed since.
+    directory and answers None for what it cannot find, and a Source without text for what must not be read. Text from disk
+    that differs from the table's own checksum is not taken: the file has changed since.
     """
     wanted = _wanted(tables)
     found: dict[str, Source] = {}
     claimed: set[int] = set()
+    names = _SourceNames(available)
     for path, (file, directory) in wanted.items():
         if file.text is not None:
             found[path] = Source(path, file.text, "binary")
-        elif not _is_nameless(path) and (source := _named(path, directory, available)) is not None:
-            found[path] = Source(path, source.text, source.origin)
+        elif not _is_nameless(path) and (source := names.find(path, directory)) is not None:
+            found[path] = replace(source, path=path)
             claimed.add(id(source))
     nameless = _nameless([source for source in available if id(source) not in claimed])
     reads = 0
@@ -44,11 +44,11 @@ def match_sources(
         if _is_nameless(path):
             if nameless is not None:
                 found[path] = Source(path, nameless.text, nameless.origin)
-        elif reads < _MOST_READS and _may_be_read(full := joined(directory, path)):
+        elif reads < _MOST_READS:
             reads += 1
-            text = read(full)
-            if text is not None and _is_unchanged(text, file.md5):
-                found[path] = Source(path, text, "disk")
+            on_disk = read(joined(directory, path))
+            if on_disk is not None and (on_disk.unread or _is_unchanged(on_disk.text, file.md5)):
+                found[path] = replace(on_disk, path=path)
     return tuple(found[path] for path in wanted if path in found)
 
 
@@ -74,24 +74,63 @@ def _is_nameless(path: str) -> bool:
     return _NAMELESS.fullmatch(path) is not None
 
 
-def _named(path: str, directory: str, available: Sequence[Source]) -> Source | None:
-    """The source of this name, or the only one whose path is the end of this one or the other way round."""
-    names = {path, joined(directory, path)}
-    for source in available:
-        if source.path in names:
-            return source
-    pieces = _pieces(joined(directory, path))
-    alike = [source for source in available if _end_alike(_pieces(source.path), pieces)]
-    return alike[0] if len(alike) == 1 else None
+class _Ends:
+    """Paths by their pieces, the last piece first: which of them end alike is found by walking down once."""
+
+    __slots__ = ("beginning", "count", "next", "through")
+
+    def __init__(self) -> None:
+        self.next: dict[str, _Ends] = {}
+        self.count = 0  # of the paths that lead here or further
+        self.through: Source | None = None  # the first of them
+        self.beginning: list[Source] = []  # whose path has no more pieces
+
+
+class _SourceNames:
+    """The sources at hand by their names."""
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self._by_path: dict[str, Source] = {}
+        self._ends = _Ends()
+        for source in sources:
+            self._by_path.setdefault(source.path, source)
+            pieces = _pieces(source.path)
+            if pieces:
+                self._add(pieces, source)
+
+    def _add(self, pieces: list[str], source: Source) -> None:
+        node = self._ends
+        for piece in reversed(pieces):
+            if piece not in node.next:
+                node.next[piece] = _Ends()
+            node = node.next[piece]
+            node.count += 1
+            node.through = node.through or source
+        node.beginning.append(source)
+
+    def find(self, path: str, directory: str) -> Source | None:
+        """The source of this name, or the only one whose path is the end of this one or the other way round."""
+        full = joined(directory, path)
+        named = self._by_path.get(path) or self._by_path.get(full)
+        return named or self._alike(_pieces(full))
+
+    def _alike(self, pieces: list[str]) -> Source | None:
+        node, alike, count = self._ends, None, 0
+        for piece in reversed(pieces):
+            if node.beginning:
+                alike, count = alike or node.beginning[0], count + len(node.beginning)
+            if piece not in node.next:
+                break
+            node = node.next[piece]
+        else:
+            # The path is the end of all that go on from here.
+            if pieces:
+                alike, count = alike or node.through, count + node.count
+        return alike if count == 1 else None
 
 
 def _pieces(path: str) -> list[str]:
     return [piece for piece in path.replace("\\", "/").split("/") if piece not in ("", ".")]
-
-
-def _end_alike(first: list[str], second: list[str]) -> bool:
-    length = min(len(first), len(second))
-    return length > 0 and first[-length:] == second[-length:]
 
 
 def _nameless(available: Sequence[Source]) -> Source | None:
@@ -100,27 +139,6 @@ def _nameless(available: Sequence[Source]) -> Source | None:
         if source.origin == "program" or not source.path or _is_nameless(source.path):
             return source
     return available[0] if len(available) == 1 else None
-
-
-def _may_be_read(path: str) -> bool:
-    """Whether a table's name may be looked up on disk: not if it leads to the system's or to hidden files."""
-    plain = path.replace("\\", "/")
-    pieces = plain.split("/")
-    if "\0" in plain or any(piece.startswith(".") and piece not in (".", "..") for piece in pieces):
-        return False
-    climbed = "/" + "/".join(_resolved(pieces)) + "/"
-    return not climbed.startswith(_FORBIDDEN_ROOTS)
-
-
-def _resolved(pieces: list[str]) -> list[str]:
-    """The path's pieces with ``.`` and ``..`` taken out."""
-    kept: list[str] = []
-    for piece in pieces:
-        if piece == "..":
-            del kept[-1:]
-        elif piece not in ("", "."):
-            kept.append(piece)
-    return kept
 
 
 def _is_unchanged(text: str, md5: str | None) -> bool:

@@ -9,16 +9,16 @@ from kernlens.analysis.source_matching import match_sources
 from kernlens.loading.context import Context
 from kernlens.model.build import Source
 from kernlens.model.kernel import Kernel
-
-#: Bytes of the largest file that is taken for source text.
-_SIZE_LIMIT = 16 << 20
+from kernlens.toolchain.source_reading import PATH_LIMIT, SourceFolders
 
 
 def find_sources(kernels: Iterable[Kernel], context: Context) -> tuple[Source, ...]:
     """A Source for each file of the kernels' line tables whose text can be had, under the name that the tables use."""
     tables = [kernel.line_table for kernel in kernels if kernel.line_table is not None]
     available = (*context.sources, *_embedded(context.build.spirv))
-    return match_sources(tables, available, lambda path: _read(path, context))
+    near = [os.getcwd(), *([context.folder] if context.folder is not None else [])]
+    folders = SourceFolders(near, context.source_roots)
+    return match_sources(tables, available, lambda path: _read(path, context, folders))
 
 
 def _embedded(spirv: bytes) -> list[Source]:
@@ -29,14 +29,21 @@ def _embedded(spirv: bytes) -> list[Source]:
     return [Source(one.file or "", one.text, "spirv") for one in read_spirv(memoryview(spirv)).sources if one.text]
 
 
-def _read(path: str, context: Context) -> str | None:
+def _read(path: str, context: Context, folders: SourceFolders) -> Source | None:
     """The text of ``path`` on this machine; the source roots are tried with ever shorter ends of the path."""
     candidates = [path] if os.path.isabs(path) or context.folder is None else [os.path.join(context.folder, path), path]
-    pieces = [piece for piece in path.replace("\\", "/").split("/") if piece not in ("", ".", "..")]
     for root in context.source_roots:
-        candidates += [os.path.join(root, *pieces[start:]) for start in range(len(pieces))]
+        candidates += [os.path.join(root, end) for end in _ends(path)]
+    unread = None
     for candidate in candidates:
-        if os.path.isfile(candidate) and os.path.getsize(candidate) <= _SIZE_LIMIT:
-            with open(candidate, encoding="utf-8", errors="replace", newline="") as file:
-                return file.read()
-    return None
+        source = folders.read(candidate)
+        if source is not None and not source.unread:
+            return source
+        unread = unread or source
+    return unread
+
+
+def _ends(path: str) -> list[str]:
+    """The path without its root, and its ever shorter ends; those that are too long for a file's path left out."""
+    pieces = [piece for piece in path[-PATH_LIMIT:].replace("\\", "/").split("/") if piece not in ("", ".", "..")]
+    return ["/".join(pieces[start:]) for start in range(len(pieces))]

@@ -16,11 +16,13 @@ from kernlens.model.stage import Snapshot
 @dataclass(frozen=True, slots=True)
 class Source:
     """A source file's text. ``path`` is as the line table or the compiler names it; ``origin`` says where it was found:
-    ``spirv``, ``recording``, ``disk``, ``program`` (CL_PROGRAM_SOURCE) or ``binary``."""
+    ``spirv``, ``recording``, ``disk``, ``program`` (CL_PROGRAM_SOURCE) or ``binary``. ``unread`` says why a file that is
+    there was not read, and what would allow it; its text is empty then."""
 
     path: str
     text: str = field(repr=False)
     origin: str = "disk"
+    unread: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,9 +119,18 @@ class Program:
         return self.find_relocations()
 
     @cached_property
+    def _sources(self) -> tuple[Source, ...]:
+        return self.find_sources()
+
+    @property
     def sources(self) -> tuple[Source, ...]:
         """The texts of the source files that the line tables name, as far as they were found."""
-        return self.find_sources()
+        return tuple(source for source in self._sources if not source.unread)
+
+    @property
+    def unread_sources(self) -> tuple[Source, ...]:
+        """Files that line tables name, and that were not read: ``unread`` says why, and what would allow it."""
+        return tuple(source for source in self._sources if source.unread)
 
     @cached_property
     def snapshots(self) -> tuple[Snapshot, ...]:

@@ -49,6 +49,8 @@ def annotate_document(
     for program, kernels in selection:
         entry = _program(program)
         entry["sources"] = [{"path": source.path, "text": source.text} for source in program.sources]
+        if program.unread_sources:
+            entry["unread_sources"] = [{"path": one.path, "reason": one.unread} for one in program.unread_sources]
         entry["kernels"] = [_annotated_kernel(kernel, only) for kernel in kernels]
         documents.append(entry)
     return {"schema": SCHEMA, "programs": documents}

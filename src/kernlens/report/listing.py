@@ -42,7 +42,7 @@ def annotated(program: Program, kernel: Kernel, only: LineChoice | None = None) 
         return
     if only is None:
         yield from _heading(program, kernel)
-    sources = {source.path: source for source in program.sources}
+    sources = {source.path: source for source in (*program.sources, *program.unread_sources)}
     for path, lines in _by_file(source_map).items():
         if only is not None:
             lines = {line: ranges for line, ranges in lines.items() if only.holds(SourcePlace(path, line))}
@@ -86,8 +86,10 @@ def _file(
     source: Source | None,
 ) -> Iterator[str]:
     total = len(kernel.instructions)
-    text = source.text.split("\n") if source else []
+    text = source.text.split("\n") if source and not source.unread else []
     note = "" if source else "  (source text not found; --source-root DIR says where to look)"
+    if source and source.unread:
+        note = f"  (source text not read: {source.unread})"
     yield f"  {click.style(path, fg='green')}{note}"
     previous = next(iter(lines)) - LEAD - 1
     for line, ranges in lines.items():

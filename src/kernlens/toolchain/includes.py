@@ -1,8 +1,4 @@
-"""The files that a compile reads: the source itself and what it includes, found as the preprocessor would.
-
-Conditions are not evaluated, so a header that is included under an ``#if`` that is false here counts as well: a
-recording holds too much rather than too little.
-"""
+"""The files that a compile reads: the source itself and what it includes, found as the preprocessor would."""
 
 from __future__ import annotations
 
@@ -14,10 +10,10 @@ from pathlib import Path
 
 from kernlens.errors import UnsupportedError
 from kernlens.model.build import Source
+from kernlens.toolchain.preprocessing import Macros, included_names
+from kernlens.toolchain.source_reading import SourceFolders
 
-INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]+)[">]', re.MULTILINE)
-#: A source larger than this many bytes, or files beyond these numbers, are left out.
-FILE_LIMIT = 16 << 20
+#: Files beyond these numbers of bytes and files are left out.
 TOTAL_LIMIT = 64 << 20
 COUNT_LIMIT = 1000
 
@@ -73,44 +69,42 @@ def include_folders(options: str) -> list[str]:
 
 
 def source_files(source: Path, options: str = "") -> tuple[Source, ...]:
-    """The texts, under their absolute paths, of ``source`` and of all that it includes, the source first.
+    """Returns the texts, under their absolute paths, of ``source`` and of all that it includes, the source first.
 
-    The text is decoded as UTF-8 with undecodable bytes replaced. Files that cannot be read are left out: the compiler
-    is the one to complain.
+    The text is decoded as UTF-8 with undecodable bytes replaced. Only files below the source's folder, the working folder
+    and those of ``-I`` are read; another that is included is a Source without text, which says why. Files that cannot be
+    read are left out: the compiler is the one to complain.
     """
-    folders = [os.path.abspath(folder) for folder in [*include_folders(options), os.getcwd()]]
     start = os.path.abspath(source)
-    waiting, seen, total = [start], {start}, 0
+    named = [os.path.abspath(folder) for folder in include_folders(options)]
+    readable = SourceFolders([os.path.dirname(start), os.getcwd()], named, "-I")
+    macros = Macros(split_options(options))
     found: list[Source] = []
-    while waiting and len(found) < COUNT_LIMIT:
-        path = waiting.pop(0)
-        content = _read(path)
-        if content is None or total + len(content) > TOTAL_LIMIT:
+    seen, total = {start}, 0
+
+    def names_in(path: str, source: Source | None) -> Iterator[tuple[str, str]]:
+        """(the file's folder, name) of each file that it includes; keeps its text."""
+        nonlocal total
+        if source is not None:
+            total += len(source.text)
+            if total <= TOTAL_LIMIT and len(found) < COUNT_LIMIT:
+                found.append(source)
+                if not source.unread:
+                    return ((os.path.dirname(path), name) for name in included_names(source.text, macros))
+        macros.are_open = True
+        return iter(())
+
+    files = [names_in(start, readable.named(start))]
+    while files:
+        folder, name = next(files[-1], ("", ""))
+        if not name:
+            files.pop()
             continue
-        total += len(content)
-        found.append(Source(path, content.decode("utf-8", "replace")))
-        for included in _included(content, [os.path.dirname(path), *folders]):
-            if included not in seen:
-                seen.add(included)
-                waiting.append(included)
+        candidates = [os.path.normpath(os.path.join(each, name)) for each in (folder, *named, os.getcwd())]
+        path = next((path for path in candidates if os.path.isfile(path)), None)
+        if path is None:
+            macros.are_open = True
+        elif path not in seen:
+            seen.add(path)
+            files.append(names_in(path, readable.read(path)))
     return tuple(found)
-
-
-def _read(path: str) -> bytes | None:
-    try:
-        if not os.path.isfile(path) or os.path.getsize(path) > FILE_LIMIT:
-            return None
-        with open(path, "rb") as file:
-            return file.read(FILE_LIMIT)
-    except OSError:
-        return None
-
-
-def _included(content: bytes, folders: list[str]) -> Iterator[str]:
-    for match in INCLUDE.finditer(content):
-        name = os.fsdecode(match[1])
-        for folder in folders:
-            path = os.path.normpath(os.path.join(folder, name))
-            if os.path.isfile(path):
-                yield path
-                break

@@ -1,0 +1,236 @@
+"""Which files a source includes, with the conditions around the directives taken into account.
+
+Directives: C99, 6.10. A condition that depends on what only the compiler defines (``__OPENCL_VERSION__``, ``cl_khr_fp64``)
+is not known here; then all its branches count, so that nothing that the compiler may have included is missed.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+
+_DIRECTIVE = re.compile(r"[ \t]*#[ \t]*(\w+)[ \t]*(.*)")
+_INCLUDE = re.compile(r'["<]([^">]+)[">]')
+_NAME = re.compile(r"(?<!\w)[A-Za-z_]\w*")
+_COMMENT_OR_TEXT = re.compile(r'//[^\n]*|/\*.*?(?:\*/|\Z)|"(?:[^"\\\n]|\\.)*"', re.DOTALL)
+_DEFINED = re.compile(r"\bdefined\s*(?:\(\s*(\w+)\s*\)|(\w+))")
+_NUMBER = re.compile(r"\b(0[xX][0-9a-fA-F]+|\d+)[uUlL]*\b")
+#: Names that the compiler itself may define.
+_OF_THE_COMPILER = re.compile(
+    r"__|_[A-Z]|cl_|CL_|NULL$|kernel$|INFINITY$|NAN$|MAXFLOAT$|M_|FLT_|DBL_|HALF_|INT_|CHAR_|OPENCL"
+)
+#: A condition longer than this many characters, or of more macros, is not worked out.
+_LENGTH_LIMIT = 1000
+_EXPANSION_LIMIT = 200
+
+
+class _UnknownError(Exception):
+    """A condition depends on something that is not known here."""
+
+
+class Macros:
+    """The macros that options and directives define. A name is known to be undefined, or not known at all."""
+
+    def __init__(self, words: Sequence[str] = ()) -> None:
+        #: Name -> its replacement; None for one that is not known any more.
+        self._texts: dict[str, str | None] = {}
+        #: Whether a file was included that cannot be read: it may define anything.
+        self.are_open = False
+        expected = ""
+        for word in words:
+            if expected:
+                self._option(expected, word)
+                expected = ""
+            elif word in ("-D", "-U"):
+                expected = word
+            elif word.startswith(("-D", "-U")):
+                self._option(word[:2], word[2:])
+
+    def _option(self, option: str, text: str) -> None:
+        name, _, value = text.partition("=")
+        if option == "-U":
+            self._texts.pop(name, None)
+        else:
+            self._texts[name] = value if "=" in text else "1"
+
+    def define(self, text: str, certain: bool) -> None:
+        """Note a ``#define``; one that is not certain to be reached leaves the name unknown."""
+        match = _NAME.match(text)
+        if match is not None:
+            rest = text[match.end() :]
+            # A macro with parameters is defined, but not worked out.
+            self._texts[match[0]] = rest.strip() if certain and not rest.startswith("(") else None
+
+    def undefine(self, text: str, certain: bool) -> None:
+        """Note an ``#undef``, likewise."""
+        match = _NAME.match(text)
+        if match is None:
+            return
+        if certain:
+            self._texts.pop(match[0], None)
+        elif match[0] in self._texts:
+            self._texts[match[0]] = None
+
+    def is_defined(self, name: str) -> bool | None:
+        """Whether the name is defined; None if that is not known."""
+        if name in self._texts:
+            return True if self._texts[name] is not None else None
+        return None if self.are_open or _OF_THE_COMPILER.match(name) else False
+
+    def is_true(self, condition: str) -> bool | None:
+        """Whether the condition of an ``#if`` holds; None if that is not known."""
+        if len(condition) > _LENGTH_LIMIT:
+            return None
+        try:
+            expanded = self._expanded(condition, iter(range(_EXPANSION_LIMIT)))
+            return bool(_value(ast.parse(_python(expanded), mode="eval").body))
+        except (_UnknownError, SyntaxError, ValueError, RecursionError, ZeroDivisionError, MemoryError, OverflowError):
+            return None
+
+    def _expanded(self, condition: str, budget: Iterator[int]) -> str:
+        if next(budget, None) is None or len(condition) > _LENGTH_LIMIT:
+            raise _UnknownError
+
+        def defined(match: re.Match[str]) -> str:
+            found = self.is_defined(match[1] or match[2])
+            if found is None:
+                raise _UnknownError
+            return str(int(found))
+
+        def named(match: re.Match[str]) -> str:
+            name = match[0]
+            text = self._texts.get(name)
+            if text is None:
+                if self.is_defined(name) is not False:
+                    raise _UnknownError
+                return "0"
+            return f"({self._expanded(text, budget)})" if text else ""
+
+        return _NAME.sub(named, _NUMBER.sub(r"\1", _DEFINED.sub(defined, condition)))
+
+
+def _python(condition: str) -> str:
+    """The condition, which holds numbers and operators only, in Python's words."""
+    if not re.fullmatch(r"[\s0-9a-fA-FxX()!<>=&|+*/%~^-]*", condition):
+        raise _UnknownError
+    octal = re.sub(r"\b0+(?=[0-9])", "0o", condition)
+    words = octal.replace("&&", " and ").replace("||", " or ")
+    return re.sub(r"!(?!=)", " not ", words).strip()
+
+
+def _value(node: ast.AST) -> int:
+    match node:
+        case ast.Constant(value=int() as number):
+            return number
+        case ast.BoolOp(op=ast.And(), values=values):
+            return int(all(_value(value) for value in values))
+        case ast.BoolOp(op=ast.Or(), values=values):
+            return int(any(_value(value) for value in values))
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return int(not _value(operand))
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return -_value(operand)
+        case ast.Compare(left=left, ops=[operator], comparators=[right]):
+            return int(_compared(operator, _value(left), _value(right)))
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            return _value(left) + _value(right)
+        case ast.BinOp(left=left, op=ast.Sub(), right=right):
+            return _value(left) - _value(right)
+        case ast.BinOp(left=left, op=ast.Mult(), right=right):
+            return _value(left) * _value(right)
+        case ast.BinOp(left=left, op=ast.BitAnd(), right=right):
+            return _value(left) & _value(right)
+    raise _UnknownError
+
+
+def _compared(operator: ast.cmpop, left: int, right: int) -> bool:
+    match operator:
+        case ast.Eq():
+            return left == right
+        case ast.NotEq():
+            return left != right
+        case ast.Lt():
+            return left < right
+        case ast.LtE():
+            return left <= right
+        case ast.Gt():
+            return left > right
+        case ast.GtE():
+            return left >= right
+    raise _UnknownError
+
+
+class _Branch:
+    """An open ``#if``: whether its present branch counts, and whether a later one still can. ``certain`` is whether the
+    branch is reached for sure, those around it included."""
+
+    __slots__ = ("_outer", "certain", "counts", "taken")
+
+    def __init__(self, counts: bool | None, outer: bool) -> None:
+        self._outer = outer
+        self.counts = counts is not False
+        self.certain = outer and counts is True
+        self.taken = counts  # True: a branch was certainly taken; None: perhaps
+
+    def turn(self, condition: bool | None) -> None:
+        """Go on to an ``#elif`` or ``#else``, whose condition this is."""
+        self.counts = self.taken is not True and condition is not False
+        self.certain = self._outer and self.taken is False and condition is True
+        if condition is True and self.taken is False:
+            self.taken = True
+        elif self.counts:
+            self.taken = None if self.taken is not True else True
+
+
+def included_names(text: str, macros: Macros) -> Iterator[str]:
+    """The names in the ``#include`` directives of a file that the compiler reaches, or may reach; ``macros`` are followed
+    through the file, and changed by it. What a name stands for is to be read before the next is asked for."""
+    branches: list[_Branch] = []
+    dead = 0  # open branches within one that does not count
+    for line in _lines(text):
+        match = _DIRECTIVE.fullmatch(line)
+        if match is None:
+            continue
+        word, rest = match[1], match[2].strip()
+        if word in ("if", "ifdef", "ifndef"):
+            if dead or (branches and not branches[-1].counts):
+                dead += 1
+            else:
+                outer = branches[-1].certain if branches else True
+                branches.append(_Branch(_condition(word, rest, macros), outer))
+        elif word == "endif":
+            if dead:
+                dead -= 1
+            elif branches:
+                branches.pop()
+        elif dead or not branches:
+            pass
+        elif word == "elif":
+            branches[-1].turn(macros.is_true(rest))
+        elif word == "else":
+            branches[-1].turn(True)
+        if dead or (branches and not branches[-1].counts):
+            continue
+        certain = branches[-1].certain if branches else True
+        if word == "define":
+            macros.define(rest, certain)
+        elif word == "undef":
+            macros.undefine(rest, certain)
+        elif word == "include" and (name := _INCLUDE.match(rest)) is not None:
+            yield name[1]
+
+
+def _condition(word: str, rest: str, macros: Macros) -> bool | None:
+    if word == "if":
+        return macros.is_true(rest)
+    name = _NAME.match(rest)
+    defined = macros.is_defined(name[0]) if name else None
+    return defined if word == "ifdef" or defined is None else not defined
+
+
+def _lines(text: str) -> Iterator[str]:
+    """The lines of a file with continued lines joined, and without comments."""
+    joined = text.replace("\r\n", "\n").replace("\\\n", "")
+    plain = _COMMENT_OR_TEXT.sub(lambda match: match[0] if match[0][0] == '"' else " ", joined)
+    return iter(plain.split("\n"))

@@ -1,0 +1,90 @@
+"""Reads source files from disk: only those that the user can be taken to mean.
+
+Line tables, ``#include`` lines and recordings name files, and may come from anybody. A name is followed only to a regular
+file that lies, after all links are resolved, below a folder that the user has named or works in.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Iterable
+
+from kernlens.model.build import Source
+
+#: Bytes of the largest file that is taken for source text.
+SIZE_LIMIT = 16 << 20
+#: No file's path is longer than this many bytes (PATH_MAX of Linux).
+PATH_LIMIT = 4096
+#: Below these folders lies no source, though regular files do.
+_SYSTEM_FOLDERS = ("/proc", "/sys", "/dev", "/run")
+
+
+class SourceFolders:
+    """The folders below which source files may be read.
+
+    ``near`` are folders that come with what was opened: its own and the working folder; hidden files and folders in them
+    (``.ssh``) are not read. ``named`` are those that the user has named with an option, ``advice`` that option.
+    """
+
+    def __init__(self, near: Iterable[str], named: Iterable[str] = (), advice: str = "--source-root") -> None:
+        self._near = tuple(dict.fromkeys(os.path.realpath(folder) for folder in near))
+        self._named = tuple(dict.fromkeys(os.path.realpath(folder) for folder in named))
+        self._advice = advice
+
+    def read(self, path: str) -> Source | None:
+        """Returns the text of ``path`` under that name; a Source without text, which says why, if it must not be read; None
+        if there is no such file, or it is no text file of a source's size."""
+        if "\0" in path or len(path) >= PATH_LIMIT:
+            return None
+        try:
+            real = os.path.realpath(path)
+            kind = os.stat(real).st_mode
+        except (OSError, ValueError):
+            return None
+        if stat.S_ISDIR(kind):
+            return None
+        reason = self._refusal(real) or (None if stat.S_ISREG(kind) else "it is not a regular file")
+        if reason is not None:
+            return Source(path, "", unread=reason)
+        content = _content(real)
+        return None if content is None else Source(path, content.decode("utf-8", "replace"))
+
+    def named(self, path: str) -> Source | None:
+        """Returns the text of a file that the user has named; None if it is no file of a source's size."""
+        content = _content(os.path.realpath(path)) if os.path.isfile(path) else None
+        return None if content is None else Source(path, content.decode("utf-8", "replace"))
+
+    def _refusal(self, real: str) -> str | None:
+        """Why the file of this resolved path must not be read; None if it may be."""
+        if any(_is_below(real, folder) for folder in _SYSTEM_FOLDERS):
+            return "it is a file of the system"
+        if any(_is_below(real, folder) for folder in self._named):
+            return None
+        for folder in self._near:
+            if _is_below(real, folder):
+                hidden = any(piece.startswith(".") for piece in real[len(folder) :].split("/"))
+                return None if not hidden else f"it is hidden; {self._advice} {os.path.dirname(real)} allows it"
+        where = f"it lies at {os.path.dirname(real)}, outside the folders that may be read"
+        return f"{where}; {self._advice} {os.path.dirname(real)} allows it"
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return path.startswith(folder.rstrip("/") + "/")
+
+
+def _content(real: str) -> bytes | None:
+    """The bytes of a regular file; None if it is too large, or something else has taken its place meanwhile."""
+    try:
+        # Without waiting: what was a file a moment ago may be a pipe by now.
+        descriptor = os.open(real, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return None
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return None
+        if sys.platform == "linux" and os.readlink(f"/proc/self/fd/{descriptor}") != real:
+            return None
+        content = file.read(SIZE_LIMIT + 1)
+    return content if len(content) <= SIZE_LIMIT else None

@@ -1,0 +1,94 @@
+"""Which files a source includes: conditions decide where they can be worked out."""
+
+from __future__ import annotations
+
+import pytest
+
+from kernlens.toolchain.preprocessing import Macros, included_names
+
+
+def included(text: str, *options: str) -> list[str]:
+    return list(included_names(text, Macros(options)))
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ("#if 0", False),
+        ("#if 1", True),
+        ("#if WIDTH == 4 && !defined(OFF)", True),
+        ("#if WIDTH > 0x10 || (WIDTH & 3)", False),
+        ("#if TWICE == 8", True),
+        ("#ifdef WIDTH", True),
+        ("#ifndef WIDTH", False),
+        ("#ifdef NOBODY_DEFINES_IT", False),
+        ("#if NOBODY_DEFINES_IT", False),
+        ("#if defined NOBODY_DEFINES_IT", False),
+        # What only the compiler knows may be true.
+        ("#ifdef cl_khr_fp64", True),
+        ("#if __OPENCL_VERSION__ >= 200", True),
+        ("#if FUNCTION(3) == 1", True),
+        ("#if ((((", True),
+        ("#if 1/0", True),
+        ("#if " + "(" * 400 + "0" + ")" * 400, True),
+    ],
+)
+def test_conditions(condition: str, expected: bool) -> None:
+    text = f'#define TWICE (2 * WIDTH)\n#define FUNCTION(x) x\n{condition}\n#include "a.h"\n#endif\n#include <b.h>\n'
+    assert included(text, "-DWIDTH=4", "-D", "UNUSED") == (["a.h", "b.h"] if expected else ["b.h"])
+
+
+def test_branches() -> None:
+    text = """
+#if 0
+#include "no.h"
+# if 1
+#  include "no.h"
+# else
+#  include "no.h"
+# endif
+#elif defined(A)
+#include "a.h"
+#elif 1
+#include "no.h"
+#else
+#include "no.h"
+#endif
+#if UNKNOWN_TO_ALL(1)
+#include "perhaps.h"
+#define B
+#else
+#include "or.h"
+#endif
+#ifdef B
+#include "b.h"
+#endif
+// #include "comment.h"
+/* #include "comment.h"
+#include "comment.h" */
+  #  include \\
+  "continued.h"
+"""
+    assert included(text, "-D", "A") == ["a.h", "perhaps.h", "or.h", "b.h", "continued.h"]
+
+
+def test_a_file_that_was_not_read_may_define_anything() -> None:
+    macros = Macros()
+    names = included_names(
+        '#ifdef X\n#include "x.h"\n#endif\n#include "gone.h"\n#ifdef X\n#include "x.h"\n#endif\n', macros
+    )
+    assert next(names) == "gone.h"
+    macros.are_open = True
+    assert list(names) == ["x.h"]
+
+
+def test_hostile_texts_take_no_time() -> None:
+    """Each is worked out in steps that grow with the text: a few thousand lines must not take millions."""
+    doubling = (
+        "".join(f"#define A{n} A{n + 1} + A{n + 1}\n" for n in range(60)) + "#if A0\n#include <x>\n#endif\n" * 200
+    )
+    assert included(doubling) == ["x"] * 200
+    nested = "#if 1\n" * 50_000 + "#define X\n" * 50_000 + "#endif\n" * 50_000
+    assert included(nested + "#ifdef X\n#include <x>\n#endif\n") == ["x"]
+    assert included("/*" * 200_000) == []
+    assert included('#if "' + "\\" * 200_000 + "\n") == []

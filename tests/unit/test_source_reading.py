@@ -1,0 +1,108 @@
+"""Which files are read for source text: those below folders that the user works in or names, and no others."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from kernlens.toolchain.includes import source_files
+from kernlens.toolchain.source_reading import SIZE_LIMIT, SourceFolders
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder ``work`` in which the user is, another ``input`` that he opens, and what he has besides."""
+    for name in ("work", "input/.ssh", "input/sub", "secret"):
+        (tmp_path / name).mkdir(parents=True)
+    for name in ("work/a.cl", "input/b.cl", "input/sub/c.cl", "input/.ssh/id_rsa", "secret/key"):
+        (tmp_path / name).write_text(f"text of {name}")
+    (tmp_path / "input/link.cl").symlink_to(tmp_path / "secret/key")
+    (tmp_path / "input/inside.cl").symlink_to(tmp_path / "input/sub/c.cl")
+    (tmp_path / "input/folder").symlink_to(tmp_path / "secret")
+    os.mkfifo(tmp_path / "input/pipe.cl")
+    monkeypatch.chdir(tmp_path / "work")
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", ["work/a.cl", "input/b.cl", "input/sub/c.cl", "input/inside.cl", "input/sub/../b.cl"])
+def test_files_that_are_read(name: str, home: Path) -> None:
+    source = SourceFolders([str(home / "input"), os.getcwd()]).read(str(home / name))
+    assert source is not None
+    assert (source.path, source.unread) == (str(home / name), "")
+    assert source.text.startswith("text of ")
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("secret/key", "outside the folders that may be read; --source-root {}/secret allows it"),
+        ("input/../secret/key", "outside the folders"),
+        ("input/link.cl", "it lies at {}/secret, outside the folders"),
+        ("input/folder/key", "outside the folders"),
+        ("input/.ssh/id_rsa", "it is hidden; --source-root {}/input/.ssh allows it"),
+        ("input/pipe.cl", "it is not a regular file"),
+        ("/proc/self/environ", "it is a file of the system"),
+        ("/dev/null", "it is a file of the system"),
+        ("/etc/passwd", "outside the folders"),
+    ],
+)
+def test_files_that_are_named_and_not_read(name: str, reason: str, home: Path) -> None:
+    source = SourceFolders([str(home / "input"), os.getcwd()]).read(str(home / name))
+    assert source is not None
+    assert source.text == ""
+    assert reason.format(home) in source.unread
+
+
+@pytest.mark.parametrize(
+    "name", ["input/gone.cl", "input/sub", "input/a\0b", "input/" + "x" * 5000, "input/" + "x/" * 30_000]
+)
+def test_what_is_no_file(name: str, home: Path) -> None:
+    assert SourceFolders([str(home / "input")]).read(f"{home}/{name}") is None
+
+
+def test_an_option_allows_what_it_names(home: Path) -> None:
+    folders = SourceFolders([], [str(home / "secret"), str(home / "input/.ssh")])
+    for name in ("secret/key", "input/link.cl", "input/.ssh/id_rsa"):
+        source = folders.read(str(home / name))
+        assert source is not None
+        assert source.text
+    root = SourceFolders([], ["/"]).read("/proc/self/environ")
+    assert root is not None
+    assert root.text == ""
+
+
+def test_a_file_larger_than_a_source_is_none(home: Path) -> None:
+    large = home / "work/large.cl"
+    large.write_bytes(b"x" * SIZE_LIMIT)
+    folders = SourceFolders([os.getcwd()])
+    assert folders.read(str(large)) is not None
+    with large.open("ab") as file:
+        file.write(b"x")
+    assert folders.read(str(large)) is None
+
+
+def test_a_compile_keeps_no_file_that_it_must_not_read(home: Path) -> None:
+    kernel = home / "input/k.cl"
+    kernel.write_text(
+        f'#include "b.h"\n#include "{home}/secret/key"\n#include "/proc/self/environ"\n#include ".ssh/id_rsa"\n'
+        f'#if 0\n#include "sub/c.cl"\n#endif\n#ifdef WITH_C\n#include "sub/c.cl"\n#endif\n'
+    )
+    (home / "input/b.h").write_text("#define WITH_B\n")
+    sources = source_files(kernel)
+    assert [(source.path, bool(source.text)) for source in sources] == [
+        (str(kernel), True),
+        (str(home / "input/b.h"), True),
+        (str(home / "secret/key"), False),
+        ("/proc/self/environ", False),
+        (str(home / "input/.ssh/id_rsa"), False),
+        # After files that were not read, any name may be defined.
+        (str(home / "input/sub/c.cl"), True),
+    ]
+    kernel.write_text('#include "b.h"\n#ifdef WITH_B\n#include "sub/c.cl"\n#else\n#include ".ssh/id_rsa"\n#endif\n')
+    assert [Path(source.path).name for source in source_files(kernel)] == ["k.cl", "b.h", "c.cl"]
+    allowed = source_files(kernel, f"-I {home}/secret")
+    assert all(source.text for source in allowed)
+    kernel.write_text("#include <key>\n")
+    assert [Path(source.path).name for source in source_files(kernel, f"-I {home}/secret")] == ["k.cl", "key"]
