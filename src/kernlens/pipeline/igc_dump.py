@@ -2,6 +2,10 @@
 
 File names, and which of several tries counts: see docs/stages.md. Every dump is a file of its own; IGC writes it as
 the stage ends and reports no error when it cannot, so completeness is judged here.
+
+The OpenCL layer reads such folders too, in C (``native/opencl_layer``): it runs in an application's process, which has
+no Python, while an offline compile must work where there is no layer. tests/integration/test_dump_readers.py holds the
+two together.
 """
 
 from __future__ import annotations
@@ -37,6 +41,9 @@ FILE_LIMIT = 1 << 30
 
 #: Listings that end with a line's end when they are complete (vISA and the source may not).
 _WHOLE_LINES = frozenset({".ll", ".spvasm", ".visa.ll", ".asm", ".cos", ".zeinfo"})
+
+#: Four moves of a constant: 16 bytes each, the constant the last 4. 0x61 is ``mov`` since Gen12, which IGC 2 begins with.
+_HASH_MOVES = re.compile(rb"(\x61.{11}).{4}(?:\1.{4}){3}", re.DOTALL)
 
 _HASH = r"OCL_asm[0-9a-f]+(?:_[0-9a-f]{16})*"
 _KERNEL_FILE = re.compile(_HASH + r"(?:_(?P<tried>\d+))?(?:_simd(?P<simd>\d+))?_entry_(?P<entry>\d{4})(?P<ending>\..+)")
@@ -174,10 +181,29 @@ def _counted(files: Sequence[_File], binary: bytes) -> tuple[int, int]:
             content = _read(file.path)
         except OSError:
             continue
-        if content and content in binary:
+        if stands_in(content, binary):
             return file.tried, file.simd
     newest = codes[0] if codes else max(files, key=lambda file: (file.simd > 0, file.tried, file.modified))
     return newest.tried, newest.simd
+
+
+def stands_in(code: bytes, binary: bytes) -> bool:
+    """Whether a kernel's machine code stands in a program's binary, byte by byte but for IGC 2's hash of its input.
+
+    Behind each kernel's end of thread IGC 2 appends four moves of a 32-bit constant: the halves of a hash of what it
+    compiled, 0, and the kernel's number. With debug information the working folder is part of its input, so that the
+    driver's cache may answer with a binary whose hash is another one.
+    """
+    if not _HASH_MOVES.fullmatch(code[-64:]):
+        return bool(code) and code in binary
+    before, between, after = code[:-52], code[-48:-36], code[-32:]
+    start = binary.find(before)
+    while start >= 0:
+        end = start + len(before)
+        if binary.startswith(between, end + 4) and binary.startswith(after, end + 20):
+            return True
+        start = binary.find(before, start + 1)
+    return False
 
 
 def _kernel_name(files: Sequence[_File]) -> str | None:

@@ -11,6 +11,7 @@ from kernlens.model.stage import BINARY, PROGRAM, TEXT, CompileRun, Snapshot, St
 from kernlens.pipeline import cpu_runtime as cpu_runtime_stages
 from kernlens.pipeline import igc as igc_stages
 from kernlens.pipeline import pocl as pocl_stages
+from kernlens.pipeline.igc_dump import stands_in
 from kernlens.pipeline.kept_build import OwnBuild, keeping
 from kernlens.pipeline.second_build import ChildBuild
 from kernlens.runtime.opencl.error_codes import OpenCLError
@@ -31,9 +32,6 @@ OTHER = (
     Stage("spirv", None, ".spv", BINARY, PROGRAM, "the SPIR-V that the program was made from"),
     Stage("program", None, ".bin", BINARY, PROGRAM, "the program's binary"),
 )
-
-
-_HASH_BYTES = 64
 
 
 @dataclass(frozen=True)
@@ -155,7 +153,7 @@ class LiveProgram:
             return
         binary = self.binary() or b""
         for one in found:
-            if one.ending == ".dat" and one.failure is None and _without_hash(one.content) not in binary:
+            if one.ending == ".dat" and one.failure is None and not stands_in(one.content, binary):
                 raise ToolError(
                     f"a second build of the program made other machine code for {one.kernel}, so its stages are not"
                     " those of the application's program; did the environment change since the driver was loaded?"
@@ -163,12 +161,6 @@ class LiveProgram:
 
     def _build_info(self, query: int, name: str) -> bytes:
         return self.library.query("clGetProgramBuildInfo", self.handle, self.device.handle, query, query=name)
-
-
-def _without_hash(code: bytes) -> bytes:
-    """A kernel's code without the four instructions behind its end in which IGC 2 keeps a hash of what it compiled,
-    the working folder included where debug information names it: the driver's cache may answer with another's."""
-    return code[:-_HASH_BYTES] if len(code) > _HASH_BYTES else code
 
 
 def live_program(library: OpenCL, program: int, device: int) -> LiveProgram | None:
