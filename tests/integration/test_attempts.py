@@ -14,11 +14,12 @@ import kernlens
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.stage_map import StageMap
 from kernlens.pipeline.compile_stages import Pipeline, record, recorded_pipelines
+from kernlens.pipeline.igc import IGC_1
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM
 from tests.corpus.oracles.run import output_of
 from tests.integration.test_stages_command import answer, command
 
-LLVM = ("llvm-before-unification", "llvm-unified", "llvm-optimized", "llvm-push-analysis", "llvm-codegen")
+LLVM = tuple(stage.name for stage in IGC_1 if stage.dump)
 _KERNEL = re.compile(r"^define (?:\w+ )*spir_kernel void @(\w+)\(", re.MULTILINE)
 _AGAIN = "diffuse_pde"
 

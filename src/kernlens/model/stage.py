@@ -21,7 +21,8 @@ class Stage:
 
     ``text`` and ``binary`` are the usual file endings of its two forms, None where it has no such form; ``default`` is
     the form that stands for the stage when nobody chooses. ``scope`` is ``program`` or ``kernel``: what there is one
-    snapshot of. ``sentence`` says what it is.
+    snapshot of. ``sentence`` says what it is. ``dump`` is how the compiler's file of it is called where the ending alone
+    does not tell; its meaning is the compiler's.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Stage:
     default: str
     scope: str
     sentence: str
+    dump: str = ""
 
     @property
     def forms(self) -> tuple[str, ...]:

@@ -21,14 +21,18 @@ from kernlens.toolchain.toolchains import Toolchain
 if TYPE_CHECKING:
     from tempfile import TemporaryDirectory
 
+#: (name, what stands between hash and ending in its file's name, what it is)
+_LLVM = (
+    ("llvm-before-unification", "beforeUnification", "LLVM IR as read from SPIR-V"),
+    ("llvm-unified", "afterUnification", "LLVM IR after lowering, with the built-in library"),
+    ("llvm-optimized", "optimized", "LLVM IR after optimisation"),
+    ("llvm-push-analysis", "push_analysis", "LLVM IR with arguments placed in the payload"),
+    ("llvm-codegen", "codegen", "LLVM IR as the code generator left it"),
+)
 _BEFORE_KERNELS = (
     Stage("source", ".cl", None, TEXT, PROGRAM, "OpenCL C as given by the application"),
     Stage("spirv", ".spvasm", ".spv", BINARY, PROGRAM, "the SPIR-V module that the front end made"),
-    Stage("llvm-before-unification", ".ll", None, TEXT, PROGRAM, "LLVM IR as read from SPIR-V"),
-    Stage("llvm-unified", ".ll", None, TEXT, PROGRAM, "LLVM IR after lowering, with the built-in library"),
-    Stage("llvm-optimized", ".ll", None, TEXT, PROGRAM, "LLVM IR after optimisation"),
-    Stage("llvm-push-analysis", ".ll", None, TEXT, PROGRAM, "LLVM IR with arguments placed in the payload"),
-    Stage("llvm-codegen", ".ll", None, TEXT, PROGRAM, "LLVM IR as the code generator left it"),
+    *(Stage(name, ".ll", None, TEXT, PROGRAM, sentence, dump) for name, dump, sentence in _LLVM),
 )
 _KERNELS = (
     Stage("visa-llvm-map", ".visa.ll", None, TEXT, KERNEL, "LLVM lines with the numbers of their vISA instructions"),

@@ -21,14 +21,6 @@ from kernlens.formats.listings import visa_assembly as visaasm_lines
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.stage import KERNEL, TEXT, Snapshot, Stage
 
-#: What stands between the hash and the ending of a program file -> its stage.
-POINTS = {
-    "beforeUnification": "llvm-before-unification",
-    "afterUnification": "llvm-unified",
-    "optimized": "llvm-optimized",
-    "push_analysis": "llvm-push-analysis",
-    "codegen": "llvm-codegen",
-}
 #: The stage whose dump ends a phase of passes: the phase's passes stand before it.
 PHASE_ENDS = {"unify": "llvm-unified", "opt": "llvm-optimized", "cg": "llvm-push-analysis"}
 #: The phases that a try may begin with (IGC 1, IGC 2), and the one that it ends with.
@@ -49,7 +41,7 @@ _HASH = r"OCL_asm[0-9a-f]+(?:_[0-9a-f]{16})*"
 _KERNEL_FILE = re.compile(_HASH + r"(?:_(?P<tried>\d+))?(?:_simd(?P<simd>\d+))?_entry_(?P<entry>\d{4})(?P<ending>\..+)")
 _PASS_FILE = re.compile(_HASH + r"(?:_\d+)?_(?P<number>\d{4})_(?P<phase>\w+?)_after_(?P<name>.+)\.ll")
 _PROGRAM_FILE = re.compile(
-    _HASH + r"(?:_(?P<before>\d+))?(?:_(?P<point>" + "|".join(POINTS) + r"))?(?:_(?P<after>\d+))?(?P<ending>\.\w+)"
+    _HASH + r"(?:_(?P<before>\d+))?(?:_(?P<dump>[A-Za-z_]*[A-Za-z]))?(?:_(?P<after>\d+))?(?P<ending>\.\w+)"
 )
 
 
@@ -87,15 +79,16 @@ def read_dump(folder: Path, stages: Sequence[Stage], binary: bytes, started: int
             if stage.scope == KERNEL:
                 for name, file in kernels.with_ending(ending):
                     found.append(_snapshot(stage, form, file, name, started, full))
-            elif files := programs.get((stage.name if stage.name in POINTS.values() else "", ending)):
+            elif files := programs.get((stage.dump, ending)):
                 found += [_snapshot(stage, form, files[tried], None, started, full) for tried in sorted(files)]
-            elif full and stage.name in _ALWAYS:
+            elif full and (stage.dump or stage.name in _ALWAYS):
                 found.append(_failed(stage, form, None, FULL))
     return tuple(found)
 
 
-#: The stages that every compile has: their absence from a full disk is a failure, not a property of the program.
-_ALWAYS = frozenset({"spirv", *POINTS.values(), "program"})
+#: With those of LLVM IR the stages that every compile has: their absence from a full disk is a failure, not a property of
+#: the program.
+_ALWAYS = frozenset({"spirv", "program"})
 FULL = "the disk of the dump folder is full; point TMPDIR at a roomier place"
 _NO_LOOPS = "the compiler dumped nothing, as after a pass over loops of a program that has none"
 _CUT = "the dump was cut off while it was written; is the disk of the dump folder full?"
@@ -219,7 +212,7 @@ def _kernel_name(files: Sequence[_File]) -> str | None:
 
 
 def _program_files(folder: Path, names: Iterable[str]) -> Mapping[tuple[str, str], Mapping[int, _File]]:
-    """(stage or "", ending) -> try -> the program's file of that try."""
+    """(``Stage.dump``, ending) -> try -> the program's file of that try."""
     found: dict[tuple[str, str], dict[int, _File]] = {}
     for name in names:
         match = _PROGRAM_FILE.fullmatch(name)
@@ -227,7 +220,7 @@ def _program_files(folder: Path, names: Iterable[str]) -> Mapping[tuple[str, str
             continue
         path = folder / name
         tried = int(match["before"] or match["after"] or 0)
-        key = POINTS.get(match["point"] or "", ""), match["ending"]
+        key = match["dump"] or "", match["ending"]
         found.setdefault(key, {})[tried] = _File(path, match["ending"], tried, path.stat().st_mtime_ns)
     return found
 
