@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 import kernlens
-from kernlens.analysis.source_matching import joined
 from kernlens.analysis.stage_changes import agreement, difference, pass_steps
 from kernlens.errors import NotFoundError, OutputError, ToolError, UnsupportedError
 from kernlens.formats.spirv.spirv_module import read_spirv
 from kernlens.loading import open_file
+from kernlens.model.source_path import joined
 from kernlens.model.stage_map import StageMap
 from kernlens.pipeline import cpu_runtime as cpu_runtime_stages
 from kernlens.pipeline.compile_stages import Pipeline, compile_stages, record, recorded_pipelines

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from kernlens.model.line_table import LineTable, SourceFile
 from kernlens.model.program import Source
+from kernlens.model.source_path import end_alike, joined
 
 #: What Intel's compilers call the program's own source when it came to them without a name.
 _NAMELESS = re.compile(r"(?:.*/)?(?:<stdin>|\d+)")
@@ -52,13 +53,6 @@ def match_sources(
     return tuple(found[path] for path in wanted if path in found)
 
 
-def joined(directory: str, path: str) -> str:
-    """``path`` as the compiler saw it: within the compile directory, unless it is absolute."""
-    if not directory or path.startswith(("/", "\\")) or path[1:2] == ":":
-        return path
-    return directory.rstrip("/\\") + "/" + path
-
-
 def _wanted(tables: Iterable[LineTable]) -> dict[str, tuple[SourceFile, str]]:
     """The files that rows name, with their table's compile directory, by path."""
     wanted: dict[str, tuple[SourceFile, str]] = {}
@@ -80,18 +74,9 @@ def _named(path: str, directory: str, available: Sequence[Source]) -> Source | N
     for source in available:
         if source.path in names:
             return source
-    pieces = _pieces(joined(directory, path))
-    alike = [source for source in available if _end_alike(_pieces(source.path), pieces)]
+    full = joined(directory, path)
+    alike = [source for source in available if end_alike(source.path, full)]
     return alike[0] if len(alike) == 1 else None
-
-
-def _pieces(path: str) -> list[str]:
-    return [piece for piece in path.replace("\\", "/").split("/") if piece not in ("", ".")]
-
-
-def _end_alike(first: list[str], second: list[str]) -> bool:
-    length = min(len(first), len(second))
-    return length > 0 and first[-length:] == second[-length:]
 
 
 def _nameless(available: Sequence[Source]) -> Source | None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, overload
 
 from kernlens.errors import NotFoundError, OutputError, ToolError
 from kernlens.model.line_choice import LineChoice
+from kernlens.model.source_path import end_alike
 from kernlens.model.stage import CompileRun, Snapshot, choose
 from kernlens.model.stage_map import ProgramLine, StageMap
 from kernlens.toolchain.toolchains import SYSTEM
@@ -93,7 +94,7 @@ class Pipeline(Sequence[Snapshot]):
     def source_text(self, path: str, line: int) -> str | None:
         """The text of a source line; None if it is not at hand."""
         for name, text in self.run.sources:
-            if name == path or (name.endswith("/" + path) or path.endswith("/" + name)):
+            if end_alike(name, path):
                 lines = text.split("\n")
                 return lines[line - 1] if 1 <= line <= len(lines) else None
         return None

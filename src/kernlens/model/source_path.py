@@ -1,0 +1,21 @@
+"""Paths of source files as compilers write them down: of another machine, perhaps a Windows one, and never opened as such."""
+
+from __future__ import annotations
+
+
+def joined(directory: str, path: str) -> str:
+    """``path`` within ``directory``; absolute ones, Windows's too, and an empty one stay as they are."""
+    if not directory or not path or path.startswith(("/", "\\")) or path[1:2] == ":":
+        return path
+    return directory.rstrip("/\\") + "/" + path
+
+
+def end_alike(first: str, second: str) -> bool:
+    """Whether one of the two paths is the end of the other, piece by piece; false if one has no pieces."""
+    ours, theirs = _pieces(first), _pieces(second)
+    length = min(len(ours), len(theirs))
+    return length > 0 and ours[-length:] == theirs[-length:]
+
+
+def _pieces(path: str) -> list[str]:
+    return [piece for piece in path.replace("\\", "/").split("/") if piece not in ("", ".")]
