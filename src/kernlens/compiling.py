@@ -9,13 +9,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kernlens.errors import NotFoundError, ToolError
+from kernlens.errors import ToolError
 from kernlens.isa.devices import device
 from kernlens.loading import open_bytes
 from kernlens.loading.context import Surroundings
 from kernlens.loading.decoding import decode_kernels
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program, Source
+from kernlens.toolchain.includes import existing_source
 from kernlens.toolchain.ocloc import TIMEOUT, OclocResult, check_device
 from kernlens.toolchain.parallel_compiles import CompileJob, compile_many
 from kernlens.toolchain.toolchains import SYSTEM
@@ -83,8 +84,7 @@ def build(
     for name in devices:
         check_device(name, chosen)
     for source in sources:
-        if not Path(source).is_file():
-            raise NotFoundError(f"there is no source file {source}")
+        existing_source(source)
     jobs = [CompileJob(Path(source), name, chosen, options, timeout) for source in sources for name in devices]
     writer = (
         RecordingWriter(recording, command_line=command_line, redact_source=redact_source, overwrite=True)

@@ -6,6 +6,8 @@ traceback and exits with ``exit_status``.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 
 class KernlensError(Exception):
     """Root of all errors of this package. ``exit_status`` is what the command line returns: 2, bad usage or bad input."""
@@ -66,3 +68,16 @@ class LinkError(KernlensError):
     def __init__(self, message: str, symbols: tuple[str, ...] = ()) -> None:
         self.symbols = symbols
         super().__init__(message)
+
+
+def nearest(name: str, known: Iterable[str], most: int = 4) -> list[str]:
+    """The names of ``known`` that are most like ``name``, the likest first, for an error to offer; at most ``most``."""
+    from difflib import get_close_matches
+
+    return get_close_matches(name, list(known), most, 0.5)
+
+
+def telling_line(log: str) -> str:
+    """The first line of a build log that speaks of an error, else its first line; empty for an empty log."""
+    lines = [line.strip() for line in log.splitlines() if line.strip()]
+    return next((line for line in lines if "error" in line.lower()), lines[0] if lines else "")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kernlens.cli.options import json_option, verb
+from kernlens.cli.options import json_option, number_of, verb
 from kernlens.errors import KernlensError
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def command(
         sys.exit(answers.link_live(modules, device, toolchain, how == "static", output, as_json))
     rules, modules = _foretold(paths, options, options_for, device, driver)
     if how == "offline":
-        address = _address(base)
+        address = number_of(base, "--base") if base is not None else None
         sys.exit(answers.link_offline(modules, output, partial, address, with_map, as_json))
     sys.exit(answers.foretell_link([module for _, module in modules], rules, as_json, dot))
 
@@ -112,12 +112,3 @@ def _modules(
     if twice:
         click.echo(f"kernlens: {twice[0]} is named {paths.count(twice[0])} times and counts once", err=True)
     return found
-
-
-def _address(text: str | None) -> int | None:
-    if text is None:
-        return None
-    try:
-        return int(text, 0)
-    except ValueError:
-        raise click.UsageError(f"--base {text} is no number; write it like 0xffff800000010000") from None

@@ -7,8 +7,9 @@ from typing import Any
 
 import click
 
-from kernlens.errors import NotFoundError
+from kernlens.errors import NotFoundError, nearest
 from kernlens.model.kernel import Kernel
+from kernlens.model.line_choice import LineChoice
 from kernlens.model.program import Program
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -56,6 +57,20 @@ def source_root_option() -> Decorator:
     )  # fmt: skip
 
 
+def number_of(text: str, option: str) -> int:
+    """The value of an option that takes a number, decimal or with 0x. Raises UsageError for anything else."""
+    try:
+        return int(text, 0)
+    except ValueError:
+        raise click.UsageError(f"{option} takes a number, not '{text}'") from None
+
+
+def line_of(text: str) -> LineChoice:
+    """The value of ``--line``: ``N`` or ``FILE:N``."""
+    path, _, number = text.rpartition(":")
+    return LineChoice(path or None, number_of(number, "--line"))
+
+
 def select(programs: Sequence[Program], kernel_names: Sequence[str], device: str | None = None) -> Selection:
     """The programs with those of their kernels that are asked for; no names: all.
 
@@ -89,10 +104,8 @@ def for_device(programs: Sequence[Program], name: str | None) -> Sequence[Progra
 
 
 def _offer(name: str, known: list[str]) -> str:
-    from difflib import get_close_matches
-
     if not known:
         return "the file holds no kernels at all"
-    near = get_close_matches(name, known, 3, 0.4) or known[:8]
+    near = nearest(name, known) or known[:8]
     more = "" if len(known) <= len(near) else f" (of {len(known)}; kernlens inspect lists all)"
     return f"the file holds {', '.join(near)}{more}"

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kernlens.errors import LinkError, ToolError, UnsupportedError
-from kernlens.toolchain.process import PACKAGES, Completed, command_line, run
+from kernlens.toolchain.process import PACKAGES, Completed, command_line, run, temporary_folder
 
 TIMEOUT = 120.0
 _LITTLE_ENDIAN = b"\x03\x02\x23\x07"
@@ -47,13 +47,11 @@ def link_spirv(modules: Sequence[tuple[str, bytes]], *, partial: bool = False, t
     Raises LinkError for symbols that do not fit together, UnsupportedError for a module that spirv-link is too old for,
     ToolError if it is not installed or fails otherwise.
     """
-    import tempfile
-
     if not modules:
         raise LinkError("there is nothing to link: the list of modules is empty")
     version = _check_versions(modules, timeout)
     raised = []
-    with tempfile.TemporaryDirectory(prefix="kernlens-") as folder:
+    with temporary_folder() as folder:
         paths = []
         for number, (name, spirv) in enumerate(modules):
             own = _version(spirv)

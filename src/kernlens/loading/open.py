@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from kernlens.errors import KernlensError, NotFoundError, UnsupportedError
+from kernlens.errors import KernlensError, NotFoundError, UnsupportedError, nearest
 from kernlens.loading.assemble import raw_program
 from kernlens.loading.context import Surroundings
 from kernlens.loading.identify import identify, unknown_input
@@ -123,11 +123,9 @@ def _map(path: str) -> memoryview:
 
 
 def _near(path: str) -> str:
-    from difflib import get_close_matches
-
     folder, name = os.path.split(path)
     try:
-        near = get_close_matches(name, os.listdir(folder or "."), 3)
+        near = nearest(name, os.listdir(folder or "."))
     except OSError:
         return ""
     return f"; there is {', '.join(near)}" if near else ""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from kernlens.errors import NotFoundError
+from kernlens.errors import NotFoundError, nearest
 
 TEXT = "text"
 BINARY = "binary"
@@ -189,10 +189,8 @@ def _stage_name(snapshots: tuple[Snapshot, ...], stage: str) -> str:
         return runs[0]
     if runs:
         raise NotFoundError(f"the pass {stage} ran {len(runs)} times; choose one: {', '.join(runs)}")
-    from difflib import get_close_matches
-
     bare = {name.split("-", 2)[-1]: name for name in passes}
-    near = [bare.get(name, name) for name in get_close_matches(stage, [*names, *bare], 4, 0.4)]
+    near = [bare.get(name, name) for name in nearest(stage, [*names, *bare])]
     offer = ", ".join(near or [name for name in names if name not in passes])
     advice = "" if passes else " (its single passes: --all-passes)"
     raise NotFoundError(f"there is no stage {stage!r} here; there is: {offer}{advice}")

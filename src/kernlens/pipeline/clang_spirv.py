@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from kernlens.errors import NotFoundError, OutputError, UnsupportedError
+from kernlens.errors import UnsupportedError
 from kernlens.model.stage import BINARY, PROGRAM, TEXT, CompileRun, Snapshot, Stage, held
 from kernlens.pipeline.pocl import TOOL_TIMEOUT, bitcode_text
 from kernlens.toolchain.clang import (
@@ -23,9 +23,9 @@ from kernlens.toolchain.clang import (
     find_front_end,
     translator_command,
 )
-from kernlens.toolchain.includes import source_files
+from kernlens.toolchain.includes import existing_source, source_files
 from kernlens.toolchain.ocloc import SPIRV_MAGIC
-from kernlens.toolchain.process import command_line, run
+from kernlens.toolchain.process import command_line, run, temporary_folder
 from kernlens.toolchain.spirv_disassembly import spirv_text
 
 #: What users call it in a device's place.
@@ -61,9 +61,7 @@ def snapshots(
     clang or llvm-spirv is missing or does not end, UnsupportedError for a source that is SPIR-V, OutputError if there
     is no temporary folder.
     """
-    path = Path(source)
-    if not path.is_file():
-        raise NotFoundError(f"there is no source file {path}")
+    path = existing_source(source)
     text = path.read_bytes()
     if text.startswith(SPIRV_MAGIC):
         raise UnsupportedError(f"{path} is SPIR-V already; with --device {DEVICE} a source in OpenCL C is compiled")
@@ -86,13 +84,7 @@ def snapshots(
 
 
 def _compile(front_end: FrontEnd, path: Path, options: str, timeout: float, below: Path | None) -> _Steps:
-    from tempfile import TemporaryDirectory
-
-    try:
-        temporary = TemporaryDirectory(prefix="kernlens-", dir=below)
-    except OSError as error:
-        raise OutputError(f"no temporary folder can be made ({error}); point TMPDIR at one that is writable") from error
-    with temporary as folder:
+    with temporary_folder(below) as folder:
         bitcode, spirv = os.path.join(folder, "module.bc"), os.path.join(folder, "module.spv")
         compiled = run(clang_command(front_end, path, options, bitcode), timeout=timeout)
         reason = failure_reason(compiled, path)

@@ -180,8 +180,6 @@ def compile_stages(
     if other is not None:
         if all_passes:
             raise UnsupportedError(f"the compiler for {device} does not show its single passes; leave --all-passes out")
-        if not path.is_file():
-            raise NotFoundError(f"there is no source file {path}")
         return Pipeline(*other.snapshots(path, options))
     return Pipeline(*igc_stages.snapshots(path, device, options, find_toolchain(toolchain), all_passes))
 

@@ -9,17 +9,14 @@ from __future__ import annotations
 import shlex
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from kernlens.errors import OutputError
 from kernlens.model.stage import BINARY, KERNEL, PROGRAM, TEXT, CompileRun, Snapshot, Stage, held
 from kernlens.pipeline.igc_dump import FULL, is_full, read_dump
 from kernlens.pipeline.second_build import ChildBuild, DriverDiedError, build_in_child
 from kernlens.toolchain.ocloc import TIMEOUT, OclocResult, compile_source
+from kernlens.toolchain.process import temporary_folder
 from kernlens.toolchain.toolchains import Toolchain
-
-if TYPE_CHECKING:
-    from tempfile import TemporaryDirectory
 
 #: (name, what stands between hash and ending in its file's name, what it is)
 _LLVM = (
@@ -102,7 +99,7 @@ def snapshots(
     a run that is not ``ok`` and the stages that it got to. Raises what ``compile_source`` raises, and OutputError if
     there is no temporary folder.
     """
-    with _dump_folder(dump_folder) as name:
+    with temporary_folder(dump_folder) as name:
         folder = Path(name)
         environment = dump_environment(folder, all_passes)
         started = time.time_ns()
@@ -122,7 +119,7 @@ def snapshots_of(
     The device may be a simulated one: ``build.environment``, or this process's own, says so. A program that does not
     build gives a run that is not ``ok``. Raises what ``build_in_child`` raises, and OutputError as above.
     """
-    with _dump_folder(dump_folder) as name:
+    with temporary_folder(dump_folder) as name:
         folder = Path(name)
         try:
             done, started = build_in_child(build, dump_environment(folder))
@@ -137,15 +134,6 @@ def stages_of_driver(driver_version: str) -> tuple[Stage, ...]:
     """The stages of the compiler in a driver whose CL_DRIVER_VERSION is this (``26.27.039122``)."""
     numbers = [int(part) for part in driver_version.split(".")[:2] if part.isdecimal()]
     return IGC_2 if tuple(numbers) >= _FIRST_WITH_IGC_2 else IGC_1
-
-
-def _dump_folder(below: Path | None) -> TemporaryDirectory[str]:
-    from tempfile import TemporaryDirectory
-
-    try:
-        return TemporaryDirectory(prefix="kernlens-", dir=below)
-    except OSError as error:
-        raise OutputError(f"no folder for dumps can be made ({error}); point TMPDIR at one that is writable") from error
 
 
 def compile_run(result: OclocResult, environment: dict[str, str]) -> CompileRun:

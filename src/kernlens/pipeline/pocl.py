@@ -11,10 +11,10 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from kernlens.errors import OutputError, ToolError, UnsupportedError
+from kernlens.errors import ToolError, UnsupportedError
 from kernlens.model.stage import BINARY, KERNEL, PROGRAM, TEXT, CompileRun, Snapshot, Stage, held
 from kernlens.pipeline.second_build import ChildBuild, build_in_child, source_text
-from kernlens.toolchain.process import run
+from kernlens.toolchain.process import run, temporary_folder
 
 PLATFORM = "Portable Computing Language"
 #: What users call the device.
@@ -71,13 +71,7 @@ def snapshots(
 
 def snapshots_of(build: ChildBuild, dump_folder: Path | None = None) -> tuple[CompileRun, tuple[Snapshot, ...]]:
     """The same for any build on PoCL's platform."""
-    from tempfile import TemporaryDirectory
-
-    try:
-        below = TemporaryDirectory(prefix="kernlens-", dir=dump_folder, ignore_cleanup_errors=True)
-    except OSError as error:
-        raise OutputError(f"no folder for dumps can be made ({error}); point TMPDIR at one that is writable") from error
-    with below as name:
+    with temporary_folder(dump_folder) as name:
         folder = Path(name)
         done, started = build_in_child(build, dump_environment(folder))
         found = tuple(_read(folder, build, started)) if done.ok else ()

@@ -14,12 +14,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kernlens.errors import NotFoundError
 from kernlens.model.stage import CompileRun
 from kernlens.runtime.driver_environment import DriverEnvironment
 from kernlens.runtime.isolation import TIME_LIMIT, DriverDiedError, IsolatedDriver
 from kernlens.runtime.opencl.error_codes import OpenCLError
 from kernlens.runtime.opencl.second_build_requests import Rebuild
+from kernlens.toolchain.includes import existing_source
 
 __all__ = ["ChildBuild", "DriverDiedError", "build_in_child", "interpreter", "source_text"]
 
@@ -119,7 +119,4 @@ def interpreter() -> tuple[str, ...]:
 
 def source_text(source: str | Path) -> str:
     """The text of a source file, undecodable bytes replaced. Raises NotFoundError if it is not there."""
-    path = Path(source)
-    if not path.is_file():
-        raise NotFoundError(f"there is no source file {path}")
-    return path.read_text("utf-8", "replace")
+    return existing_source(source).read_text("utf-8", "replace")

@@ -19,6 +19,7 @@ from typing import IO, Any, Self
 from kernlens.errors import KernlensError, NotFoundError, ToolError
 from kernlens.runtime.answers import from_json, rebuild, to_json
 from kernlens.runtime.driver_environment import DriverEnvironment, copy_worker, package_folder
+from kernlens.runtime.file_limit import FILE_SIZE_LIMIT
 from kernlens.runtime.level_zero.handle_owner import HandleError
 from kernlens.runtime.level_zero.live_module import GlobalPointer
 from kernlens.runtime.level_zero.module_links import DynamicLink, ModuleLinkage, StaticInput
@@ -31,8 +32,6 @@ LEVEL_ZERO = "level-zero"
 OPENCL = "opencl"
 #: Seconds that one request may take (a build of a large program takes 16 s on two cores).
 TIME_LIMIT = 120.0
-#: Bytes that the driver may write into one file.
-FILE_SIZE_LIMIT = 1 << 30
 #: Bytes of what a driver printed that an error keeps.
 LOG_SIZE = 1 << 16
 _GRACE = 2.0

@@ -1,4 +1,5 @@
-"""The files that a compile reads: the source itself and what it includes, found as the preprocessor would.
+"""The files that a compile reads, and the options that name them: the source and what it includes, found as the
+preprocessor would.
 
 Conditions are not evaluated, so a header that is included under an ``#if`` that is false here counts as well: a
 recording holds too much rather than too little.
@@ -9,14 +10,24 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+
+from kernlens.errors import KernlensError, NotFoundError
 
 INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]+)[">]', re.MULTILINE)
 #: A source larger than this many bytes, or files beyond these numbers, are left out.
 FILE_LIMIT = 16 << 20
 TOTAL_LIMIT = 64 << 20
 COUNT_LIMIT = 1000
+
+
+def existing_source(source: str | os.PathLike[str]) -> Path:
+    """The path of a source file. Raises NotFoundError if there is no file of that name."""
+    path = Path(source)
+    if not path.is_file():
+        raise NotFoundError(f"there is no source file {path}")
+    return path
 
 
 def split_options(options: str) -> list[str]:
@@ -34,6 +45,30 @@ def split_options(options: str) -> list[str]:
     except ValueError:
         # A quote without its partner: the compiler will say so; here the words are what counts.
         return options.split()
+
+
+def source_options(source: Path, options: str, *, naming: Sequence[str]) -> str:
+    """The options as Intel's compilers get them: with the source's folder for includes, and with its name for the line
+    table if ``options`` hold one of ``naming``.
+
+    ``-s FILE`` is their option for debuggers; without it a line table calls the source ``1``.
+    """
+    path = os.path.abspath(source)
+    if '"' in path:
+        raise KernlensError(
+            f"the path {path} contains a double quote, which build options cannot hold; rename the file"
+        )
+    words = split_options(options)
+    added = [options] if options.strip() else []
+    if not set(naming).isdisjoint(words) and "-s" not in words:
+        added.append(f"-s {_quoted(path)}")
+    if os.path.dirname(path) != os.getcwd():
+        added.append(f"-I {_quoted(os.path.dirname(path))}")
+    return " ".join(added)
+
+
+def _quoted(path: str) -> str:
+    return f'"{path}"' if re.search(r"\s", path) else path
 
 
 def include_folders(options: str) -> list[str]:
