@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Collection, Mapping
+from functools import cache
 from typing import TYPE_CHECKING
 
 from kernlens.isa.devices import identify
@@ -14,6 +16,7 @@ from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program, Source
 
 if TYPE_CHECKING:
+    from kernlens.model.spirv import SpirvModule
     from kernlens.model.stage_map import StageMap
 
 
@@ -61,6 +64,7 @@ def zebin_program(name: str, content: memoryview, around: Surroundings) -> Progr
         spirv=read.spirv,
         find_symbols=lambda: read.symbols,
         find_relocations=lambda: read.relocations,
+        find_code_order=lambda: tuple(kernels if read.ze_info is None else read.ze_info.kernels),
     )
 
 
@@ -87,9 +91,8 @@ def raw_program(name: str, content: memoryview, device: Device, around: Surround
 
 def spirv_program(name: str, content: memoryview, around: Surroundings) -> Program:
     """A Program that is not compiled for a device yet: its kernels are symbols without code."""
-    return _program(
-        name, "spirv", {}, around, device=around.device, spirv=content, find_symbols=lambda: _spirv_symbols(content)
-    )
+    program = _program(name, "spirv", {}, around, device=around.device, spirv=content)
+    return dataclasses.replace(program, find_symbols=lambda: _spirv_symbols(program.spirv_module))
 
 
 def stages_program(name: str, around: Surroundings) -> Program:
@@ -97,12 +100,11 @@ def stages_program(name: str, around: Surroundings) -> Program:
     return _program(name, "stages", {}, around, device=around.device)
 
 
-def _spirv_symbols(content: memoryview) -> tuple[Symbol, ...]:
+def _spirv_symbols(module: SpirvModule | None) -> tuple[Symbol, ...]:
     """Entry points, and what the linkage decorations export and import besides them and the built-in variables; a
     SPIR-V symbol has no place and no section."""
-    from kernlens.formats.spirv.spirv_module import read_spirv
-
-    module = read_spirv(content)
+    if module is None:
+        return ()
     kernels = [Symbol(one.name, 0, 0, "global", "func", None, 0, one.id, "kernel") for one in module.entry_points]
     entries = {one.name for one in module.entry_points}
     linked = [
@@ -146,8 +148,10 @@ def _program(
     build_options: str | None = None,
     find_symbols: Callable[[], tuple[Symbol, ...]] = tuple,
     find_relocations: Callable[[], tuple[Relocation, ...]] = tuple,
+    find_code_order: Callable[[], tuple[str, ...]] | None = None,
 ) -> Program:
     module = spirv or around.spirv
+    find_spirv_module = cache(lambda: _spirv_module(module, is_all=format_name == "spirv"))
     return Program(
         name=name,
         format=format_name,
@@ -162,7 +166,9 @@ def _program(
         spirv=module,
         find_symbols=find_symbols,
         find_relocations=find_relocations,
-        find_sources=lambda: _sources(kernels.values(), module, around),
+        find_code_order=find_code_order,
+        find_spirv_module=find_spirv_module,
+        find_sources=lambda: _sources(kernels.values(), find_spirv_module, around),
         find_snapshots=around.find_snapshots,
         find_stage_maps=_stage_maps,
     )
@@ -174,9 +180,18 @@ def _stage_maps(program: Program) -> tuple[StageMap, ...]:
     return stage_maps(program.snapshots, [program])
 
 
-def _sources(kernels: Collection[Kernel], module: memoryview, around: Surroundings) -> tuple[Source, ...]:
+def _spirv_module(content: memoryview, *, is_all: bool) -> SpirvModule | None:
+    """``is_all``: the program is nothing else, so that there must be a module."""
+    from kernlens.formats.spirv.spirv_module import is_spirv, read_spirv
+
+    return read_spirv(content) if is_all or is_spirv(content) else None
+
+
+def _sources(
+    kernels: Collection[Kernel], find_module: Callable[[], SpirvModule | None], around: Surroundings
+) -> tuple[Source, ...]:
     if not kernels:  # There is no line table to name the files that count: all that came with the program do.
         return around.sources
     from kernlens.loading.source_texts import find_sources
 
-    return find_sources(kernels, module, around)
+    return find_sources(kernels, find_module(), around)

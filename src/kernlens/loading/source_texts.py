@@ -9,23 +9,17 @@ from kernlens.analysis.source_matching import match_sources
 from kernlens.loading.context import Surroundings
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Source
+from kernlens.model.spirv import SpirvModule
 
 #: Bytes of the largest file that is taken for source text.
 _SIZE_LIMIT = 16 << 20
 
 
-def find_sources(kernels: Iterable[Kernel], spirv: memoryview, around: Surroundings) -> tuple[Source, ...]:
+def find_sources(kernels: Iterable[Kernel], module: SpirvModule | None, around: Surroundings) -> tuple[Source, ...]:
     """A Source for each file of the kernels' line tables whose text can be had, under the name that the tables use."""
     tables = [kernel.line_table for kernel in kernels if kernel.line_table is not None]
-    return match_sources(tables, (*around.sources, *_embedded(spirv)), lambda path: _read(path, around))
-
-
-def _embedded(spirv: memoryview) -> list[Source]:
-    from kernlens.formats.spirv.spirv_module import read_spirv
-
-    if not spirv:
-        return []
-    return [Source(one.file or "", one.text, "spirv") for one in read_spirv(spirv).sources if one.text]
+    embedded = [Source(one.file or "", one.text, "spirv") for one in (module.sources if module else ()) if one.text]
+    return match_sources(tables, (*around.sources, *embedded), lambda path: _read(path, around))
 
 
 def _read(path: str, around: Surroundings) -> str | None:
