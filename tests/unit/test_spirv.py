@@ -50,7 +50,6 @@ def test_a_whole_module_in_either_byte_order(byte_order: str) -> None:
     assert found.capabilities == ("Addresses", "Kernel", "9999")
     assert found.extensions == ("SPV_KHR_expect_assume",)
     assert found.instruction_sets == ("OpenCL.std", "OpenCL.DebugInfo.100")
-    assert found.debug_sets == ("OpenCL.DebugInfo.100",)
     assert (found.addressing_model, found.memory_model) == ("Physical64", "OpenCL")
     assert found.entry_points == (
         SpirvEntryPoint("Kernel", "vadd", KERNEL, (("out", "global float*"), ("count", "int"))),

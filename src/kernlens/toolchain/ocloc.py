@@ -34,7 +34,6 @@ TIMEOUT = 600.0
 #: The base name of ocloc's output files, in a folder of their own.
 OUTPUT_NAME = "program"
 SPIRV_MAGIC = (b"\x03\x02\x23\x07", b"\x07\x23\x02\x03")
-DEBUG_FLAGS = ("-g", "-gline-tables-only")
 
 DEVICE_LIST = re.compile(r"<device_type> can be: ([^\n]+)")
 DEVICE_NAME = re.compile(r"[a-z][a-z0-9_]*(?:-[a-z0-9]+)*")

@@ -15,7 +15,6 @@ from kernlens.runtime.opencl.error_codes import OpenCLError
 from kernlens.runtime.opencl.handle_checks import handle_of
 from kernlens.runtime.opencl.opencl_library import OpenCL, open_opencl
 
-CL_KERNEL_FUNCTION_NAME = 0x1190
 CL_KERNEL_NUM_ARGS = 0x1191
 CL_KERNEL_BINARY_PROGRAM_INTEL = 0x407D
 CL_KERNEL_COMPILE_WORK_GROUP_SIZE = 0x11B1

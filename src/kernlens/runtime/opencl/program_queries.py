@@ -16,7 +16,6 @@ from kernlens.runtime.opencl.handle_checks import handle_of
 from kernlens.runtime.opencl.kernel_queries import read_kernel
 from kernlens.runtime.opencl.opencl_library import OpenCL, open_opencl
 
-CL_PROGRAM_NUM_DEVICES = 0x1162
 CL_PROGRAM_DEVICES = 0x1163
 CL_PROGRAM_SOURCE = 0x1164
 CL_PROGRAM_BINARY_SIZES = 0x1165
