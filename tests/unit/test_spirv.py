@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernlens.errors import FormatError
-from kernlens.formats.spirv.spirv_module import is_spirv, read_spirv
+from kernlens.formats.spirv.magic import is_spirv
+from kernlens.formats.spirv.spirv_module import read_spirv
 from kernlens.model.spirv import SpirvEntryPoint, SpirvLine, SpirvLinkage, SpirvSource
 from tests.writers.spirv import SpirvWriter
 

@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kernlens.errors import LinkError, ToolError, UnsupportedError
+from kernlens.formats.spirv.magic import LITTLE_ENDIAN
 from kernlens.toolchain.process import PACKAGES, Completed, command_line, run, temporary_folder
 
 TIMEOUT = 120.0
-_LITTLE_ENDIAN = b"\x03\x02\x23\x07"
 _VERSION_OFFSET = 4
 _TARGET = re.compile(r"Target: SPIR-V (\d+)\.(\d+)")
 #: What spirv-link says of a symbol, with what to do about it.
@@ -72,7 +72,7 @@ def link_spirv(modules: Sequence[tuple[str, bytes]], *, partial: bool = False, t
 def _check_versions(modules: Sequence[tuple[str, bytes]], timeout: float) -> tuple[int, int]:
     """The newest version among the modules."""
     for name, spirv in modules:
-        if spirv[:4] != _LITTLE_ENDIAN or len(spirv) < 20:
+        if spirv[:4] != LITTLE_ENDIAN or len(spirv) < 20:
             raise UnsupportedError(f"{name} is no little-endian SPIR-V module, which is what spirv-link takes")
     newest = max(_version(spirv) for _, spirv in modules)
     answer = run(["spirv-link", "--version"], timeout=timeout).log

@@ -182,7 +182,8 @@ def _stage_maps(program: Program) -> tuple[StageMap, ...]:
 
 def _spirv_module(content: memoryview, *, is_all: bool) -> SpirvModule | None:
     """``is_all``: the program is nothing else, so that there must be a module."""
-    from kernlens.formats.spirv.spirv_module import is_spirv, read_spirv
+    from kernlens.formats.spirv.magic import is_spirv
+    from kernlens.formats.spirv.spirv_module import read_spirv
 
     return read_spirv(content) if is_all or is_spirv(content) else None
 

@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from kernlens.errors import UnsupportedError
+from kernlens.formats.spirv.magic import is_spirv
 from kernlens.model.stage import BINARY, PROGRAM, TEXT, CompileRun, Snapshot, Stage, held
 from kernlens.pipeline.pocl import TOOL_TIMEOUT, bitcode_text
 from kernlens.toolchain.clang import (
@@ -24,7 +25,6 @@ from kernlens.toolchain.clang import (
     translator_command,
 )
 from kernlens.toolchain.includes import existing_source, source_files
-from kernlens.toolchain.ocloc import SPIRV_MAGIC
 from kernlens.toolchain.process import command_line, run, temporary_folder
 from kernlens.toolchain.spirv_disassembly import spirv_text
 
@@ -63,7 +63,7 @@ def snapshots(
     """
     path = existing_source(source)
     text = path.read_bytes()
-    if text.startswith(SPIRV_MAGIC):
+    if is_spirv(text):
         raise UnsupportedError(f"{path} is SPIR-V already; with --device {DEVICE} a source in OpenCL C is compiled")
     front_end = find_front_end()
     done = _compile(front_end, path, options, timeout, dump_folder)

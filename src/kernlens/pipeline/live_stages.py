@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from kernlens.errors import NotFoundError, ToolError, UnsupportedError
 from kernlens.formats.neo_elf import is_neo_elf, read_neo_elf
+from kernlens.model.binary import c_text
 from kernlens.model.stage import BINARY, PROGRAM, TEXT, CompileRun, Snapshot, Stage, choose, held
 from kernlens.pipeline import cpu_runtime as cpu_runtime_stages
 from kernlens.pipeline import igc as igc_stages
@@ -128,8 +129,7 @@ class LiveProgram:
         does not take."""
         if self.device.platform == pocl_stages.PLATFORM:
             return given
-        options = self._build_info(CL_PROGRAM_BUILD_OPTIONS, "CL_PROGRAM_BUILD_OPTIONS")
-        return options.split(b"\0", 1)[0].decode("utf-8", "replace")
+        return c_text(self._build_info(CL_PROGRAM_BUILD_OPTIONS, "CL_PROGRAM_BUILD_OPTIONS"))
 
     def _rebuilt(self, options: str) -> tuple[CompileRun, tuple[Snapshot, ...]]:
         build = ChildBuild(

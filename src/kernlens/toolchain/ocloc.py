@@ -23,6 +23,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from kernlens.errors import KernlensError, NotFoundError, ToolError, nearest
+from kernlens.formats.spirv.magic import is_spirv
 from kernlens.runtime.file_limit import FILE_SIZE_LIMIT
 from kernlens.toolchain.diagnostics import ErrorLine, error_lines
 from kernlens.toolchain.includes import existing_source, source_files, source_options
@@ -33,7 +34,6 @@ from kernlens.toolchain.toolchains import QUESTION_TIMEOUT, Toolchain, find_tool
 TIMEOUT = 600.0
 #: The base name of ocloc's output files, in a folder of their own.
 OUTPUT_NAME = "program"
-SPIRV_MAGIC = (b"\x03\x02\x23\x07", b"\x07\x23\x02\x03")
 
 DEVICE_LIST = re.compile(r"<device_type> can be: ([^\n]+)")
 DEVICE_NAME = re.compile(r"[a-z][a-z0-9_]*(?:-[a-z0-9]+)*")
@@ -97,19 +97,19 @@ def compile_source(
     """
     path = Path(source)
     chosen = using if using is not None else toolchain()
-    is_spirv = _first_bytes(existing_source(path)) in SPIRV_MAGIC
+    from_spirv = is_spirv(_first_bytes(existing_source(path)))
     check_device(device, chosen)
-    sources = () if is_spirv else source_files(path, options)
+    sources = () if from_spirv else source_files(path, options)
     with temporary_folder() as folder:
         command = chosen.command(compiler(chosen), "compile", "-file", str(path), "-device", device)
         command += ["-output", OUTPUT_NAME, "-output_no_suffix", "-out_dir", folder]
-        command += ["-spirv_input"] if is_spirv else []
-        full = options if is_spirv else source_options(path, options, naming=("-gline-tables-only",))
+        command += ["-spirv_input"] if from_spirv else []
+        full = options if from_spirv else source_options(path, options, naming=("-gline-tables-only",))
         command += ["-options", full] if full else []
         env = {**os.environ, **environment} if environment else None
         done = run(command, timeout=timeout, env=env, file_size_limit=FILE_SIZE_LIMIT, on_start=on_start)
         binary, debug, spirv = _outputs(Path(folder))
-    if is_spirv and not spirv:
+    if from_spirv and not spirv:
         spirv = path.read_bytes()
     ok = done.ok and bool(binary)
     return OclocResult(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 
 from kernlens.errors import KernlensError
+from kernlens.model.binary import c_text
 from kernlens.model.kernel import KernelArgument
 from kernlens.runtime.live_build import LiveKernelBinary
 from kernlens.runtime.opencl.error_codes import OpenCLError
@@ -75,16 +76,12 @@ def _argument(library: OpenCL, handle: int, index: int) -> KernelArgument:
     qualifiers = number(CL_KERNEL_ARG_TYPE_QUALIFIER)
     return KernelArgument(
         index=index,
-        name=_text(ask(CL_KERNEL_ARG_NAME)),
-        type_name=_text(ask(CL_KERNEL_ARG_TYPE_NAME)),
+        name=c_text(ask(CL_KERNEL_ARG_NAME)) or None,
+        type_name=c_text(ask(CL_KERNEL_ARG_TYPE_NAME)) or None,
         address_space=_ADDRESS_SPACES.get(number(CL_KERNEL_ARG_ADDRESS_QUALIFIER)),
         access=_ACCESS.get(number(CL_KERNEL_ARG_ACCESS_QUALIFIER)),
         type_qualifier=" ".join(word for bit, word in _TYPE_QUALIFIERS.items() if qualifiers & bit) or None,
     )
-
-
-def _text(found: bytes) -> str | None:
-    return found.split(b"\0", 1)[0].decode("utf-8", "replace") or None
 
 
 def read_kernel(library: OpenCL, handle: int, name: str, device: int, *, is_first_device: bool) -> LiveKernelBinary:

@@ -9,6 +9,7 @@ from ctypes import c_void_p
 from typing import TypeVar
 
 from kernlens.errors import KernlensError
+from kernlens.model.binary import c_text
 from kernlens.runtime.level_zero.native_binary import NativeBinary
 from kernlens.runtime.live_build import LiveBuild, LiveKernelBinary
 from kernlens.runtime.opencl.error_codes import OpenCLError
@@ -190,7 +191,7 @@ def _program_query(library: OpenCL, handle: int, query: int) -> bytes:
 
 
 def _program_text(library: OpenCL, handle: int, query: int) -> str:
-    return _program_query(library, handle, query).split(b"\0", 1)[0].decode("utf-8", "replace")
+    return c_text(_program_query(library, handle, query))
 
 
 def _kernel_names(library: OpenCL, handle: int) -> tuple[str, ...]:
