@@ -161,19 +161,33 @@ struct kernels {
     size_t count;
 };
 
-enum { SAME_START = 64, HASH_BYTES = 16 };
+enum { MOVE = 16, CONSTANT = 4, MOVE_OPCODE = 0x61, MOVES = 4 };
 
-/* Whether a kernel's instructions stand in a binary. Two instructions at their end hold a hash of the module, which is another
- * one if the application's binary comes from the driver's cache and was compiled with -g in another folder. */
+/* Whether instructions end with the four moves of a constant that IGC 2 appends: the halves of a hash of its input, 0, and the
+ * kernel's number. */
+static bool ends_with_hash(const unsigned char *instructions, size_t size)
+{
+    if (size < MOVES * MOVE || instructions[size - MOVES * MOVE] != MOVE_OPCODE)
+        return false;
+    const unsigned char *first = instructions + size - MOVES * MOVE;
+    for (size_t index = 1; index < MOVES; ++index)
+        if (memcmp(first, first + index * MOVE, MOVE - CONSTANT) != 0)
+            return false;
+    return true;
+}
+
+/* Whether a kernel's instructions stand in a binary, byte by byte but for that hash: it is another one if the application's
+ * binary comes from the driver's cache and was compiled with -g in another folder. `stands_in` of pipeline/igc_dump.py is the
+ * same rule. */
 static bool contains(const struct binary *binary, const unsigned char *instructions, size_t size)
 {
-    size_t start = size < SAME_START ? size : SAME_START;
     const unsigned char *place = binary->bytes, *end = binary->bytes + binary->size;
-    while (start > 0 && (place = memmem(place, (size_t)(end - place), instructions, start)) != NULL) {
-        size_t different = (size_t)(end - place) < size ? HASH_BYTES + 1 : 0;
-        for (size_t index = start; index < size && different <= HASH_BYTES; ++index)
-            different += place[index] != instructions[index];
-        if (different <= HASH_BYTES)
+    bool hashed = ends_with_hash(instructions, size);
+    size_t second = size - (MOVES - 1) * MOVE, third = second + MOVE, before = hashed ? second - CONSTANT : size;
+    while (before > 0 && (place = memmem(place, (size_t)(end - place), instructions, before)) != NULL) {
+        if (!hashed || ((size_t)(end - place) >= size &&
+                        memcmp(place + second, instructions + second, MOVE - CONSTANT) == 0 &&
+                        memcmp(place + third, instructions + third, size - third) == 0))
             return true;
         ++place;
     }

@@ -7,13 +7,13 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kernlens.errors import NotFoundError, ToolError
+from kernlens.errors import ToolError
 from kernlens.loading import open_build
 from kernlens.loading.decoding import decode_kernels
 from kernlens.model.build import Build
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
-from kernlens.toolchain.includes import join_options
+from kernlens.toolchain.includes import existing_source, join_options
 from kernlens.toolchain.ocloc import TIMEOUT, check_device
 from kernlens.toolchain.parallel_compiles import CompileJob, compile_many
 from kernlens.toolchain.toolchains import SYSTEM
@@ -50,8 +50,7 @@ def build(
     for name in devices:
         check_device(name, chosen)
     for source in sources:
-        if not Path(source).is_file():
-            raise NotFoundError(f"there is no source file {source}")
+        existing_source(source)
     jobs = [CompileJob(Path(source), name, chosen, options, timeout) for source in sources for name in devices]
     writer = (
         RecordingWriter(recording, command_line=command_line, redact_source=redact_source, overwrite=True)

@@ -85,14 +85,13 @@ def _compiler(toolchain: Toolchain) -> Check:
 
 def _trial(toolchain: Toolchain) -> Check:
     """Compile and decode a kernel of one line: the main path, end to end."""
-    import tempfile
-
     from kernlens.loading import open_build
     from kernlens.toolchain.ocloc import compile_source
+    from kernlens.toolchain.process import temporary_folder
 
     name = f"compile and decode for {_TRIAL_DEVICE}"
     try:
-        with tempfile.TemporaryDirectory(prefix="kernlens-") as folder:
+        with temporary_folder() as folder:
             source = Path(folder, "trial.cl")
             source.write_text(_TRIAL_SOURCE, "utf-8")
             result = compile_source(source, _TRIAL_DEVICE, "", toolchain)

@@ -6,7 +6,7 @@ traceback and exits with ``exit_status``.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 
 class KernlensError(Exception):
@@ -52,9 +52,7 @@ class UnknownKernelError(NotFoundError, KeyError):
     def __str__(self) -> str:
         if not self.known:
             return f"there is no kernel {self.name!r}; the binary holds no kernels at all"
-        from difflib import get_close_matches
-
-        near = get_close_matches(str(self.name), self.known, 3, 0.4) or list(self.known)[:8]
+        near = nearest(str(self.name), self.known) or list(self.known)[:8]
         more = "" if len(self.known) <= len(near) else f" (of {len(self.known)}; kernlens inspect lists all)"
         return f"there is no kernel {self.name!r}; the binary holds {', '.join(near)}{more}"
 
@@ -89,3 +87,16 @@ class LinkError(KernlensError):
     def __init__(self, message: str, symbols: tuple[str, ...] = ()) -> None:
         self.symbols = symbols
         super().__init__(message)
+
+
+def nearest(name: str, known: Iterable[str], most: int = 4) -> list[str]:
+    """The names of ``known`` that are most like ``name``, the likest first, for an error to offer; at most ``most``."""
+    from difflib import get_close_matches
+
+    return get_close_matches(name, list(known), most, 0.5)
+
+
+def telling_line(log: str) -> str:
+    """The first line of a build log that speaks of an error, else its first line; empty for an empty log."""
+    lines = [line.strip() for line in log.splitlines() if line.strip()]
+    return next((line for line in lines if "error" in line.lower()), lines[0] if lines else "")

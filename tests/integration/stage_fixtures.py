@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from kernlens.model.stage_map import StageMap
+
 SMALL = """\
 float powers(float x, int n)
 {
@@ -27,3 +29,8 @@ def small(tmp_path: Path) -> Path:
     source = tmp_path / "scale.cl"
     source.write_text(SMALL)
     return source
+
+
+def placed_count(stage_map: StageMap) -> int:
+    """The number of instructions that have a source line."""
+    return sum(place is not None for place in stage_map.places)

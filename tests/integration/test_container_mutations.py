@@ -39,8 +39,7 @@ def read_everything_elf(data: memoryview) -> None:
 
 def read_everything_zebin(data: memoryview) -> None:
     zebin = read_zebin(data)
-    list(zebin.visa_texts())
-    _ = (zebin.symbols, zebin.relocations, zebin.notes, zebin.build_options, zebin.spirv, zebin.debug_sections)
+    _ = (zebin.symbols, zebin.relocations, zebin.notes, zebin.build_options, zebin.spirv)
     for kernel in zebin.kernels:
         zebin.resources(kernel)
     if zebin.ze_info is not None:
@@ -55,7 +54,7 @@ def read_everything_ze_info(data: memoryview) -> None:
 
 def read_everything_ar(data: memoryview) -> None:
     for member in read_ar(data):
-        _ = (member.ip, member.device_name, member.pointer_bits, member.is_padding)
+        _ = (member.ip, member.device_name, member.is_padding)
 
 
 def read_everything_offloaded(data: memoryview) -> None:

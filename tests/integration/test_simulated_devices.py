@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from kernlens.runtime.file_limit import FILE_SIZE_LIMIT
 from kernlens.toolchain.process import run
-from kernlens.toolchain.simulation import FILE_SIZE_LIMIT, simulated_devices, simulated_environment
+from kernlens.toolchain.simulation import simulated_devices, simulated_environment
 from kernlens.toolchain.toolchains import Toolchain
 from tests.integration.toolchain_fixtures import newest, system
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kernlens.errors import FormatError
-from kernlens.formats.ar import is_ar, read_ar
+from kernlens.formats.ar import read_ar
+from kernlens.loading.identify import identify
 from kernlens.model.device import IpVersion
 from tests.writers.ar import archive, member
 
@@ -24,10 +25,10 @@ def test_ocloc_names() -> None:
     padding, versioned, named, narrow, generic = read_ar(archive([member(name, b"") for name in names]))
     assert padding.is_padding
     assert not versioned.is_padding
-    assert (versioned.pointer_bits, versioned.device_name, versioned.ip) == (64, "12.55.8", IpVersion(12, 55, 8))
-    assert (named.pointer_bits, named.device_name, named.ip) == (64, "bmg", None)
-    assert (narrow.pointer_bits, narrow.ip) == (32, IpVersion(9, 0, 9))
-    assert (generic.pointer_bits, generic.device_name, generic.ip) == (None, None, None)
+    assert (versioned.device_name, versioned.ip) == ("12.55.8", IpVersion(12, 55, 8))
+    assert (named.device_name, named.ip) == ("bmg", None)
+    assert narrow.ip == IpVersion(9, 0, 9)
+    assert (generic.device_name, generic.ip) == (None, None)
 
 
 def test_gnu_long_names_and_symbol_indexes() -> None:
@@ -53,8 +54,7 @@ def test_bsd_long_name() -> None:
 
 def test_empty_archive_and_magic() -> None:
     assert read_ar(archive([])) == ()
-    assert is_ar(archive([]))
-    assert not is_ar(memoryview(b"\x7fELF...."))
+    assert identify(archive([])) == "ar"
 
 
 @pytest.mark.parametrize(

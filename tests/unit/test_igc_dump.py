@@ -10,7 +10,7 @@ from kernlens.errors import NotFoundError, OutputError
 from kernlens.model.stage import Snapshot, choose
 from kernlens.pipeline import igc_dump
 from kernlens.pipeline.igc import IGC_1, IGC_2
-from kernlens.pipeline.igc_dump import read_dump
+from kernlens.pipeline.igc_dump import read_dump, stands_in
 
 H = "OCL_asm0123456789abcdef"
 
@@ -66,6 +66,26 @@ def test_each_attempt_is_a_snapshot_and_a_kernel_has_that_whose_code_is_in_the_p
     write(newer, _codegen__ll=b"first\n", _1_codegen__ll=b"second\n")
     contents = [(it.content, it.attempt) for it in choose(read_dump(newer, IGC_2, b""), "llvm-codegen")]
     assert contents == [(b"first\n", 1), (b"second\n", 2)]
+
+
+def moves(*constants: int, opcode: int = 0x61) -> bytes:
+    head = bytes([opcode, *range(11)])
+    return b"".join(head + constant.to_bytes(4, "little") for constant in constants)
+
+
+def test_all_of_a_kernels_code_counts_but_the_hash_that_igc_2_appends() -> None:
+    body = bytes(range(200, 240))
+    code = body + moves(0x1234, 0x5678, 0, 7)
+    assert stands_in(code, b"before" + code + b"after")
+    assert stands_in(code, b"before" + body + body + moves(0xFFFF, 0, 0, 7))
+    assert not stands_in(code, body + moves(0x1234, 0x5678, 1, 7))
+    assert not stands_in(code, body + moves(0x1234, 0x5678, 0, 8))
+    assert not stands_in(code, code[:-1])
+    assert not stands_in(code, body[:-1] + b"?" + code[-64:])
+    older = body + moves(1, 2, 0, 7, opcode=0x31)
+    assert stands_in(older, older)
+    assert not stands_in(older, body + moves(1, 3, 0, 7, opcode=0x31))
+    assert not stands_in(b"", older)
 
 
 def test_passes_belong_to_the_attempt_that_they_ran_in(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ def test_parts_by_type_with_their_places() -> None:
     assert is_neo_elf(data)
     assert read.type == 0xFF04
     assert read.build_options == "-cl-std=CL2.0 -g"
-    found = (read.device_binary, read.device_debug, read.spirv, read.source, read.llvm_bitcode)
+    found = (read.device_binary, read.device_debug, read.spirv, read.source, read.part(LLVM_BITCODE))
     assert [bytes(part.data) for part in found if part] == [
         b"CTNIprogram",
         b"CTNIdebug",

@@ -7,7 +7,8 @@ import struct
 import pytest
 
 from kernlens.errors import FormatError
-from kernlens.formats.offload_bundle import is_host_elf, read_offload_images
+from kernlens.formats.offload_bundle import read_offload_images
+from kernlens.loading.identify import identify
 from tests.writers.elf import SHT_RELA, ElfWriter, rela
 
 BUNDLE = "__CLANG_OFFLOAD_BUNDLE__sycl-spir64"
@@ -33,7 +34,7 @@ def test_images_by_their_table() -> None:
     assert (first.name, first.target, bytes(first.data)) == ("sycl-spir64.0", "spir64", b"first")
     assert (second.name, second.target, bytes(second.data)) == ("sycl-spir64.1", "spir64", b"second")
     assert bytes(data[second.offset : second.offset + 6]) == b"second"
-    assert is_host_elf(data)
+    assert identify(data) == "host-elf"
 
 
 @pytest.mark.parametrize(("machine", "relative"), [(62, 8), (183, 1027)])
@@ -61,7 +62,6 @@ def test_no_images() -> None:
     writer = ElfWriter(machine=62)
     writer.add(".text", bytes(8))
     assert read_offload_images(writer.build()) == ()
-    assert not is_host_elf(ElfWriter(machine=205).build())
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernlens.errors import FormatError
-from kernlens.formats.spirv.spirv_module import is_spirv, read_spirv
+from kernlens.formats.spirv.magic import is_spirv
+from kernlens.formats.spirv.spirv_module import read_spirv
 from kernlens.model.spirv import SpirvEntryPoint, SpirvLine, SpirvLinkage, SpirvSource
 from tests.writers.spirv import SpirvWriter
 
@@ -50,7 +51,6 @@ def test_a_whole_module_in_either_byte_order(byte_order: str) -> None:
     assert found.capabilities == ("Addresses", "Kernel", "9999")
     assert found.extensions == ("SPV_KHR_expect_assume",)
     assert found.instruction_sets == ("OpenCL.std", "OpenCL.DebugInfo.100")
-    assert found.debug_sets == ("OpenCL.DebugInfo.100",)
     assert (found.addressing_model, found.memory_model) == ("Physical64", "OpenCL")
     assert found.entry_points == (
         SpirvEntryPoint("Kernel", "vadd", KERNEL, (("out", "global float*"), ("count", "int"))),

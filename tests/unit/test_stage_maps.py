@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from kernlens.analysis.stage_changes import agreement, difference, pass_steps
+from kernlens.analysis.stage_changes import difference, pass_steps
 from kernlens.errors import KernlensError, NotFoundError
 from kernlens.loading.stage_maps import Beside, snapshot_map, stage_maps
 from kernlens.model.line_choice import LineChoice
-from kernlens.model.source_map import SourcePlace
 from kernlens.model.stage import Snapshot, choose
-from kernlens.model.stage_map import ProgramLine, StageMap
+from kernlens.model.stage_map import ProgramLine
 from kernlens.report.highlight import highlighted
 
 
@@ -121,20 +120,8 @@ def test_a_line_through_stages_names_each_kernel_that_has_a_part() -> None:
 def test_the_text_of_a_map_is_read_when_it_is_asked_for() -> None:
     found = snapshot_map(visa("a", 5), Beside([]))
     assert found is not None
-    assert (found.placed, len(found), found.lines) == (1, 1, {("/s/k.cl", 5): (0,)})
+    assert (len(found), found.lines) == (1, {("/s/k.cl", 5): (0,)})
     assert snapshot_map(snapshot("visa", "    op (M1, 1) V1\n", ".visaasm"), Beside([])) is None  # no line at all
-
-
-def test_agreement_counts_what_both_place() -> None:
-    def made(*lines: int) -> StageMap:
-        places = [SourcePlace("k.cl", line) if line else None for line in lines]
-        nothing: list[tuple[SourcePlace, ...]] = [()] * len(lines)
-        return StageMap("s", "k", "line", range(len(lines)), places, nothing, ["k"] * len(lines), list)
-
-    found = agreement(made(1, 2, 0, 4), made(1, 3, 3, 0))
-    assert (found.both, found.equal) == (2, 1)
-    with pytest.raises(KernlensError, match="not of one compile"):
-        agreement(made(1), made(1, 2))
 
 
 def test_a_choice_names_what_there_is() -> None:

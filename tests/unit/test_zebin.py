@@ -90,8 +90,6 @@ def test_the_other_parts() -> None:
     zebin = read_zebin(program().build())
     assert zebin.build_options == "-g -cl-std=CL2.0"
     assert bytes(zebin.spirv) == b"\x03\x02\x23\x07"
-    assert [section.name for section in zebin.debug_sections] == [".debug_line"]
-    assert list(zebin.visa_texts()) == [("gemm", ".version 3.6\n")]
     (relocation,) = zebin.relocations
     assert (relocation.section, relocation.symbol, relocation.type_name) == (
         ".text.gemm",

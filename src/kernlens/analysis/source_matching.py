@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from kernlens.model.build import Source
 from kernlens.model.line_table import LineTable, SourceFile
+from kernlens.model.source_path import joined, pieces_of
 
 #: What Intel's compilers call the program's own source when it came to them without a name.
 _NAMELESS = re.compile(r"(?:.*/)?(?:<stdin>|\d+)")
@@ -52,13 +53,6 @@ def match_sources(
     return tuple(found[path] for path in wanted if path in found)
 
 
-def joined(directory: str, path: str) -> str:
-    """``path`` as the compiler saw it: within the compile directory, unless it is absolute."""
-    if not directory or path.startswith(("/", "\\")) or path[1:2] == ":":
-        return path
-    return directory.rstrip("/\\") + "/" + path
-
-
 def _wanted(tables: Iterable[LineTable]) -> dict[str, tuple[SourceFile, str]]:
     """The files that rows name, with their table's compile directory, by path."""
     wanted: dict[str, tuple[SourceFile, str]] = {}
@@ -94,7 +88,7 @@ class _SourceNames:
         self._ends = _Ends()
         for source in sources:
             self._by_path.setdefault(source.path, source)
-            pieces = _pieces(source.path)
+            pieces = pieces_of(source.path)
             if pieces:
                 self._add(pieces, source)
 
@@ -112,7 +106,7 @@ class _SourceNames:
         """The source of this name, or the only one whose path is the end of this one or the other way round."""
         full = joined(directory, path)
         named = self._by_path.get(path) or self._by_path.get(full)
-        return named or self._alike(_pieces(full))
+        return named or self._alike(pieces_of(full))
 
     def _alike(self, pieces: list[str]) -> Source | None:
         node, alike, count = self._ends, None, 0
@@ -127,10 +121,6 @@ class _SourceNames:
             if pieces:
                 alike, count = alike or node.through, count + node.count
         return alike if count == 1 else None
-
-
-def _pieces(path: str) -> list[str]:
-    return [piece for piece in path.replace("\\", "/").split("/") if piece not in ("", ".")]
 
 
 def _nameless(available: Sequence[Source]) -> Source | None:

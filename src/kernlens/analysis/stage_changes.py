@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from kernlens.errors import KernlensError
 from kernlens.model.stage import Snapshot
-from kernlens.model.stage_map import StageMap
 
 #: A dump begins with its own file name between two rules, as comments: no part of the program.
 _HEADING_LINES = 3
@@ -149,29 +148,3 @@ def difference(before: Snapshot, after: Snapshot) -> Iterator[str]:
 def _title(snapshot: Snapshot) -> str:
     stage = snapshot.stage if snapshot.attempt == 1 else f"{snapshot.stage}, attempt {snapshot.attempt}"
     return f"{snapshot.kernel}: {stage}" if snapshot.kernel else stage
-
-
-@dataclass(frozen=True, slots=True)
-class Agreement:
-    """Two maps of the same instructions: how many both place, and how many of those on the same line of a file."""
-
-    both: int
-    equal: int
-
-
-def agreement(first: StageMap, second: StageMap) -> Agreement:
-    """Compare, instruction by instruction, where two maps of one kernel say that it came from.
-
-    Raises KernlensError if they have not the same number of instructions.
-    """
-    if len(first) != len(second):
-        raise KernlensError(
-            f"{first.stage} has {len(first)} instructions of {first.kernel} and {second.stage} has {len(second)}:"
-            " they are not of one compile"
-        )
-    both = equal = 0
-    for one, other in zip(first.places, second.places, strict=True):
-        if one is not None and other is not None:
-            both += 1
-            equal += (one.path, one.line) == (other.path, other.line)
-    return Agreement(both, equal)

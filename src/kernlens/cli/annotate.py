@@ -11,6 +11,8 @@ from kernlens.cli.options import (
     device_option,
     json_option,
     kernel_option,
+    line_of,
+    number_of,
     path_argument,
     select,
     source_root_option,
@@ -55,9 +57,9 @@ def command(
     selection = select(contents.machine_code(), kernel_names, device)
     decode_kernels(selection, texts=True)
     if offset is not None:
-        _print_place(selection, _number(offset, "--offset"))
+        _print_place(selection, number_of(offset, "--offset"))
         return
-    only = _line_wanted(line) if line is not None else None
+    only = line_of(line) if line is not None else None
     lines = _render(selection, "json" if as_json else format_name, only)
     if output is None:
         from kernlens.cli.output import print_lines
@@ -118,15 +120,3 @@ def _print_place(selection: Selection, offset: int) -> None:
         raise NotFoundError(
             f"no chosen kernel has an instruction at offset {offset:#x}; kernlens disasm lists the offsets"
         )
-
-
-def _line_wanted(text: str) -> LineChoice:
-    path, _, number = text.rpartition(":")
-    return LineChoice(path or None, _number(number, "--line"))
-
-
-def _number(text: str, option: str) -> int:
-    try:
-        return int(text, 0)
-    except ValueError:
-        raise click.UsageError(f"{option} takes a number, not '{text}'") from None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kernlens.cli.options import json_option, verb
+from kernlens.cli.options import json_option, number_of, verb
 from kernlens.errors import KernlensError
 
 if TYPE_CHECKING:
@@ -66,58 +66,44 @@ def command(
         raise click.UsageError("--partial, --base and --map belong to --offline")
     if output and how not in ("static", "offline"):
         raise click.UsageError("-o needs --static or --offline: a dynamic link leaves no file")
+    from kernlens.analysis.linking.driver_rules import rules_of
     from kernlens.cli import link_answers as answers
 
     if how in ("dynamic", "static"):
         if device is None:
             raise click.UsageError(f"--{how} needs --device (kernlens devices lists what can be simulated)")
-        rules = answers.rules_of_toolchain(toolchain)
-        modules = _modules(paths, options, options_for, device, rules)
+        _, modules = _modules(paths, options, options_for, device, answers.rules_of_toolchain(toolchain))
         sys.exit(answers.link_live(modules, device, toolchain, how == "static", output, as_json))
-    rules, modules = _foretold(paths, options, options_for, device, driver)
+    rules, modules = _modules(paths, options, options_for, device, rules_of(driver) if driver else None)
     if how == "offline":
-        address = _address(base)
+        address = number_of(base, "--base") if base is not None else None
         sys.exit(answers.link_offline(modules, output, partial, address, with_map, as_json))
     sys.exit(answers.foretell_link([module for _, module in modules], rules, as_json, dot))
 
 
-def _foretold(
-    paths: Sequence[str], options: str, options_for: Sequence[tuple[str, str]], device: str | None, driver: str | None
-) -> tuple[DriverRules, list[Linkable]]:
-    """The rules to follow and the modules read by them: patch-token programs are the older driver's."""
-    from kernlens.analysis.linking.driver_rules import LATEST, RELEASE_22_43, rules_of
-
-    rules = rules_of(driver) if driver else LATEST
-    modules = _modules(paths, options, options_for, device, rules)
-    if driver is None and any(module.format == "patch-tokens" for _, module in modules):
-        rules = RELEASE_22_43
-        modules = _modules(paths, options, options_for, device, rules)
-    return rules, modules
-
-
 def _modules(
-    paths: Sequence[str], options: str, options_for: Sequence[tuple[str, str]], device: str | None, rules: DriverRules
-) -> list[Linkable]:
-    """All modules of all paths; a path that is named twice is one module, as a handle given twice is to the driver."""
-    from kernlens.loading.linkable import modules_in
+    paths: Sequence[str],
+    options: str,
+    options_for: Sequence[tuple[str, str]],
+    device: str | None,
+    given: DriverRules | None,
+) -> tuple[DriverRules, list[Linkable]]:
+    """The rules to follow, and all modules of all paths read by them; without ``given`` ones patch-token programs mean
+    the older driver's. A path that is named twice is one module, as a handle given twice is to the driver."""
+    from kernlens.analysis.linking.driver_rules import LATEST, RELEASE_22_43
+    from kernlens.loading.linkable import linkable_programs, module_of
 
     own = dict(options_for)
     unknown = [path for path in own if path not in paths]
     if unknown:
         raise KernlensError(f"--options-for names {unknown[0]}, which is not among the modules to link")
-    found: list[Linkable] = []
-    for path in dict.fromkeys(paths):
-        found += modules_in(path, device=device, options=own.get(path, options), rules=rules)
+    programs = [(path, *found) for path in dict.fromkeys(paths) for found in linkable_programs(path, device)]
+    is_older = any(program.format == "patch-tokens" for _, _, program in programs)
+    rules = given or (RELEASE_22_43 if is_older else LATEST)
     twice = [path for path in dict.fromkeys(paths) if paths.count(path) > 1]
     if twice:
         click.echo(f"kernlens: {twice[0]} is named {paths.count(twice[0])} times and counts once", err=True)
-    return found
-
-
-def _address(text: str | None) -> int | None:
-    if text is None:
-        return None
-    try:
-        return int(text, 0)
-    except ValueError:
-        raise click.UsageError(f"--base {text} is no number; write it like 0xffff800000010000") from None
+    return rules, [
+        (program, module_of(program, name=name, options=own.get(path, options), rules=rules))
+        for path, name, program in programs
+    ]

@@ -8,7 +8,7 @@ from importlib import import_module
 import click
 
 from kernlens import __version__
-from kernlens.errors import KernlensError
+from kernlens.errors import KernlensError, nearest
 
 #: Verb -> what it answers. Each verb lives in the module ``kernlens.cli.VERB`` as the function ``command``; only the
 #: one that is asked for gets imported, so that a short question gets a quick answer.
@@ -51,9 +51,7 @@ class VerbGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0] if args else ""
         if name and not name.startswith("-") and name not in VERBS:
-            from difflib import get_close_matches
-
-            near = get_close_matches(name, VERBS, 3, 0.5)
+            near = nearest(name, VERBS)
             meant = f"did you mean {' or '.join(near)}?" if near else "see kernlens --help"
             raise click.UsageError(f"there is no verb '{name}'; {meant}")
         return super().resolve_command(ctx, args)

@@ -9,6 +9,7 @@ import click
 
 from kernlens.errors import NotFoundError, UnknownKernelError
 from kernlens.model.kernel import Kernel
+from kernlens.model.line_choice import LineChoice
 from kernlens.model.program import Program
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -54,6 +55,20 @@ def source_root_option() -> Decorator:
         "--source-root", "source_roots", metavar="DIR", multiple=True, type=click.Path(file_okay=False),
         help="Look for source files here too; may be repeated.",
     )  # fmt: skip
+
+
+def number_of(text: str, option: str) -> int:
+    """The value of an option that takes a number, decimal or with 0x. Raises UsageError for anything else."""
+    try:
+        return int(text, 0)
+    except ValueError:
+        raise click.UsageError(f"{option} takes a number, not '{text}'") from None
+
+
+def line_of(text: str) -> LineChoice:
+    """The value of ``--line``: ``N`` or ``FILE:N``."""
+    path, _, number = text.rpartition(":")
+    return LineChoice(path or None, number_of(number, "--line"))
 
 
 def select(programs: Sequence[Program], kernel_names: Sequence[str], device: str | None = None) -> Selection:

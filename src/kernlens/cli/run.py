@@ -25,7 +25,8 @@ def command(device: str, toolchain: str, command_line: tuple[str, ...]) -> None:
     No GPU is needed. The driver writes no dump of its command stream (.aub), and the application may write no file of
     more than 1 GiB. The exit status is the application's.
     """
-    from kernlens.toolchain.simulation import EXPLANATION, FILE_SIZE_LIMIT, simulated_environment
+    from kernlens.runtime.file_limit import FILE_SIZE_LIMIT, limit_file_size
+    from kernlens.toolchain.simulation import EXPLANATION, simulated_environment
     from kernlens.toolchain.toolchains import toolchain as find_toolchain
 
     chosen = find_toolchain(toolchain)
@@ -43,7 +44,8 @@ def command(device: str, toolchain: str, command_line: tuple[str, ...]) -> None:
         executable = whole[0]
     click.echo(f"kernlens: {EXPLANATION}", err=True)
     sys.stdout.flush()
-    _limit_file_size(FILE_SIZE_LIMIT)
+    # A driver that dumps its command stream after all must not fill the disk.
+    limit_file_size(FILE_SIZE_LIMIT)
     _restore_signals()
     try:
         # This process becomes the application: its folder, its process number and how it ends are the caller's to see.
@@ -104,14 +106,3 @@ def _restore_signals() -> None:
     for name in ("SIGPIPE", "SIGXFSZ"):
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_DFL)
-
-
-def _limit_file_size(limit: int) -> None:
-    """A driver that dumps its command stream after all must not fill the disk."""
-    if sys.platform == "win32":
-        return
-    import resource
-
-    hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
-    soft = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))

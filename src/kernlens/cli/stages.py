@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kernlens.cli.options import json_option, verb
+from kernlens.cli.options import json_option, line_of, verb
 from kernlens.errors import KernlensError, ToolError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kernlens.model.line_choice import LineChoice
     from kernlens.model.stage import Snapshot
     from kernlens.model.stage_map import StagePart
     from kernlens.pipeline.compile_stages import Pipeline
@@ -247,7 +246,7 @@ def _print_line(pipelines: list[Pipeline], line: str, kernel: str | None, as_jso
     from kernlens.cli.output import print_json, print_lines
     from kernlens.report.stage_listing import build_document, build_heading, line_through_stages, part_document
 
-    choice = _line_wanted(line)
+    choice = line_of(line)
     documents = []
     for pipeline in pipelines:
         wanted = pipeline.line(choice.line, choice.path)
@@ -280,13 +279,3 @@ def _of_attempt(pipeline: Pipeline, parts: Sequence[StagePart], kernel: str | No
         return parts
     attempts = Attempts(pipeline)
     return [part for part in parts if part.kernel is not None or attempts.counts(part.stage, part.attempt, kernel)]
-
-
-def _line_wanted(text: str) -> LineChoice:
-    from kernlens.model.line_choice import LineChoice
-
-    path, _, number = text.rpartition(":")
-    try:
-        return LineChoice(path or None, int(number, 0))
-    except ValueError:
-        raise click.UsageError(f"--line takes a number, not '{number}'") from None

@@ -43,12 +43,6 @@ class ArMember:
         return self.name.startswith("pad_")
 
     @property
-    def pointer_bits(self) -> int | None:
-        """32 or 64 as ocloc's name for a device binary begins, else None."""
-        bits, dot, _rest = self.name.partition(".")
-        return int(bits) if dot and bits in ("32", "64") else None
-
-    @property
     def device_name(self) -> str | None:
         """The device as ocloc's name says it, ``12.55.8`` or an older ocloc's acronym; None if it is no such name."""
         bits, dot, rest = self.name.partition(".")
@@ -61,11 +55,6 @@ class ArMember:
         if match is None:
             return None
         return IpVersion(int(match["architecture"]), int(match["release"]), int(match["revision"]))
-
-
-def is_ar(data: memoryview) -> bool:
-    """Whether ``data`` begins like an archive, thin ones included."""
-    return data[: len(MAGIC)] in (MAGIC, THIN_MAGIC)
 
 
 def read_ar(data: memoryview) -> tuple[ArMember, ...]:

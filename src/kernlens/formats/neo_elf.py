@@ -71,11 +71,6 @@ class NeoElf:
         return self.part(SPIRV)
 
     @property
-    def llvm_bitcode(self) -> NeoPart | None:
-        """LLVM bitcode, from drivers that kept that in place of SPIR-V."""
-        return self.part(LLVM_BITCODE)
-
-    @property
     def source(self) -> NeoPart | None:
         """OpenCL C source text."""
         return self.part(SOURCE)

@@ -16,13 +16,9 @@ from typing import TypeAlias
 
 from kernlens.errors import FormatError
 from kernlens.formats.elf.elf_file import (
-    EM_INTELGT,
-    EM_KERNEL_DEBUG,
-    EM_NONE,
     SHT_NOBITS,
     SHT_RELA,
     Elf,
-    machine_of,
     read_elf,
 )
 from kernlens.model.binary import Section
@@ -52,11 +48,6 @@ class OffloadImage:
     target: str | None
     offset: int
     data: memoryview = field(repr=False, compare=False)
-
-
-def is_host_elf(data: memoryview) -> bool:
-    """Whether an ELF is of a host machine, so not one that Intel's GPU compilers write."""
-    return machine_of(data) not in (EM_NONE, EM_KERNEL_DEBUG, EM_INTELGT)
 
 
 def read_offload_images(data: memoryview) -> tuple[OffloadImage, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import lru_cache
 
-from kernlens.errors import NotFoundError
+from kernlens.errors import NotFoundError, nearest
 from kernlens.isa import device_table
 from kernlens.model.device import Device, DeviceId, IpVersion
 
@@ -98,9 +98,7 @@ def _by_pci_id(text: str) -> Device | None:
 
 
 def _nearest(name: str) -> str:
-    import difflib
-
-    near = difflib.get_close_matches(name, _NAMES, n=4, cutoff=0.6)
+    near = nearest(name, _NAMES)
     if near:
         return f"did you mean {', '.join(near)}?"
     return f"known are {', '.join(one.name for one in DEVICES)}"

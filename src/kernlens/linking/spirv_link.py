@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kernlens.errors import LinkError, ToolError, UnsupportedError
-from kernlens.toolchain.process import PACKAGES, Completed, command_line, run
+from kernlens.formats.spirv.magic import LITTLE_ENDIAN
+from kernlens.toolchain.process import PACKAGES, Completed, command_line, run, temporary_folder
 
 TIMEOUT = 120.0
-_LITTLE_ENDIAN = b"\x03\x02\x23\x07"
 _VERSION_OFFSET = 4
 _TARGET = re.compile(r"Target: SPIR-V (\d+)\.(\d+)")
 #: What spirv-link says of a symbol, with what to do about it.
@@ -47,13 +47,11 @@ def link_spirv(modules: Sequence[tuple[str, bytes]], *, partial: bool = False, t
     Raises LinkError for symbols that do not fit together, UnsupportedError for a module that spirv-link is too old for,
     ToolError if it is not installed or fails otherwise.
     """
-    import tempfile
-
     if not modules:
         raise LinkError("there is nothing to link: the list of modules is empty")
     version = _check_versions(modules, timeout)
     raised = []
-    with tempfile.TemporaryDirectory(prefix="kernlens-") as folder:
+    with temporary_folder() as folder:
         paths = []
         for number, (name, spirv) in enumerate(modules):
             own = _version(spirv)
@@ -74,7 +72,7 @@ def link_spirv(modules: Sequence[tuple[str, bytes]], *, partial: bool = False, t
 def _check_versions(modules: Sequence[tuple[str, bytes]], timeout: float) -> tuple[int, int]:
     """The newest version among the modules."""
     for name, spirv in modules:
-        if spirv[:4] != _LITTLE_ENDIAN or len(spirv) < 20:
+        if spirv[:4] != LITTLE_ENDIAN or len(spirv) < 20:
             raise UnsupportedError(f"{name} is no little-endian SPIR-V module, which is what spirv-link takes")
     newest = max(_version(spirv) for _, spirv in modules)
     answer = run(["spirv-link", "--version"], timeout=timeout).log

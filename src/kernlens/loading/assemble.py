@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Collection, Mapping
+from functools import cache
 from typing import TYPE_CHECKING
 
 from kernlens.isa.devices import identify
@@ -15,6 +17,7 @@ from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 
 if TYPE_CHECKING:
+    from kernlens.model.spirv import SpirvModule
     from kernlens.model.stage_map import StageMap
 
 
@@ -60,6 +63,7 @@ def zebin_program(name: str, content: memoryview, context: Context) -> Program:
         binary=content,
         find_symbols=lambda: read.symbols,
         find_relocations=lambda: read.relocations,
+        find_code_order=lambda: tuple(kernels if read.ze_info is None else read.ze_info.kernels),
     )
 
 
@@ -87,8 +91,8 @@ def raw_program(name: str, content: memoryview, device: Device, context: Context
 
 def spirv_program(name: str, content: memoryview, context: Context) -> Program:
     """A Program that is not compiled for a device yet: its kernels are symbols without code."""
-    held = context.holding(spirv=content)
-    return _program(name, "spirv", {}, held, device=context.device, find_symbols=lambda: _spirv_symbols(content))
+    program = _program(name, "spirv", {}, context.holding(spirv=content), device=context.device)
+    return dataclasses.replace(program, find_symbols=lambda: _spirv_symbols(program.spirv_module))
 
 
 def stages_program(name: str, context: Context) -> Program:
@@ -96,12 +100,11 @@ def stages_program(name: str, context: Context) -> Program:
     return _program(name, "stages", {}, context, device=context.device)
 
 
-def _spirv_symbols(content: memoryview) -> tuple[Symbol, ...]:
+def _spirv_symbols(module: SpirvModule | None) -> tuple[Symbol, ...]:
     """Entry points, and what the linkage decorations export and import besides them and the built-in variables; a
     SPIR-V symbol has no place and no section."""
-    from kernlens.formats.spirv.spirv_module import read_spirv
-
-    module = read_spirv(content)
+    if module is None:
+        return ()
     kernels = [Symbol(one.name, 0, 0, "global", "func", None, 0, one.id, "kernel") for one in module.entry_points]
     entries = {one.name for one in module.entry_points}
     linked = [
@@ -142,7 +145,10 @@ def _program(
     binary: memoryview = EMPTY,
     find_symbols: Callable[[], tuple[Symbol, ...]] = tuple,
     find_relocations: Callable[[], tuple[Relocation, ...]] = tuple,
+    find_code_order: Callable[[], tuple[str, ...]] | None = None,
 ) -> Program:
+    is_all = format_name == "spirv"
+    find_spirv_module = cache(lambda: _spirv_module(memoryview(context.build.spirv), is_all=is_all))
     return Program(
         name=name,
         format=format_name,
@@ -153,7 +159,9 @@ def _program(
         binary=binary,
         find_symbols=find_symbols,
         find_relocations=find_relocations,
-        find_sources=lambda: _sources(kernels.values(), context),
+        find_code_order=find_code_order,
+        find_spirv_module=find_spirv_module,
+        find_sources=lambda: _sources(kernels.values(), find_spirv_module, context),
         find_stage_maps=_stage_maps,
     )
 
@@ -164,9 +172,19 @@ def _stage_maps(program: Program) -> tuple[StageMap, ...]:
     return stage_maps(program.snapshots, [program])
 
 
-def _sources(kernels: Collection[Kernel], context: Context) -> tuple[Source, ...]:
+def _spirv_module(content: memoryview, *, is_all: bool) -> SpirvModule | None:
+    """``is_all``: the program is nothing else, so that there must be a module."""
+    from kernlens.formats.spirv.magic import is_spirv
+    from kernlens.formats.spirv.spirv_module import read_spirv
+
+    return read_spirv(content) if is_all or is_spirv(content) else None
+
+
+def _sources(
+    kernels: Collection[Kernel], find_module: Callable[[], SpirvModule | None], context: Context
+) -> tuple[Source, ...]:
     if not kernels:  # There is no line table to name the files that count: all that came with the program do.
         return context.sources
     from kernlens.loading.source_texts import find_sources
 
-    return find_sources(kernels, context)
+    return find_sources(kernels, find_module(), context)

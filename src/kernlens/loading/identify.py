@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 
 from kernlens.errors import FormatError, KernlensError
+from kernlens.formats.spirv.magic import is_spirv
 
 _NEO_MACHINE, _KERNEL_DEBUG_MACHINE, _ZEBIN_MACHINE = 0, 182, 205
 _DEBUG_ELF_TYPE = 2
@@ -33,7 +34,7 @@ def identify(content: memoryview) -> str | None:
         return _elf_kind(start)
     if start.startswith(b"CTNI"):
         return _ctni_kind(start)
-    if start[:4] in (b"\x03\x02\x23\x07", b"\x07\x23\x02\x03"):
+    if is_spirv(start):
         return "spirv"
     if start[:4] in (b"BC\xc0\xde", b"\xde\xc0\x17\x0b"):
         return "llvm-bitcode"

@@ -68,7 +68,8 @@ def module_of(
 
 
 def _of_binary(program: Program, name: str) -> Module:
-    linkages = _linkages(program.spirv)
+    module = program.spirv_module
+    linkages = {one.name: one for one in module.linkages if not one.name.startswith(_BUILT_IN)} if module else {}
     symbols = [symbol for symbol in program.symbols if symbol.kind in ("export", "import", "driver")]
     exports = _named(_symbol(one, linkages, program.spirv) for one in symbols if one.kind == "export")
     imports = _named(_symbol(one, linkages, program.spirv) for one in symbols if one.kind == "import")
@@ -125,7 +126,7 @@ def _named(symbols: Iterable[ModuleSymbol]) -> tuple[ModuleSymbol, ...]:
 
 def _places(program: Program) -> tuple[list[tuple[int, Relocation]], list[Relocation]]:
     """Relocations of code, each with its segment's number, and those of data, in the driver's order."""
-    segments = _segment_numbers(program)
+    segments = {name: number for number, name in enumerate(program.code_order)}
     code: list[tuple[int, Relocation]] = []
     data: list[Relocation] = []
     for relocation in program.relocations:
@@ -136,17 +137,6 @@ def _places(program: Program) -> tuple[list[tuple[int, Relocation]], list[Reloca
             data.append(relocation)
     code.sort(key=lambda one: one[0])
     return code, data
-
-
-def _segment_numbers(program: Program) -> dict[str, int]:
-    """The driver numbers a zebin's code by its order in ze_info, a patch-token program's by its kernels' order."""
-    names = list(program.kernels)
-    if program.format == "zebin":
-        from kernlens.formats.zebin.zebin_file import read_zebin
-
-        ze_info = read_zebin(program.binary).ze_info
-        names = names if ze_info is None else list(ze_info.kernels)
-    return {name: number for number, name in enumerate(names)}
 
 
 def _driver_order(code: Sequence[tuple[int, Relocation]], data: Sequence[Relocation]) -> list[ImportUse]:
@@ -163,17 +153,6 @@ def _driver_order(code: Sequence[tuple[int, Relocation]], data: Sequence[Relocat
     return places
 
 
-def _linkages(spirv: memoryview) -> dict[str, SpirvLinkage]:
-    """The exports and imports of a binary's own SPIR-V; none if it is not kept."""
-    if not len(spirv):
-        return {}
-    from kernlens.formats.spirv.spirv_module import is_spirv, read_spirv
-
-    if not is_spirv(spirv):
-        return {}
-    return {one.name: one for one in read_spirv(spirv).linkages if not one.name.startswith(_BUILT_IN)}
-
-
 def _linked_symbol(linkage: SpirvLinkage) -> ModuleSymbol:
     return ModuleSymbol(
         linkage.name,
@@ -185,10 +164,10 @@ def _linked_symbol(linkage: SpirvLinkage) -> ModuleSymbol:
 
 
 def _of_spirv(program: Program, name: str, options: str, rules: DriverRules) -> Module:
-    from kernlens.formats.spirv.spirv_module import read_spirv
     from kernlens.formats.spirv.uses import read_spirv_uses
 
-    read = read_spirv(program.spirv)
+    read = program.spirv_module
+    assert read is not None
     uses = read_spirv_uses(program.spirv)
     kernels = tuple(dict.fromkeys(point.name for point in read.entry_points))
     linkages = [one for one in read.linkages if not one.name.startswith(_BUILT_IN) and one.name not in kernels]
@@ -254,14 +233,11 @@ def _spirv_places(
     return tuple(found)
 
 
-def modules_in(
-    path: str, *, device: str | None = None, options: str | None = None, rules: DriverRules = LATEST
-) -> list[tuple[Program, Module]]:
-    """The linkable programs of any file, recording or folder, each with its module.
+def linkable_programs(path: str, device: str | None = None) -> list[tuple[str, Program]]:
+    """The linkable programs of any file, recording or folder, each with what to call its module: the file's name, or
+    file and program where a file holds several.
 
-    A module is called by the file's name, or by file and program where a file holds several. ``device`` leaves out
-    programs of other devices; ``options`` and ``rules`` are as for ``module_of``. Raises UnsupportedError if nothing in
-    it has symbols.
+    ``device`` leaves out programs of other devices. Raises UnsupportedError if nothing in it has symbols.
     """
     import os
 
@@ -278,8 +254,14 @@ def modules_in(
         held = ", ".join(sorted({str(one.device) for one in linkable}))
         raise UnsupportedError(f"{path} holds no program for {device}; it holds programs for {held}")
     file = os.path.basename(os.path.normpath(path))
-    single = len(chosen) == 1
+    return [(file if len(chosen) == 1 else f"{file}:{program.name}", program) for program in chosen]
+
+
+def modules_in(
+    path: str, *, device: str | None = None, options: str | None = None, rules: DriverRules = LATEST
+) -> list[tuple[Program, Module]]:
+    """What ``linkable_programs`` gives, each with its module; ``options`` and ``rules`` are as for ``module_of``."""
     return [
-        (one, module_of(one, name=file if single else f"{file}:{one.name}", options=options, rules=rules))
-        for one in chosen
+        (program, module_of(program, name=name, options=options, rules=rules))
+        for name, program in linkable_programs(path, device)
     ]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kernlens.analysis.source_matching import joined
 from kernlens.model.source_map import SourceMap, SourcePlace
+from kernlens.model.source_path import joined
 
 
 def located(source_map: SourceMap) -> list[tuple[SourcePlace | None, tuple[SourcePlace, ...]]]:

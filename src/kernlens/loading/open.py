@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from kernlens.errors import KernlensError, NotFoundError, UnsupportedError
+from kernlens.errors import KernlensError, NotFoundError, UnsupportedError, nearest
 from kernlens.loading.assemble import raw_program
 from kernlens.loading.context import Context
 from kernlens.loading.growing import Growing
@@ -135,11 +135,9 @@ def _map(path: str) -> memoryview:
 
 
 def _near(path: str) -> str:
-    from difflib import get_close_matches
-
     folder, name = os.path.split(path)
     try:
-        near = get_close_matches(name, os.listdir(folder or "."), 3)
+        near = nearest(name, os.listdir(folder or "."))
     except OSError:
         return ""
     return f"; there is {', '.join(near)}" if near else ""

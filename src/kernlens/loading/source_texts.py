@@ -9,24 +9,17 @@ from kernlens.analysis.source_matching import match_sources
 from kernlens.loading.context import Context
 from kernlens.model.build import Source
 from kernlens.model.kernel import Kernel
+from kernlens.model.spirv import SpirvModule
 from kernlens.toolchain.source_reading import PATH_LIMIT, SourceFolders
 
 
-def find_sources(kernels: Iterable[Kernel], context: Context) -> tuple[Source, ...]:
+def find_sources(kernels: Iterable[Kernel], module: SpirvModule | None, context: Context) -> tuple[Source, ...]:
     """A Source for each file of the kernels' line tables whose text can be had, under the name that the tables use."""
     tables = [kernel.line_table for kernel in kernels if kernel.line_table is not None]
-    available = (*context.sources, *_embedded(context.build.spirv))
+    embedded = [Source(one.file or "", one.text, "spirv") for one in (module.sources if module else ()) if one.text]
     near = [os.getcwd(), *([context.folder] if context.folder is not None else [])]
     folders = SourceFolders(near, context.source_roots)
-    return match_sources(tables, available, lambda path: _read(path, context, folders))
-
-
-def _embedded(spirv: bytes) -> list[Source]:
-    from kernlens.formats.spirv.spirv_module import read_spirv
-
-    if not spirv:
-        return []
-    return [Source(one.file or "", one.text, "spirv") for one in read_spirv(memoryview(spirv)).sources if one.text]
+    return match_sources(tables, (*context.sources, *embedded), lambda path: _read(path, context, folders))
 
 
 def _read(path: str, context: Context, folders: SourceFolders) -> Source | None:

@@ -9,6 +9,11 @@ from functools import cached_property
 EMPTY = memoryview(b"")
 
 
+def c_text(content: bytes | memoryview) -> str:
+    """The string that a C program wrote: up to its NUL, which may be missing; bytes that are not UTF-8 appear as ``\\xNN``."""
+    return bytes(content).partition(b"\0")[0].decode("utf-8", "backslashreplace")
+
+
 @dataclass(frozen=True, slots=True)
 class Section:
     """An ELF section. ``offset`` and ``size`` are bytes within the container; ``data`` is a view, not a copy."""

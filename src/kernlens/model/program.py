@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from kernlens.model.build import Source
     from kernlens.model.device import Device, DeviceId
     from kernlens.model.kernel import Kernel
+    from kernlens.model.spirv import SpirvModule
     from kernlens.model.stage import Snapshot
     from kernlens.model.stage_map import ProgramLine, StageMap
 
@@ -73,6 +74,8 @@ class Program:
     binary: memoryview = field(default=EMPTY, repr=False)
     find_symbols: Callable[[], tuple[Symbol, ...]] = field(default=tuple, repr=False)
     find_relocations: Callable[[], tuple[Relocation, ...]] = field(default=tuple, repr=False)
+    find_code_order: Callable[[], tuple[str, ...]] | None = field(default=None, repr=False)
+    find_spirv_module: Callable[[], SpirvModule | None] = field(default=lambda: None, repr=False)
     find_sources: Callable[[], tuple[Source, ...]] = field(default=tuple, repr=False)
     find_stage_maps: Callable[[Program], tuple[StageMap, ...]] = field(default=lambda program: (), repr=False)
 
@@ -117,6 +120,17 @@ class Program:
     def relocations(self) -> tuple[Relocation, ...]:
         """The sites that the driver fills in when it loads the binary."""
         return self.find_relocations()
+
+    @cached_property
+    def code_order(self) -> tuple[str, ...]:
+        """The names of all pieces of code, kernels and functions' pseudo kernel, as the driver numbers them; the order
+        of ``kernels`` if the file has no other."""
+        return tuple(self.kernels) if self.find_code_order is None else self.find_code_order()
+
+    @cached_property
+    def spirv_module(self) -> SpirvModule | None:
+        """What the SPIR-V says; None if there is none. Raises FormatError if it is damaged."""
+        return self.find_spirv_module()
 
     @cached_property
     def _sources(self) -> tuple[Source, ...]:

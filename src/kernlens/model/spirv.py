@@ -79,11 +79,6 @@ class SpirvModule:
     names: Mapping[int, str] = field(repr=False)
     find_lines: Callable[[], dict[str, tuple[SpirvLine, ...]]] = field(repr=False, compare=False)
 
-    @property
-    def debug_sets(self) -> tuple[str, ...]:
-        """The imported instruction sets that carry debug information."""
-        return tuple(name for name in self.instruction_sets if "DebugInfo" in name)
-
     @cached_property
     def lines(self) -> dict[str, tuple[SpirvLine, ...]]:
         """Function name (or ``%id``) -> its OpLine places in order. Empty if the module was built without lines."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from kernlens.errors import NotFoundError
+from kernlens.errors import NotFoundError, nearest
 
 TEXT = "text"
 BINARY = "binary"
@@ -21,7 +21,8 @@ class Stage:
 
     ``text`` and ``binary`` are the usual file endings of its two forms, None where it has no such form; ``default`` is
     the form that stands for the stage when nobody chooses. ``scope`` is ``program`` or ``kernel``: what there is one
-    snapshot of. ``sentence`` says what it is.
+    snapshot of. ``sentence`` says what it is. ``dump`` is how the compiler's file of it is called where the ending alone
+    does not tell; its meaning is the compiler's.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Stage:
     default: str
     scope: str
     sentence: str
+    dump: str = ""
 
     @property
     def forms(self) -> tuple[str, ...]:
@@ -166,10 +168,8 @@ def _stage_name(snapshots: tuple[Snapshot, ...], stage: str) -> str:
         return runs[0]
     if runs:
         raise NotFoundError(f"the pass {stage} ran {len(runs)} times; choose one: {', '.join(runs)}")
-    from difflib import get_close_matches
-
     bare = {name.split("-", 2)[-1]: name for name in passes}
-    near = [bare.get(name, name) for name in get_close_matches(stage, [*names, *bare], 4, 0.4)]
+    near = [bare.get(name, name) for name in nearest(stage, [*names, *bare])]
     offer = ", ".join(near or [name for name in names if name not in passes])
     advice = "" if passes else " (its single passes: --all-passes)"
     raise NotFoundError(f"there is no stage {stage!r} here; there is: {offer}{advice}")

@@ -78,11 +78,6 @@ class StageMap:
                 found.setdefault((place.path, place.line), []).append(index)
         return {key: tuple(indexes) for key, indexes in found.items()}
 
-    @property
-    def placed(self) -> int:
-        """The number of instructions that have a source line."""
-        return sum(place is not None for place in self.places)
-
     def at(self, choice: LineChoice) -> tuple[int, ...]:
         """The indexes of the instructions that came from the line, ascending."""
         found = [

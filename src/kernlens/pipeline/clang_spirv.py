@@ -11,7 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kernlens.errors import NotFoundError, OutputError, UnsupportedError
+from kernlens.errors import UnsupportedError
+from kernlens.formats.spirv.magic import is_spirv
 from kernlens.model.build import Build, BuildToolchain, HeldParts
 from kernlens.model.stage import BINARY, PROGRAM, TEXT, Snapshot, Stage, held
 from kernlens.pipeline.pocl import TOOL_TIMEOUT, bitcode_text
@@ -23,13 +24,12 @@ from kernlens.toolchain.clang import (
     find_front_end,
     translator_command,
 )
-from kernlens.toolchain.includes import source_files
-from kernlens.toolchain.ocloc import SPIRV_MAGIC
-from kernlens.toolchain.process import command_line, run
+from kernlens.toolchain.includes import existing_source, source_files
+from kernlens.toolchain.process import command_line, run, temporary_folder
 from kernlens.toolchain.spirv_disassembly import spirv_text
 
 if TYPE_CHECKING:
-    from tempfile import TemporaryDirectory
+    pass
 
 #: What users call it in a device's place.
 DEVICE = "spirv"
@@ -52,11 +52,9 @@ def snapshots(
     clang or llvm-spirv is missing or does not end, UnsupportedError for a source that is SPIR-V, OutputError if there
     is no temporary folder.
     """
-    path = Path(source)
-    if not path.is_file():
-        raise NotFoundError(f"there is no source file {path}")
+    path = existing_source(source)
     text = path.read_bytes()
-    if text.startswith(SPIRV_MAGIC):
+    if is_spirv(text):
         raise UnsupportedError(f"{path} is SPIR-V already; with --device {DEVICE} a source in OpenCL C is compiled")
     front_end = find_front_end()
     build = Build(
@@ -68,7 +66,7 @@ def snapshots(
         path=str(source),
     )
     parts = HeldParts(sources=source_files(path, options), snapshots=(held(_SOURCE, text, TEXT),))
-    with _temporary_folder(dump_folder) as folder:
+    with temporary_folder(dump_folder) as folder:
         bitcode, module = Path(folder, "module.bc"), Path(folder, "module.spv")
         compiled = run(clang_command(front_end, path, options, str(bitcode)), timeout=timeout)
         build, parts = replace(build, seconds=compiled.seconds), replace(parts, log=compiled.log)
@@ -84,15 +82,6 @@ def snapshots(
             made = _spirv_snapshots(spirv, build.seconds)
             parts = replace(parts, spirv=spirv, snapshots=(*parts.snapshots, *made))
     return replace(build, ok=reason is None, reason=reason, parts=parts)
-
-
-def _temporary_folder(below: Path | None) -> TemporaryDirectory[str]:
-    from tempfile import TemporaryDirectory
-
-    try:
-        return TemporaryDirectory(prefix="kernlens-", dir=below)
-    except OSError as error:
-        raise OutputError(f"no temporary folder can be made ({error}); point TMPDIR at one that is writable") from error
 
 
 def _llvm_snapshots(front_end: FrontEnd, bitcode: bytes, seconds: float) -> tuple[Snapshot, Snapshot]:

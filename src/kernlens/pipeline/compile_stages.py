@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, overload
 from kernlens.errors import NotFoundError, ToolError
 from kernlens.model.build import Build
 from kernlens.model.line_choice import LineChoice
+from kernlens.model.source_path import end_alike
 from kernlens.model.stage import Snapshot, choose
 from kernlens.model.stage_map import ProgramLine, StageMap
 from kernlens.toolchain.includes import join_options
@@ -78,7 +79,7 @@ class Pipeline(Sequence[Snapshot]):
     def source_text(self, path: str, line: int) -> str | None:
         """The text of a source line; None if it is not at hand."""
         for source in self.build.sources:
-            if source.path == path or source.path.endswith("/" + path) or path.endswith("/" + source.path):
+            if end_alike(source.path, path):
                 lines = source.text.split("\n")
                 return lines[line - 1] if 1 <= line <= len(lines) else None
         return None
@@ -97,7 +98,7 @@ def stages(
 
     ``device`` is a GPU as ocloc names it, ``pocl``, ``intel-cpu``, or ``spirv`` (clang and llvm-spirv, for no device).
     ``options`` are one string, or words. ``all_passes`` keeps the LLVM IR after each pass too (Intel's GPU compiler).
-    With ``recording`` all of it is saved there as well. Snapshots that could not be made have a ``failure``.
+    ``recording`` names a file to save everything in. A snapshot that could not be made has a ``failure``.
 
     Raises ToolError, with the compiler's log, if the source does not compile, and NotFoundError for what does not exist.
     """
@@ -132,8 +133,6 @@ def compile_stages(
     if other is not None:
         if all_passes:
             raise UnsupportedError(f"the compiler for {device} does not show its single passes; leave --all-passes out")
-        if not path.is_file():
-            raise NotFoundError(f"there is no source file {path}")
         return Pipeline(other.snapshots(path, options))
     return Pipeline(igc_stages.snapshots(path, device, options, find_toolchain(toolchain), all_passes))
 

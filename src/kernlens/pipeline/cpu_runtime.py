@@ -11,11 +11,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from kernlens.errors import FormatError, NotFoundError, OutputError, UnsupportedError
+from kernlens.errors import FormatError, NotFoundError, UnsupportedError
 from kernlens.model.build import Build
 from kernlens.model.stage import BINARY, PROGRAM, TEXT, Snapshot, Stage, held
 from kernlens.pipeline.second_build import SecondBuild, second_build, source_text, with_snapshots
-from kernlens.toolchain.includes import split_options
+from kernlens.toolchain.includes import source_options
+from kernlens.toolchain.process import temporary_folder
 
 PLATFORM = "Intel(R) OpenCL"
 #: What users call the device.
@@ -96,7 +97,7 @@ def snapshots(source: str | Path, options: str = "", *, dump_folder: Path | None
     libraries = os.pathsep.join(filter(None, [str(library.parent), os.environ.get("LD_LIBRARY_PATH", "")]))
     build = SecondBuild(
         PLATFORM,
-        _source_options(path.resolve(), options),
+        source_options(path, options, naming=("-g", "-gline-tables-only")),
         source_text(path),
         environment={"OCL_ICD_VENDORS": str(library), "OCL_ICD_FILENAMES": str(library), "LD_LIBRARY_PATH": libraries},
         source=str(source),
@@ -105,33 +106,9 @@ def snapshots(source: str | Path, options: str = "", *, dump_folder: Path | None
     return snapshots_of(build, dump_folder)
 
 
-def _source_options(path: Path, options: str) -> str:
-    """The options as the runtime gets them: with the source's name for line tables, and its folder for includes.
-
-    ``-s FILE`` is Intel's option for debuggers, of all its OpenCL compilers; without it line tables name the file ``1``.
-    """
-    words = split_options(options)
-    added = [options] if options.strip() else []
-    if not {"-g", "-gline-tables-only"}.isdisjoint(words) and "-s" not in words:
-        added.append(f"-s {_quoted(path)}")
-    if path.parent != Path.cwd():
-        added.append(f"-I {_quoted(path.parent)}")
-    return " ".join(added)
-
-
-def _quoted(path: Path) -> str:
-    return f'"{path}"' if " " in str(path) else str(path)
-
-
 def snapshots_of(wanted: SecondBuild, dump_folder: Path | None = None) -> Build:
     """The same for any build on the runtime's platform."""
-    from tempfile import TemporaryDirectory
-
-    try:
-        below = TemporaryDirectory(prefix="kernlens-", dir=dump_folder, ignore_cleanup_errors=True)
-    except OSError as error:
-        raise OutputError(f"no folder for dumps can be made ({error}); point TMPDIR at one that is writable") from error
-    with below as name:
+    with temporary_folder(dump_folder) as name:
         done, started = second_build(wanted, dump_environment(Path(name)))
         found = tuple(_read(Path(name), done, started)) if done.ok else ()
     source = (held(STAGES[0], wanted.text.encode(), TEXT),) if wanted.text is not None else ()

@@ -10,7 +10,6 @@ import shlex
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from kernlens.errors import OutputError
 from kernlens.model.build import Build
@@ -18,19 +17,21 @@ from kernlens.model.stage import BINARY, KERNEL, PROGRAM, TEXT, Snapshot, Stage,
 from kernlens.pipeline.igc_dump import FULL, is_full, read_dump
 from kernlens.pipeline.second_build import DriverDiedError, SecondBuild, second_build, with_snapshots
 from kernlens.toolchain.ocloc import TIMEOUT, compile_source
+from kernlens.toolchain.process import temporary_folder
 from kernlens.toolchain.toolchains import Toolchain
 
-if TYPE_CHECKING:
-    from tempfile import TemporaryDirectory
-
+#: (name, what stands between hash and ending in its file's name, what it is)
+_LLVM = (
+    ("llvm-before-unification", "beforeUnification", "LLVM IR as read from SPIR-V"),
+    ("llvm-unified", "afterUnification", "LLVM IR after lowering, with the built-in library"),
+    ("llvm-optimized", "optimized", "LLVM IR after optimisation"),
+    ("llvm-push-analysis", "push_analysis", "LLVM IR with arguments placed in the payload"),
+    ("llvm-codegen", "codegen", "LLVM IR as the code generator left it"),
+)
 _BEFORE_KERNELS = (
     Stage("source", ".cl", None, TEXT, PROGRAM, "OpenCL C as given by the application"),
     Stage("spirv", ".spvasm", ".spv", BINARY, PROGRAM, "the SPIR-V module that the front end made"),
-    Stage("llvm-before-unification", ".ll", None, TEXT, PROGRAM, "LLVM IR as read from SPIR-V"),
-    Stage("llvm-unified", ".ll", None, TEXT, PROGRAM, "LLVM IR after lowering, with the built-in library"),
-    Stage("llvm-optimized", ".ll", None, TEXT, PROGRAM, "LLVM IR after optimisation"),
-    Stage("llvm-push-analysis", ".ll", None, TEXT, PROGRAM, "LLVM IR with arguments placed in the payload"),
-    Stage("llvm-codegen", ".ll", None, TEXT, PROGRAM, "LLVM IR as the code generator left it"),
+    *(Stage(name, ".ll", None, TEXT, PROGRAM, sentence, dump) for name, dump, sentence in _LLVM),
 )
 _KERNELS = (
     Stage("visa-llvm-map", ".visa.ll", None, TEXT, KERNEL, "LLVM lines with the numbers of their vISA instructions"),
@@ -100,7 +101,7 @@ def snapshots(
     a Build that is not ``ok`` and the stages that it got to. Raises what ``compile_source`` raises, and OutputError if
     there is no temporary folder.
     """
-    with _dump_folder(dump_folder) as name:
+    with temporary_folder(dump_folder) as name:
         folder = Path(name)
         environment = dump_environment(folder, all_passes)
         started = time.time_ns()
@@ -122,7 +123,7 @@ def snapshots_of(wanted: SecondBuild, stages: tuple[Stage, ...], dump_folder: Pa
     The device may be a simulated one: ``wanted.environment``, or this process's own, says so. A program that does not
     build gives a Build that is not ``ok``. Raises what ``second_build`` raises, and OutputError as above.
     """
-    with _dump_folder(dump_folder) as name:
+    with temporary_folder(dump_folder) as name:
         folder = Path(name)
         try:
             done, started = second_build(wanted, dump_environment(folder))
@@ -137,15 +138,6 @@ def stages_of_driver(driver_version: str) -> tuple[Stage, ...]:
     """The stages of the compiler in a driver whose CL_DRIVER_VERSION is this (``26.27.039122``)."""
     numbers = [int(part) for part in driver_version.split(".")[:2] if part.isdecimal()]
     return IGC_2 if tuple(numbers) >= _FIRST_WITH_IGC_2 else IGC_1
-
-
-def _dump_folder(below: Path | None) -> TemporaryDirectory[str]:
-    from tempfile import TemporaryDirectory
-
-    try:
-        return TemporaryDirectory(prefix="kernlens-", dir=below)
-    except OSError as error:
-        raise OutputError(f"no folder for dumps can be made ({error}); point TMPDIR at one that is writable") from error
 
 
 def _by_hand(environment: dict[str, str]) -> list[str]:

@@ -2,6 +2,10 @@
 
 File names, and which of several tries counts: see docs/stages.md. Every dump is a file of its own; IGC writes it as
 the stage ends and reports no error when it cannot, so completeness is judged here.
+
+The OpenCL layer reads such folders too, in C (``native/opencl_layer``): it runs in an application's process, which has
+no Python, while an offline compile must work where there is no layer. tests/integration/test_dump_readers.py holds the
+two together.
 """
 
 from __future__ import annotations
@@ -17,14 +21,6 @@ from kernlens.formats.listings import visa_assembly as visaasm_lines
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.stage import KERNEL, TEXT, Snapshot, Stage
 
-#: What stands between the hash and the ending of a program file -> its stage.
-POINTS = {
-    "beforeUnification": "llvm-before-unification",
-    "afterUnification": "llvm-unified",
-    "optimized": "llvm-optimized",
-    "push_analysis": "llvm-push-analysis",
-    "codegen": "llvm-codegen",
-}
 #: The stage whose dump ends a phase of passes: the phase's passes stand before it.
 PHASE_ENDS = {"unify": "llvm-unified", "opt": "llvm-optimized", "cg": "llvm-push-analysis"}
 #: The phases that a try may begin with (IGC 1, IGC 2), and the one that it ends with.
@@ -38,11 +34,14 @@ FILE_LIMIT = 1 << 30
 #: Listings that end with a line's end when they are complete (vISA and the source may not).
 _WHOLE_LINES = frozenset({".ll", ".spvasm", ".visa.ll", ".asm", ".cos", ".zeinfo"})
 
+#: Four moves of a constant: 16 bytes each, the constant the last 4. 0x61 is ``mov`` since Gen12, which IGC 2 begins with.
+_HASH_MOVES = re.compile(rb"(\x61.{11}).{4}(?:\1.{4}){3}", re.DOTALL)
+
 _HASH = r"OCL_asm[0-9a-f]+(?:_[0-9a-f]{16})*"
 _KERNEL_FILE = re.compile(_HASH + r"(?:_(?P<tried>\d+))?(?:_simd(?P<simd>\d+))?_entry_(?P<entry>\d{4})(?P<ending>\..+)")
 _PASS_FILE = re.compile(_HASH + r"(?:_\d+)?_(?P<number>\d{4})_(?P<phase>\w+?)_after_(?P<name>.+)\.ll")
 _PROGRAM_FILE = re.compile(
-    _HASH + r"(?:_(?P<before>\d+))?(?:_(?P<point>" + "|".join(POINTS) + r"))?(?:_(?P<after>\d+))?(?P<ending>\.\w+)"
+    _HASH + r"(?:_(?P<before>\d+))?(?:_(?P<dump>[A-Za-z_]*[A-Za-z]))?(?:_(?P<after>\d+))?(?P<ending>\.\w+)"
 )
 
 
@@ -80,15 +79,16 @@ def read_dump(folder: Path, stages: Sequence[Stage], binary: bytes, started: int
             if stage.scope == KERNEL:
                 for name, file in kernels.with_ending(ending):
                     found.append(_snapshot(stage, form, file, name, started, full))
-            elif files := programs.get((stage.name if stage.name in POINTS.values() else "", ending)):
+            elif files := programs.get((stage.dump, ending)):
                 found += [_snapshot(stage, form, files[tried], None, started, full) for tried in sorted(files)]
-            elif full and stage.name in _ALWAYS:
+            elif full and (stage.dump or stage.name in _ALWAYS):
                 found.append(_failed(stage, form, None, FULL))
     return tuple(found)
 
 
-#: The stages that every compile has: their absence from a full disk is a failure, not a property of the program.
-_ALWAYS = frozenset({"spirv", *POINTS.values(), "program"})
+#: With those of LLVM IR the stages that every compile has: their absence from a full disk is a failure, not a property of
+#: the program.
+_ALWAYS = frozenset({"spirv", "program"})
 FULL = "the disk of the dump folder is full; point TMPDIR at a roomier place"
 _NO_LOOPS = "the compiler dumped nothing, as after a pass over loops of a program that has none"
 _CUT = "the dump was cut off while it was written; is the disk of the dump folder full?"
@@ -174,10 +174,29 @@ def _counted(files: Sequence[_File], binary: bytes) -> tuple[int, int]:
             content = _read(file.path)
         except OSError:
             continue
-        if content and content in binary:
+        if stands_in(content, binary):
             return file.tried, file.simd
     newest = codes[0] if codes else max(files, key=lambda file: (file.simd > 0, file.tried, file.modified))
     return newest.tried, newest.simd
+
+
+def stands_in(code: bytes, binary: bytes) -> bool:
+    """Whether a kernel's machine code stands in a program's binary, byte by byte but for IGC 2's hash of its input.
+
+    Behind each kernel's end of thread IGC 2 appends four moves of a 32-bit constant: the halves of a hash of what it
+    compiled, 0, and the kernel's number. With debug information the working folder is part of its input, so that the
+    driver's cache may answer with a binary whose hash is another one.
+    """
+    if not _HASH_MOVES.fullmatch(code[-64:]):
+        return bool(code) and code in binary
+    before, between, after = code[:-52], code[-48:-36], code[-32:]
+    start = binary.find(before)
+    while start >= 0:
+        end = start + len(before)
+        if binary.startswith(between, end + 4) and binary.startswith(after, end + 20):
+            return True
+        start = binary.find(before, start + 1)
+    return False
 
 
 def _kernel_name(files: Sequence[_File]) -> str | None:
@@ -193,7 +212,7 @@ def _kernel_name(files: Sequence[_File]) -> str | None:
 
 
 def _program_files(folder: Path, names: Iterable[str]) -> Mapping[tuple[str, str], Mapping[int, _File]]:
-    """(stage or "", ending) -> try -> the program's file of that try."""
+    """(``Stage.dump``, ending) -> try -> the program's file of that try."""
     found: dict[tuple[str, str], dict[int, _File]] = {}
     for name in names:
         match = _PROGRAM_FILE.fullmatch(name)
@@ -201,7 +220,7 @@ def _program_files(folder: Path, names: Iterable[str]) -> Mapping[tuple[str, str
             continue
         path = folder / name
         tried = int(match["before"] or match["after"] or 0)
-        key = POINTS.get(match["point"] or "", ""), match["ending"]
+        key = match["dump"] or "", match["ending"]
         found.setdefault(key, {})[tried] = _File(path, match["ending"], tried, path.stat().st_mtime_ns)
     return found
 

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 from kernlens.errors import NotFoundError, ToolError, UnsupportedError
 from kernlens.formats.neo_elf import is_neo_elf, read_neo_elf
+from kernlens.model.binary import c_text
 from kernlens.model.build import Build
 from kernlens.model.stage import BINARY, PROGRAM, TEXT, Snapshot, Stage, choose, held
 from kernlens.pipeline import cpu_runtime as cpu_runtime_stages
 from kernlens.pipeline import igc as igc_stages
 from kernlens.pipeline import pocl as pocl_stages
+from kernlens.pipeline.igc_dump import stands_in
 from kernlens.pipeline.kept_build import OwnBuild, keeping
 from kernlens.pipeline.second_build import SecondBuild
 from kernlens.runtime.opencl.error_codes import OpenCLError
@@ -29,15 +31,12 @@ CL_PROGRAM_BUILD_STATUS = 0x1181
 CL_PROGRAM_BUILD_OPTIONS = 0x1182
 _BUILD_NONE = -1
 
-#: Any other platform: what can be asked of the program itself.
+#: The stages of any other platform: what its queries give.
 OTHER = (
     Stage("source", ".cl", None, TEXT, PROGRAM, "OpenCL C as given by the application"),
     Stage("spirv", None, ".spv", BINARY, PROGRAM, "the SPIR-V that the program was made from"),
     Stage("program", None, ".bin", BINARY, PROGRAM, "the program's binary"),
 )
-
-
-_HASH_BYTES = 64
 
 
 @dataclass(frozen=True)
@@ -135,8 +134,7 @@ class LiveProgram:
         does not take."""
         if self.device.platform == pocl_stages.PLATFORM:
             return given
-        options = self._build_info(CL_PROGRAM_BUILD_OPTIONS, "CL_PROGRAM_BUILD_OPTIONS")
-        return options.split(b"\0", 1)[0].decode("utf-8", "replace")
+        return c_text(self._build_info(CL_PROGRAM_BUILD_OPTIONS, "CL_PROGRAM_BUILD_OPTIONS"))
 
     def _second_build(self, options: str) -> Build:
         wanted = SecondBuild(
@@ -160,7 +158,7 @@ class LiveProgram:
             return
         binary = self.binary() or b""
         for one in found:
-            if one.ending == ".dat" and one.failure is None and _without_hash(one.content) not in binary:
+            if one.ending == ".dat" and one.failure is None and not stands_in(one.content, binary):
                 raise ToolError(
                     f"a second build of the program made other machine code for {one.kernel}, so its stages are not"
                     " those of the application's program; did the environment change since the driver was loaded?"
@@ -168,12 +166,6 @@ class LiveProgram:
 
     def _build_info(self, query: int, name: str) -> bytes:
         return self.library.query("clGetProgramBuildInfo", self.handle, self.device.handle, query, query=name)
-
-
-def _without_hash(code: bytes) -> bytes:
-    """A kernel's code without the four instructions behind its end in which IGC 2 keeps a hash of what it compiled,
-    the working folder included where debug information names it: the driver's cache may answer with another's."""
-    return code[:-_HASH_BYTES] if len(code) > _HASH_BYTES else code
 
 
 def live_program(library: OpenCL, program: int, device: int) -> LiveProgram | None:

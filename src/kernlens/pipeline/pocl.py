@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from kernlens.errors import OutputError, ToolError, UnsupportedError
+from kernlens.errors import ToolError, UnsupportedError
 from kernlens.model.build import Build
 from kernlens.model.stage import BINARY, KERNEL, PROGRAM, TEXT, Snapshot, Stage, held
 from kernlens.pipeline.second_build import SecondBuild, second_build, source_text, with_snapshots
-from kernlens.toolchain.process import run
+from kernlens.toolchain.process import run, temporary_folder
 
 PLATFORM = "Portable Computing Language"
 #: What users call the device.
@@ -71,13 +71,7 @@ def snapshots(source: str | Path, options: str = "", *, dump_folder: Path | None
 
 def snapshots_of(wanted: SecondBuild, dump_folder: Path | None = None) -> Build:
     """The same for any build on PoCL's platform."""
-    from tempfile import TemporaryDirectory
-
-    try:
-        below = TemporaryDirectory(prefix="kernlens-", dir=dump_folder, ignore_cleanup_errors=True)
-    except OSError as error:
-        raise OutputError(f"no folder for dumps can be made ({error}); point TMPDIR at one that is writable") from error
-    with below as name:
+    with temporary_folder(dump_folder) as name:
         folder = Path(name)
         done, started = second_build(wanted, dump_environment(folder))
         found = tuple(_read(folder, started)) if done.ok else ()

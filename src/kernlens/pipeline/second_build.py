@@ -14,13 +14,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from kernlens.errors import NotFoundError
 from kernlens.model.build import Build, HeldParts, Source
 from kernlens.model.stage import Snapshot
 from kernlens.runtime.answers import build_of
 from kernlens.runtime.driver_environment import DriverEnvironment
 from kernlens.runtime.isolation import TIME_LIMIT, DriverDiedError, IsolatedDriver
 from kernlens.runtime.opencl.error_codes import OpenCLError
+from kernlens.toolchain.includes import existing_source
 
 __all__ = ["DriverDiedError", "SecondBuild", "interpreter", "second_build", "source_text"]
 
@@ -122,7 +122,4 @@ def interpreter() -> tuple[str, ...]:
 
 def source_text(source: str | Path) -> str:
     """The text of a source file, undecodable bytes replaced. Raises NotFoundError if it is not there."""
-    path = Path(source)
-    if not path.is_file():
-        raise NotFoundError(f"there is no source file {path}")
-    return path.read_text("utf-8", "replace")
+    return existing_source(source).read_text("utf-8", "replace")

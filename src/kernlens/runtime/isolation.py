@@ -21,6 +21,7 @@ from kernlens.model.build import Build
 from kernlens.model.kernel import ReportedKernel
 from kernlens.runtime.answers import build_of, from_json, object_of, to_json
 from kernlens.runtime.driver_environment import DriverEnvironment, copy_worker, package_folder
+from kernlens.runtime.file_limit import FILE_SIZE_LIMIT
 from kernlens.runtime.level_zero.handle_owner import HandleError
 from kernlens.runtime.level_zero.live_module import GlobalPointer
 from kernlens.runtime.level_zero.module_links import DynamicLink, ModuleLinkage, StaticInput
@@ -32,8 +33,6 @@ LEVEL_ZERO = "level-zero"
 OPENCL = "opencl"
 #: Seconds that one request may take (a build of a large program takes 16 s on two cores).
 TIME_LIMIT = 120.0
-#: Bytes that the driver may write into one file.
-FILE_SIZE_LIMIT = 1 << 30
 #: Bytes of what a driver printed that an error keeps.
 LOG_SIZE = 1 << 16
 _GRACE = 2.0

@@ -22,6 +22,7 @@ from typing import IO, Any
 
 from kernlens.errors import KernlensError
 from kernlens.runtime.answers import from_json, to_json
+from kernlens.runtime.file_limit import limit_file_size
 
 #: Environment: the largest file in bytes that the driver may write (simulation can fill a disk).
 FILE_SIZE_VARIABLE = "KERNLENS_WORKER_FILE_SIZE"
@@ -32,7 +33,7 @@ _ERROR_FIELDS = ("call", "code", "query", "reason", "device", "input", "log", "a
 def main() -> None:
     """Answer requests until standard input ends."""
     requests, answers = _take_over_streams()
-    _limit_file_size()
+    _limit_files()
     apis: dict[str, Any] = {}
 
     def send(message: dict[str, Any]) -> None:
@@ -87,16 +88,15 @@ def _take_over_streams() -> tuple[IO[bytes], IO[bytes]]:
     return requests, answers
 
 
-def _limit_file_size() -> None:
+def _limit_files() -> None:
     limit = os.environ.get(FILE_SIZE_VARIABLE)
     if not limit or sys.platform == "win32":
         return
-    import resource
     import signal
 
     # Beyond the limit a write fails; the signal that would end the process instead is ignored.
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit), int(limit)))
+    limit_file_size(int(limit))
 
 
 if __name__ == "__main__":

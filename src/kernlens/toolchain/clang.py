@@ -12,11 +12,11 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from kernlens.errors import NotFoundError, ToolError
+from kernlens.errors import ToolError
 from kernlens.model.build import Build, HeldParts
 from kernlens.toolchain.diagnostics import error_lines
-from kernlens.toolchain.includes import split_options
-from kernlens.toolchain.process import PACKAGES, Completed, command_line, run
+from kernlens.toolchain.includes import existing_source, split_options
+from kernlens.toolchain.process import PACKAGES, Completed, command_line, run, temporary_folder
 
 #: Seconds that one source may take.
 TIMEOUT = 120.0
@@ -62,13 +62,9 @@ def compile_library(source: str | Path, options: str = "", timeout: float = TIME
     unless ``-cl-std`` says otherwise. Nothing is optimised: the device's compiler does that. Raises NotFoundError for
     a file that does not exist, ToolError with the compiler's log for one that does not compile.
     """
-    import tempfile
-
-    path = Path(source)
-    if not path.is_file():
-        raise NotFoundError(f"there is no source file {path}")
+    path = existing_source(source)
     front_end = find_front_end()
-    with tempfile.TemporaryDirectory(prefix="kernlens-") as folder:
+    with temporary_folder() as folder:
         bitcode, spirv = os.path.join(folder, "module.bc"), os.path.join(folder, "module.spv")
         compiled = _run(clang_command(front_end, path, options, bitcode), path, timeout)
         translated = _run(translator_command(front_end, bitcode, spirv), path, timeout)

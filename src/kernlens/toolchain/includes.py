@@ -1,4 +1,5 @@
-"""The files that a compile reads: the source itself and what it includes, found as the preprocessor would."""
+"""The files that a compile reads, and the options that name them: the source and what it includes, found as the
+preprocessor would."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from kernlens.errors import UnsupportedError
+from kernlens.errors import NotFoundError, UnsupportedError
 from kernlens.model.build import Source
 from kernlens.toolchain.preprocessing import Macros, included_names
 from kernlens.toolchain.source_reading import SourceFolders
@@ -16,6 +17,14 @@ from kernlens.toolchain.source_reading import SourceFolders
 #: Files beyond these numbers of bytes and files are left out.
 TOTAL_LIMIT = 64 << 20
 COUNT_LIMIT = 1000
+
+
+def existing_source(source: str | os.PathLike[str]) -> Path:
+    """The path of a source file. Raises NotFoundError if there is no file of that name."""
+    path = Path(source)
+    if not path.is_file():
+        raise NotFoundError(f"there is no source file {path}")
+    return path
 
 
 def split_options(options: str) -> list[str]:
@@ -54,6 +63,26 @@ def _quoted(word: str) -> str:
         return word
     start = 2 if re.match(r"-\S", word) else 0
     return f'{word[:start]}"{word[start:]}"'
+
+
+def source_options(source: Path, options: str, *, naming: Sequence[str]) -> str:
+    """The options as Intel's compilers get them: with the source's folder for includes, and with its name for the line
+    table if ``options`` hold one of ``naming``.
+
+    ``-s FILE`` is their option for debuggers; without it a line table calls the source ``1``.
+    """
+    path = os.path.abspath(source)
+    if '"' in path:
+        raise UnsupportedError(
+            f"the path {path} contains a double quote, which build options cannot hold; rename the file"
+        )
+    words = split_options(options)
+    added = [options] if options.strip() else []
+    if not set(naming).isdisjoint(words) and "-s" not in words:
+        added.append(f"-s {_quoted(path)}")
+    if os.path.dirname(path) != os.getcwd():
+        added.append(f"-I {_quoted(os.path.dirname(path))}")
+    return " ".join(added)
 
 
 def include_folders(options: str) -> list[str]:

@@ -20,26 +20,20 @@ import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from kernlens.errors import KernlensError, NotFoundError, OutputError, ToolError
+from kernlens.errors import KernlensError, NotFoundError, ToolError, nearest
+from kernlens.formats.spirv.magic import is_spirv
 from kernlens.model.build import Build, HeldParts
+from kernlens.runtime.file_limit import FILE_SIZE_LIMIT
 from kernlens.toolchain.diagnostics import error_lines
-from kernlens.toolchain.includes import source_files, split_options
-from kernlens.toolchain.process import PACKAGES, Child, Completed, command_line, run
+from kernlens.toolchain.includes import existing_source, source_files, source_options
+from kernlens.toolchain.process import PACKAGES, Child, Completed, command_line, run, temporary_folder
 from kernlens.toolchain.toolchains import QUESTION_TIMEOUT, Toolchain, find_toolchains, toolchain
-
-if TYPE_CHECKING:
-    from tempfile import TemporaryDirectory
 
 #: Seconds that one compile may take unless the caller says otherwise.
 TIMEOUT = 600.0
-#: The largest file in bytes that a compile may write.
-OUTPUT_FILE_LIMIT = 1 << 30
 #: The base name of ocloc's output files, in a folder of their own.
 OUTPUT_NAME = "program"
-SPIRV_MAGIC = (b"\x03\x02\x23\x07", b"\x07\x23\x02\x03")
-DEBUG_FLAGS = ("-g", "-gline-tables-only")
 
 DEVICE_LIST = re.compile(r"<device_type> can be: ([^\n]+)")
 DEVICE_NAME = re.compile(r"[a-z][a-z0-9_]*(?:-[a-z0-9]+)*")
@@ -69,19 +63,19 @@ def compile_source(
     """
     path = Path(source)
     chosen = using if using is not None else toolchain()
-    is_spirv = _first_bytes(path) in SPIRV_MAGIC
+    from_spirv = is_spirv(_first_bytes(existing_source(path)))
     check_device(device, chosen)
-    sources = () if is_spirv else source_files(path, options)
-    with _temporary_folder() as folder:
+    sources = () if from_spirv else source_files(path, options)
+    with temporary_folder() as folder:
         command = chosen.command(compiler(chosen), "compile", "-file", str(path), "-device", device)
         command += ["-output", OUTPUT_NAME, "-output_no_suffix", "-out_dir", folder]
-        command += ["-spirv_input"] if is_spirv else []
-        full = options if is_spirv else source_options(path, options)
+        command += ["-spirv_input"] if from_spirv else []
+        full = options if from_spirv else source_options(path, options, naming=("-gline-tables-only",))
         command += ["-options", full] if full else []
         env = {**os.environ, **environment} if environment else None
-        done = run(command, timeout=timeout, env=env, file_size_limit=OUTPUT_FILE_LIMIT, on_start=on_start)
+        done = run(command, timeout=timeout, env=env, file_size_limit=FILE_SIZE_LIMIT, on_start=on_start)
         binary, debug, spirv = _outputs(Path(folder))
-    if is_spirv and not spirv:
+    if from_spirv and not spirv:
         spirv = path.read_bytes()
     ok = done.ok and bool(binary)
     return Build(
@@ -113,24 +107,6 @@ def compiler(chosen: Toolchain) -> Path:
     raise ToolError(f"the toolchain {chosen.name} has no ocloc below {chosen.root}; add it again")
 
 
-def source_options(source: Path, options: str) -> str:
-    """The options as ocloc gets them: with the source's name for the line table, and its folder for includes."""
-    path = os.path.abspath(source)
-    if '"' in path:
-        raise KernlensError(f"the path {path} contains a double quote, which ocloc cannot be told; rename the file")
-    words = split_options(options)
-    added = [options] if options.strip() else []
-    if "-gline-tables-only" in words and "-s" not in words:
-        added.append(f"-s {_quoted(path)}")
-    if os.path.dirname(path) != os.getcwd():
-        added.append(f"-I {_quoted(os.path.dirname(path))}")
-    return " ".join(added)
-
-
-def _quoted(path: str) -> str:
-    return f'"{path}"' if re.search(r"\s", path) else path
-
-
 def devices_of(chosen: Toolchain) -> tuple[str, ...]:
     """The devices that the toolchain compiles for, as it names them, in its order (oldest first).
 
@@ -160,32 +136,19 @@ def check_device(device: str, chosen: Toolchain) -> None:
     known = devices_of(chosen)
     if device in known or DEVICE_NUMBER.fullmatch(device):
         return
-    from difflib import get_close_matches
-
     message = f"the toolchain {chosen.name} ({chosen.title}) knows no device {device!r}"
     others = [other.name for other in find_toolchains() if other.ocloc and device in devices_of(other)]
     if others:
         raise NotFoundError(f"{message}, but {others[0]} does: add --toolchain {others[0]}")
-    near = get_close_matches(device.lower(), known, n=4, cutoff=0.5)
+    near = nearest(device.lower(), known)
     advice = f"; the nearest are: {', '.join(near)}" if near else f"; it knows: {', '.join(known)}"
     raise NotFoundError(message + advice)
-
-
-def _temporary_folder() -> TemporaryDirectory[str]:
-    from tempfile import TemporaryDirectory
-
-    try:
-        return TemporaryDirectory(prefix="kernlens-")
-    except OSError as error:
-        raise OutputError(f"no temporary folder can be made ({error}); point TMPDIR at one that is writable") from error
 
 
 def _first_bytes(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
             return file.read(4)
-    except FileNotFoundError as error:
-        raise NotFoundError(f"there is no source file {path}") from error
     except OSError as error:
         raise KernlensError(f"the source file {path} cannot be read: {error.strerror}") from error
 

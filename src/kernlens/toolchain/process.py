@@ -15,11 +15,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING
 
-from kernlens.errors import ToolError
+from kernlens.errors import OutputError, ToolError
+from kernlens.runtime.file_limit import limit_file_size
 
 if TYPE_CHECKING:
     import subprocess
     from pathlib import Path
+    from tempfile import TemporaryDirectory
 
 #: Bytes kept of standard output, and of standard error; the rest is read and dropped.
 OUTPUT_LIMIT = 16 << 20
@@ -180,7 +182,8 @@ def run(
     finished = False
     try:
         if file_size_limit is not None:
-            _limit_file_size(process.pid, file_size_limit)
+            # Set from outside: a function that runs between fork and exec is not safe with threads.
+            limit_file_size(file_size_limit, process.pid)
         for reader in readers:
             reader.start()
         if on_start is not None:
@@ -202,6 +205,17 @@ def run(
             log="".join(reader.text for reader in readers),
         )
     return Completed(arguments, process.returncode, readers[0].text, readers[1].text, seconds)
+
+
+def temporary_folder(below: Path | None = None) -> TemporaryDirectory[str]:
+    """A folder that is removed with its content, below ``below`` (None: the system's). Raises OutputError if there can
+    be none."""
+    from tempfile import TemporaryDirectory
+
+    try:
+        return TemporaryDirectory(prefix="kernlens-", dir=below, ignore_cleanup_errors=True)
+    except OSError as error:
+        raise OutputError(f"no temporary folder can be made ({error}); point TMPDIR at one that is writable") from error
 
 
 def _start(
@@ -240,18 +254,6 @@ def _missing(program: str) -> str:
     if package is not None:
         return f"{name} was not found; install it (on Debian: apt install {package})"
     return f"{program} was not found; install it or correct its path"
-
-
-def _limit_file_size(pid: int, limit: int) -> None:
-    # Set from outside right after the start: a function that runs between fork and exec is not safe with threads.
-    if sys.platform != "linux":
-        return
-    import resource
-
-    try:
-        resource.prlimit(pid, resource.RLIMIT_FSIZE, (limit, limit))
-    except ProcessLookupError:
-        return  # It has ended already, so there is nothing left to limit.
 
 
 def _feed(process: subprocess.Popen[bytes], content: bytes) -> None:

@@ -24,9 +24,6 @@ EXPLANATION = (
     " application enqueues complete without effect, buffers hold no results, and an application that checks its own"
     " results will complain."
 )
-#: The largest file in bytes that an application on a simulated device may write: a driver that dumps its command
-#: stream after all must not fill the disk.
-FILE_SIZE_LIMIT = 1 << 30
 #: The first driver year with the null device (receiver 5).
 NULL_DEVICE_YEAR = 24
 

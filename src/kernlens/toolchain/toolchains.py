@@ -18,7 +18,7 @@ from pathlib import Path
 
 from kernlens.errors import NotFoundError, ToolError
 from kernlens.model.build import BuildToolchain
-from kernlens.toolchain.process import run
+from kernlens.toolchain.process import run, temporary_folder
 
 #: The name of the toolchain that the machine's own packages make up.
 SYSTEM = "system"
@@ -230,9 +230,7 @@ def _neo_version(bare: Toolchain) -> str | None:
 @lru_cache(maxsize=32)
 def _ask_version(command: tuple[str, ...], modified: int) -> str | None:
     # ``modified`` is part of the cache's key: a compiler that was replaced is asked again.
-    import tempfile
-
-    with tempfile.TemporaryDirectory(prefix="kernlens-") as folder:
+    with temporary_folder() as folder:
         # ocloc writes the answer into a file of the question's name in its working folder; newer ones print it too.
         try:
             run(command, timeout=QUESTION_TIMEOUT, cwd=folder)

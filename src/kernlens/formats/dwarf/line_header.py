@@ -23,6 +23,7 @@ from kernlens.formats.dwarf.forms import (
 )
 from kernlens.formats.dwarf.strings import DebugStrings
 from kernlens.model.line_table import SourceFile
+from kernlens.model.source_path import joined
 
 _LINE = ".debug_line"
 _U32 = struct.Struct("<I")
@@ -153,7 +154,7 @@ def read_file_4(buffer: bytes, position: int, directories: list[str]) -> tuple[S
     directory, position = read_unsigned(buffer, position)
     _time, position = read_unsigned(buffer, position)
     _length, position = read_unsigned(buffer, position)
-    return SourceFile(_joined(directories[directory] if directory < len(directories) else "", name)), position
+    return SourceFile(joined(directories[directory] if directory < len(directories) else "", name)), position
 
 
 def _read_files_5(
@@ -173,7 +174,7 @@ def _read_files_5(
             directory = ""
         md5 = entry.get(_LNCT_MD5, (0, None))[1]
         text = strings.text(entry.get(_LNCT_LLVM_SOURCE))
-        path = _joined(directory, strings.text(entry.get(_LNCT_PATH)))
+        path = joined(directory, strings.text(entry.get(_LNCT_PATH)))
         files.append(SourceFile(path, md5.hex() if isinstance(md5, bytes) and any(md5) else None, text or None))
         room.take(files[-1], position)
     return tuple(files), compile_directory, position
@@ -213,10 +214,3 @@ def _read_entries(buffer: bytes, position: int, encoding: Encoding) -> tuple[lis
             entry[content] = form, value
         entries.append(entry)
     return entries, position
-
-
-def _joined(directory: str, name: str) -> str:
-    """``name`` within ``directory``; absolute names (Windows ones too) stay as they are."""
-    if not directory or name.startswith(("/", "\\")) or name[1:2] == ":":
-        return name
-    return directory + ("" if directory.endswith(("/", "\\")) else "/") + name

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from kernlens.model.source_map import SourcePlace
+from kernlens.model.source_path import joined
 from kernlens.model.stage_map import StageRows
 
 _FILE = re.compile(r'\.file\s+(\d+)\s+"((?:[^"\\]|\\.)*)"(?:\s+"((?:[^"\\]|\\.)*)")?')
@@ -47,10 +48,7 @@ def read_host_assembly_lines(text: str) -> StageRows:
 
 def _path(first: str, second: str | None) -> str:
     """The file's path: ``first`` is its directory if there is a ``second``."""
-    name = _plain(first if second is None else second)
-    if second is None or not first or name.startswith("/"):
-        return name
-    return _plain(first).rstrip("/") + "/" + name
+    return _plain(first) if second is None else joined(_plain(first), _plain(second))
 
 
 def _plain(text: str) -> str:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kernlens.model.source_map import SourcePlace
+from kernlens.model.source_path import joined
 from kernlens.model.stage_map import StageRows
 
 _FUNCTION = re.compile(r'define [^@]*@("[^"]*"|[-\w$.]+)\(')
@@ -97,7 +98,7 @@ class _Locations:
         number, kind, content = int(match[1][:9]), match[2], match[3]
         if kind == "DIFile":
             texts = {name: _unescaped(value) for name, value in _TEXT_FIELD.findall(content)}
-            self.files[number] = _joined(texts.get("directory", ""), texts.get("filename", ""))
+            self.files[number] = joined(texts.get("directory", ""), texts.get("filename", ""))
         elif kind == "DILocation" or kind in _SCOPES:
             # Strings go first: a function may be called "file: !3".
             fields = {name: int(value[:9]) for name, value in _FIELD.findall(_STRING.sub('""', content))}
@@ -147,9 +148,3 @@ def _unescaped(text: str) -> str:
         return pieces.encode("latin-1").decode("utf-8", "replace")
     except UnicodeEncodeError:
         return pieces
-
-
-def _joined(directory: str, path: str) -> str:
-    if not directory or not path or path.startswith(("/", "\\")) or path[1:2] == ":":
-        return path
-    return directory.rstrip("/\\") + "/" + path

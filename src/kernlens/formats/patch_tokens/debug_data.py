@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from kernlens.errors import FormatError
 from kernlens.formats.elf import header as elf_header
-from kernlens.model.binary import EMPTY
+from kernlens.model.binary import EMPTY, c_text
 from kernlens.model.device import DeviceId
 
 FORMAT = "debug-data"
@@ -77,7 +77,7 @@ def read_debug_data(data: memoryview) -> DebugData:
         next_at = gen_isa_at + gen_isa_size
         if next_at > end:
             raise _error(f"kernel {index + 1} of {count} would end at {next_at:#x}, the data ends at {end:#x}", at)
-        name = bytes(data[name_at:visa_at]).partition(b"\0")[0].decode("utf-8", "backslashreplace")
+        name = c_text(data[name_at:visa_at])
         visa, gen_isa = data[visa_at:gen_isa_at], data[gen_isa_at:next_at]
         elf, elf_offset = _elf(visa, visa_at, gen_isa, gen_isa_at)
         kernels.append(KernelDebug(name, visa, gen_isa, elf, elf_offset))

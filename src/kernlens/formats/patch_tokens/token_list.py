@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeAlias
 from kernlens.errors import FormatError
 from kernlens.formats.patch_tokens import layouts
 from kernlens.formats.patch_tokens.layouts import PatchToken
+from kernlens.model.binary import c_text
 
 FORMAT = "patch-tokens"
 HEAD_SIZE = 8
@@ -126,7 +127,7 @@ def _argument_description(number: int, start: int, payload: memoryview, at: int)
     for size in sizes:
         if size > len(payload) - place:
             raise _error(f"token {number}: {size} bytes of text do not fit into {len(payload) - place} left", at)
-        texts.append(text(payload[place : place + size]))
+        texts.append(c_text(payload[place : place + size]))
         place += size
     return layouts.ArgumentDescription(number, start, payload, argument, *texts)
 
@@ -146,7 +147,7 @@ def _sized_text(number: int, payload: memoryview, place: int, at: int) -> str:
     left = len(payload) - place - 4
     if size > left:
         raise _error(f"token {number}: a string of {size} bytes does not fit into the {left} left", at)
-    return text(payload[place + 4 : place + 4 + size])
+    return c_text(payload[place + 4 : place + 4 + size])
 
 
 def _program_memory(number: int, start: int, payload: memoryview, at: int) -> PatchToken:
@@ -203,12 +204,7 @@ def _table(number: int, payload: memoryview, sizes: tuple[int, ...], at: int) ->
 
 
 def _name(payload: memoryview, place: int) -> str:
-    return text(payload[place : place + _NAME_SIZE])
-
-
-def text(padded: memoryview) -> str:
-    """A string up to its NUL, which may be missing; bytes that are not UTF-8 appear as ``\\xNN``."""
-    return bytes(padded).partition(b"\0")[0].decode("utf-8", "backslashreplace")
+    return c_text(payload[place : place + _NAME_SIZE])
 
 
 def _error(message: str, offset: int) -> FormatError:

@@ -12,6 +12,7 @@ from array import array
 from dataclasses import dataclass, field
 
 from kernlens.errors import FormatError
+from kernlens.formats.spirv.magic import BIG_ENDIAN, is_spirv
 from kernlens.formats.spirv.names import (
     ADDRESSING_MODELS,
     CAPABILITIES,
@@ -62,11 +63,6 @@ _DEBUG_SOURCE = 35
 _CHECKSUM = "//__CSK_MD5:"
 
 
-def is_spirv(data: memoryview) -> bool:
-    """Whether the bytes begin with SPIR-V's magic number, in either byte order."""
-    return bytes(data[:4]) in (b"\x03\x02\x23\x07", b"\x07\x23\x02\x03")
-
-
 def read_spirv(data: memoryview) -> SpirvModule:
     """Read a module of either byte order. Raises FormatError with the offset in bytes."""
     words, big_endian = read_words(data)
@@ -105,7 +101,7 @@ def read_words(data: memoryview) -> tuple[array[int], bool]:
         )
     words = array("I")
     words.frombytes(data)
-    big_endian = data[0] == 0x07
+    big_endian = bytes(data[:4]) == BIG_ENDIAN
     if big_endian != (sys.byteorder == "big"):
         words.byteswap()
     return words, big_endian

@@ -59,7 +59,8 @@ class LinkInput:
     @cached_property
     def source_exports(self) -> frozenset[str] | None:
         """What its SPIR-V marks for export; None if that is not kept."""
-        from kernlens.formats.spirv.spirv_module import is_spirv, read_spirv
+        from kernlens.formats.spirv.magic import is_spirv
+        from kernlens.formats.spirv.spirv_module import read_spirv
 
         if not is_spirv(self.zebin.spirv):
             return None

@@ -7,7 +7,6 @@ versions 1.20 (Debian 12's compiler) and 1.73.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -23,7 +22,6 @@ ET_EXEC = 2
 
 SHT_ZEBIN_SPIRV = 0xFF000009
 SHT_ZEBIN_ZEINFO = 0xFF000011
-SHT_ZEBIN_GTPIN_INFO = 0xFF000012
 SHT_ZEBIN_VISAASM = 0xFF000013
 SHT_ZEBIN_MISC = 0xFF000014
 
@@ -123,17 +121,6 @@ class Zebin:
     def notes(self) -> ZebinNotes:
         """What the compatibility notes say of device and versions."""
         return read_notes(section for section in self.elf.sections_of_type(SHT_NOTE) if section.name == _NOTES)
-
-    @property
-    def debug_sections(self) -> tuple[Section, ...]:
-        """The DWARF sections (``.debug_*``); empty without debug data."""
-        return tuple(section for section in self.elf.sections if section.name.startswith(".debug_"))
-
-    def visa_texts(self) -> Iterator[tuple[str, str]]:
-        """The vISA texts that the file keeps, each with the name of what it is of."""
-        for section in self.elf.sections_of_type(SHT_ZEBIN_VISAASM):
-            text = bytes(section.data).rstrip(b"\0").decode("utf-8", "backslashreplace")
-            yield section.name.removeprefix(".visaasm."), text
 
     def _first(self, type: int) -> Section | None:
         return next(iter(self.elf.sections_of_type(type)), None)

@@ -39,13 +39,6 @@ class Driver:
         return int(properties.driverVersion)
 
     @cached_property
-    def api_version(self) -> tuple[int, int]:
-        """The Level Zero version that the driver implements: major, minor."""
-        version = c_uint32(0)
-        self.loader.call("zeDriverGetApiVersion", self.handle, byref(version))
-        return version.value >> 16, version.value & 0xFFFF
-
-    @cached_property
     def extensions(self) -> dict[str, int]:
         """Name -> version of each extension that the driver reports."""
         count = c_uint32(0)

@@ -13,7 +13,7 @@ from ctypes import byref, c_size_t, c_void_p
 from dataclasses import dataclass
 from functools import cached_property
 
-from kernlens.errors import NotFoundError
+from kernlens.errors import NotFoundError, nearest
 from kernlens.runtime.level_zero.handle_owner import BufferTooSmallError, HandleError, HandleOwner, check_raw_handle
 from kernlens.runtime.level_zero.live_module import LiveModule
 from kernlens.runtime.level_zero.loader import ZEL_HANDLE_KERNEL
@@ -207,9 +207,7 @@ def _create(module: LiveModule, name: str) -> int:
     description = make(ze_kernel_desc_t, pKernelName=encoded)
     code = loader.result("zeKernelCreate", module.handle, byref(description), byref(handle))
     if code == INVALID_KERNEL_NAME:
-        import difflib
-
-        near = difflib.get_close_matches(name, module.kernel_names, n=3) or module.kernel_names[:5]
+        near = nearest(name, module.kernel_names) or module.kernel_names[:8]
         raise NotFoundError(
             f"{module.name} has no kernel {name!r} (zeKernelCreate on {module.device}); "
             f"it has: {', '.join(near) or 'none'}"

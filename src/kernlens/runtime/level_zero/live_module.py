@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from kernlens.errors import NotFoundError
+from kernlens.errors import NotFoundError, telling_line
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.runtime.level_zero.drivers import Context, LiveDevice
 from kernlens.runtime.level_zero.handle_owner import HandleOwner, check_raw_handle, known_handle
@@ -236,15 +236,9 @@ def create(context: Context, device: LiveDevice, description: ze_module_desc_t, 
     words = "" if code == SUCCESS else context.driver.last_error().strip()
     log = read_log(loader, log_handle)
     if code != SUCCESS or not handle.value:
-        advice = _telling_line(log) or _telling_line(words) or "the driver gives no reason"
+        advice = telling_line(log) or telling_line(words) or "the driver gives no reason"
         raise LevelZeroError("zeModuleCreate", code, device=str(device), input=name, log=log, advice=advice)
     return handle.value, log
-
-
-def _telling_line(text: str) -> str:
-    """The first line that speaks of an error, else the first; empty for an empty text."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return next((line for line in lines if "error" in line.lower()), lines[0] if lines else "")
 
 
 def read_log(loader: Loader, log: Any) -> str:

@@ -21,7 +21,6 @@ from kernlens.runtime.level_zero.result_codes import SUCCESS, UNINITIALIZED, Lev
 LIBRARY_NAMES = {"win32": "ze_loader.dll", "linux": "libze_loader.so.1"}
 
 #: ``zel_handle_type_t``: the kinds of handle that a loader for several drivers wraps.
-ZEL_HANDLE_MODULE = 9
 ZEL_HANDLE_KERNEL = 11
 
 _POINTER = c_void_p

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kernlens.formats.spirv.magic import is_spirv
 from kernlens.runtime.level_zero.result_codes import RefusedCallError
 from kernlens.runtime.level_zero.spirv_hazards import exports_using_work_items, overrunning_instruction
 
 if TYPE_CHECKING:
     from kernlens.runtime.level_zero.drivers import LiveDevice
 
-SPIRV_MAGIC = b"\x03\x02\x23\x07"
 SPIRV_HEADER_SIZE = 20
 #: The newest driver that was seen to crash on library modules: 1.3.24595, which is NEO 22.43.
 LAST_CRASHING_DRIVER = 1 << 24 | 3 << 16 | 24595
@@ -29,7 +29,7 @@ def refuse_spirv(call: str, spirv: bytes, flags: str, device: LiveDevice, name: 
       work-item built-ins is a segmentation fault.
     """
     reason = None
-    if len(spirv) < SPIRV_HEADER_SIZE or len(spirv) % 4 or spirv[:4] not in (SPIRV_MAGIC, SPIRV_MAGIC[::-1]):
+    if len(spirv) < SPIRV_HEADER_SIZE or len(spirv) % 4 or not is_spirv(spirv):
         reason = (
             f"the input's {len(spirv)} bytes are no SPIR-V module (its first word must be 0x07230203), "
             "and the driver ends the process on such input"

@@ -8,6 +8,9 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 
+from kernlens.formats.spirv.magic import LITTLE_ENDIAN
+from kernlens.model.binary import c_text
+
 _OP_ENTRY_POINT, _OP_FUNCTION, _OP_FUNCTION_END, _OP_FUNCTION_CALL, _OP_DECORATE = 15, 54, 56, 57, 71
 # Instructions that read through a pointer or derive one; its id is their third operand, as is a call's function.
 _OP_LOAD, _OP_ACCESS_CHAIN, _OP_IN_BOUNDS_ACCESS_CHAIN, _OP_PTR_ACCESS_CHAIN, _OP_BITCAST = 61, 65, 66, 67, 124
@@ -61,7 +64,7 @@ def exports_using_work_items(spirv: bytes) -> tuple[str, ...]:
 
 def overrunning_instruction(spirv: bytes) -> int | None:
     """The byte offset of the first instruction that has no length or ends beyond ``spirv``; None if all is well."""
-    order = "<" if spirv[:4] == b"\x03\x02\x23\x07" else ">"
+    order = "<" if spirv[:4] == LITTLE_ENDIAN else ">"
     words = struct.unpack(f"{order}{len(spirv) // 4}I", spirv[: len(spirv) & ~3])
     at, end = _HEADER_WORDS, len(words)
     while at < end:
@@ -75,7 +78,7 @@ def overrunning_instruction(spirv: bytes) -> int | None:
 def _instructions(spirv: bytes) -> Iterator[tuple[int, tuple[int, ...]]]:
     if len(spirv) % 4 or len(spirv) < 4 * _HEADER_WORDS:
         return
-    order = "<" if spirv[:4] == b"\x03\x02\x23\x07" else ">"
+    order = "<" if spirv[:4] == LITTLE_ENDIAN else ">"
     words = struct.unpack(f"{order}{len(spirv) // 4}I", spirv)
     at = _HEADER_WORDS
     while at < len(words):
@@ -87,4 +90,4 @@ def _instructions(spirv: bytes) -> Iterator[tuple[int, tuple[int, ...]]]:
 
 
 def _string(words: tuple[int, ...]) -> str:
-    return struct.pack(f"<{len(words)}I", *words).split(b"\0", 1)[0].decode("utf-8", "replace")
+    return c_text(struct.pack(f"<{len(words)}I", *words))

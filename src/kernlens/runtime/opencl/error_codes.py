@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernlens.errors import ToolError
+from kernlens.errors import ToolError, telling_line
 
 PLATFORM_NOT_FOUND = -1001
 
@@ -35,12 +35,6 @@ ERROR_NAMES = {
     -67: "CL_INVALID_LINKER_OPTIONS",
     -1001: "CL_PLATFORM_NOT_FOUND_KHR",
 }
-
-
-def telling_line(log: str) -> str:
-    """The first line of a build log that speaks of an error, else its first line; empty for an empty log."""
-    lines = [line.strip() for line in log.splitlines() if line.strip()]
-    return next((line for line in lines if "error" in line.lower()), lines[0] if lines else "")
 
 
 class OpenCLError(ToolError):

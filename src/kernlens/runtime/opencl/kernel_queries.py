@@ -9,13 +9,13 @@ from __future__ import annotations
 import struct
 
 from kernlens.errors import KernlensError
+from kernlens.model.binary import c_text
 from kernlens.model.figures import KernelResources
 from kernlens.model.kernel import KernelArgument, ReportedKernel
 from kernlens.runtime.opencl.error_codes import OpenCLError
 from kernlens.runtime.opencl.handle_checks import handle_of
 from kernlens.runtime.opencl.opencl_library import OpenCL, open_opencl
 
-CL_KERNEL_FUNCTION_NAME = 0x1190
 CL_KERNEL_NUM_ARGS = 0x1191
 CL_KERNEL_BINARY_PROGRAM_INTEL = 0x407D
 CL_KERNEL_COMPILE_WORK_GROUP_SIZE = 0x11B1
@@ -76,16 +76,12 @@ def _argument(library: OpenCL, handle: int, index: int) -> KernelArgument:
     qualifiers = number(CL_KERNEL_ARG_TYPE_QUALIFIER)
     return KernelArgument(
         index=index,
-        name=_text(ask(CL_KERNEL_ARG_NAME)),
-        type_name=_text(ask(CL_KERNEL_ARG_TYPE_NAME)),
+        name=c_text(ask(CL_KERNEL_ARG_NAME)) or None,
+        type_name=c_text(ask(CL_KERNEL_ARG_TYPE_NAME)) or None,
         address_space=_ADDRESS_SPACES.get(number(CL_KERNEL_ARG_ADDRESS_QUALIFIER)),
         access=_ACCESS.get(number(CL_KERNEL_ARG_ACCESS_QUALIFIER)),
         type_qualifier=" ".join(word for bit, word in _TYPE_QUALIFIERS.items() if qualifiers & bit) or None,
     )
-
-
-def _text(found: bytes) -> str | None:
-    return found.split(b"\0", 1)[0].decode("utf-8", "replace") or None
 
 
 def read_kernel(library: OpenCL, handle: int, name: str, device: int, *, is_first_device: bool) -> ReportedKernel:

@@ -15,6 +15,7 @@ from ctypes import byref, c_char_p, c_int32, c_size_t, c_uint32, c_uint64, c_voi
 from typing import Any
 
 from kernlens.errors import ToolError
+from kernlens.model.binary import c_text
 from kernlens.runtime.opencl.error_codes import PLATFORM_NOT_FOUND, OpenCLError
 
 _PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
@@ -115,7 +116,7 @@ class OpenCL:
 
     def text(self, name: str, *what: Any, query: str) -> str:
         """The text that a query gives, without the terminating NUL."""
-        return self.query(name, *what, query=query).split(b"\0", 1)[0].decode("utf-8", "replace")
+        return c_text(self.query(name, *what, query=query))
 
 
 _lock = threading.Lock()

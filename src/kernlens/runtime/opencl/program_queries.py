@@ -10,6 +10,7 @@ from functools import partial
 from typing import TypeVar
 
 from kernlens.errors import KernlensError
+from kernlens.model.binary import c_text
 from kernlens.model.build import Build, BuildToolchain, HeldParts, Source
 from kernlens.model.kernel import ReportedKernel
 from kernlens.runtime.level_zero.native_binary import NativeBinary
@@ -18,7 +19,6 @@ from kernlens.runtime.opencl.handle_checks import handle_of
 from kernlens.runtime.opencl.kernel_queries import read_kernel
 from kernlens.runtime.opencl.opencl_library import OpenCL, open_opencl
 
-CL_PROGRAM_NUM_DEVICES = 0x1162
 CL_PROGRAM_DEVICES = 0x1163
 CL_PROGRAM_SOURCE = 0x1164
 CL_PROGRAM_BINARY_SIZES = 0x1165
@@ -214,7 +214,7 @@ def _program_query(library: OpenCL, handle: int, query: int) -> bytes:
 
 
 def _program_text(library: OpenCL, handle: int, query: int) -> str:
-    return _program_query(library, handle, query).split(b"\0", 1)[0].decode("utf-8", "replace")
+    return c_text(_program_query(library, handle, query))
 
 
 def _kernel_names(library: OpenCL, handle: int) -> tuple[str, ...]:

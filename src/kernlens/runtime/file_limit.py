@@ -1,0 +1,25 @@
+"""The largest file that a compiler, a driver or an application on a simulated device may write."""
+
+from __future__ import annotations
+
+import sys
+
+#: In bytes. Simulation can fill a disk.
+FILE_SIZE_LIMIT = 1 << 30
+
+
+def limit_file_size(limit: int, process: int = 0) -> None:
+    """Limits the files that a process (0: this one) and its children write from now on, in bytes; on Linux alone.
+
+    Where the process ignores SIGXFSZ a write beyond the limit fails; else the process ends. A lower limit stays.
+    """
+    if sys.platform != "linux":
+        return
+    import resource
+
+    try:
+        hard = resource.prlimit(process, resource.RLIMIT_FSIZE)[1]
+        soft = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
+        resource.prlimit(process, resource.RLIMIT_FSIZE, (soft, hard))
+    except ProcessLookupError:
+        return  # It has ended already, so there is nothing left to limit.
