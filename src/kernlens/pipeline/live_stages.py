@@ -118,7 +118,7 @@ class LiveProgram:
     def binary(self) -> bytes | None:
         """The built program's binary for the device, as the driver gives it out; None if it has none."""
         devices = program_devices(self.library, self.handle)
-        return program_binaries(self.library, self.handle, len(devices))[devices.index(self.device.handle)]
+        return program_binaries(self.library, self.handle, devices)[devices.index(self.device.handle)]
 
     def _part_of_binary(self, stage: str) -> bytes | None:
         """What Intel's driver gives out as the binary holds the device binary and the SPIR-V, or is the device binary."""

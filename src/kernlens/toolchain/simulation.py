@@ -56,7 +56,8 @@ _NEWER = (
     SimulatedDevice("ptl", "3x4x8"),
 )
 
-_COMMON = {"NEOReadDebugKeys": "1"}
+# Without the second, the first wait for enqueued work never returns on pvc and bmg.
+_COMMON = {"NEOReadDebugKeys": "1", "EnableTimestampWaitForQueues": "0"}
 # Receiver 1 writes the command stream to a file (.aub). Sub-capture mode 2 starts that file only when it is told to,
 # which nobody does; the file's name is there for the case that somebody does.
 _OLDER_RECEIVER = {

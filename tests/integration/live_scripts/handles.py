@@ -45,6 +45,11 @@ def main() -> None:
     attempt("unmapped handle", lambda: LiveKernel.from_handle(module, name, 8))
     memory = ctypes.create_string_buffer(256)
     attempt("other memory", lambda: LiveKernel.from_handle(module, name, ctypes.addressof(memory) + 64 & ~7))
+    clear = LiveKernel.create(module, "clear")
+    attempt("another kernel's name", lambda: LiveKernel.from_handle(module, name, clear.handle))
+    stale = clear.handle
+    clear.close()
+    attempt("destroyed kernel", lambda: LiveKernel.from_handle(module, "clear", stale).binary())
     foreign = Context(device.driver)
     other = build_spirv(foreign, device, module.spirv or b"", "", "other")
     other_kernel = LiveKernel.create(other, name)

@@ -77,9 +77,25 @@ class LiveKernel(HandleOwner):
 
         Raises HandleError if ``handle`` cannot be a kernel's, NotFoundError if ``module`` has no kernel ``name``.
         """
+        # Before another kernel is made, which may be given the memory of one that was destroyed.
+        check_raw_handle(handle, "kernel")
         with cls.create(module, name) as own:
+            if own.handle == handle:
+                raise HandleError(f"the kernel handle {handle:#x} was destroyed: a new kernel is given its memory")
             good = check_raw_handle(handle, "kernel", like=own.handle)
-        return cls(module, name, good, owned=False)
+        kernel = cls(module, name, good, owned=False)
+        if kernel._reported_name != name:
+            raise HandleError(f"the handle {handle:#x} is of the kernel {kernel._reported_name!r}, not of {name!r}")
+        return kernel
+
+    @property
+    def _reported_name(self) -> str:
+        """The driver's zeKernelGetName."""
+        size = c_size_t(0)
+        self._loader.call("zeKernelGetName", self.handle, byref(size), None, device=self.device, input=self.name)
+        room = ctypes.create_string_buffer(size.value + 1)
+        self._loader.call("zeKernelGetName", self.handle, byref(size), room, device=self.device, input=self.name)
+        return room.value.decode("utf-8", "replace")
 
     @cached_property
     def properties(self) -> KernelProperties:

@@ -49,6 +49,7 @@ _PROTOTYPES: dict[str, tuple[Any, ...]] = {
     "zeModuleGetProperties": (c_void_p, _POINTER),
     "zeKernelCreate": (c_void_p, _POINTER, _POINTER),
     "zeKernelDestroy": (c_void_p,),
+    "zeKernelGetName": (c_void_p, _POINTER, _POINTER),
     "zeKernelGetProperties": (c_void_p, _POINTER),
     "zeKernelGetBinaryExp": (c_void_p, _POINTER, _POINTER),
     "zetModuleGetDebugInfo": (c_void_p, c_uint32, _POINTER, _POINTER),

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kernlens.errors import NotFoundError
+from kernlens.model.intel_symbols import PSEUDO_KERNEL
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,6 +35,11 @@ class NativeBinary:
     def heap(self, kernel: str) -> memoryview:
         """The kernel's machine code as the driver loads it, padding included. Raises NotFoundError as ``code``."""
         return self._kernel(kernel)[1]
+
+    @cached_property
+    def kernel_names(self) -> tuple[str, ...]:
+        """The kernels, in the binary's order."""
+        return tuple(name for name in self._kernels if name != PSEUDO_KERNEL)
 
     @cached_property
     def exports(self) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from kernlens.runtime.level_zero.native_binary import NativeBinary
 from kernlens.runtime.opencl.error_codes import OpenCLError
 from kernlens.runtime.opencl.handle_checks import handle_of
 from kernlens.runtime.opencl.kernel_queries import read_kernel
-from kernlens.runtime.opencl.opencl_library import OpenCL, open_opencl
+from kernlens.runtime.opencl.opencl_library import SIZE_LIMIT, OpenCL, open_opencl
 
 CL_PROGRAM_DEVICES = 0x1163
 CL_PROGRAM_SOURCE = 0x1164
@@ -27,6 +27,7 @@ CL_PROGRAM_KERNEL_NAMES = 0x1168
 CL_PROGRAM_IL = 0x1169
 CL_PROGRAM_DEBUG_INFO_INTEL = 0x4100
 CL_PROGRAM_DEBUG_INFO_SIZES_INTEL = 0x4101
+CL_PROGRAM_BUILD_STATUS = 0x1181
 CL_PROGRAM_BUILD_OPTIONS = 0x1182
 CL_PROGRAM_BUILD_LOG = 0x1183
 CL_PLATFORM_NAME = 0x0902
@@ -40,6 +41,9 @@ INTEL_GPU_PLATFORMS = frozenset({"Intel(R) OpenCL HD Graphics", "Intel(R) OpenCL
 
 #: What platforms answer for the binaries of a program that is not built: CL_INVALID_PROGRAM is PoCL's.
 _NOT_BUILT_CODES = (-44, -45)
+
+#: CL_BUILD_SUCCESS.
+_BUILD_SUCCESS = 0
 
 NOT_BUILT = "the program is not built for this device"
 NO_DEBUG = "the program holds no debug data: build it with -gline-tables-only or -g"
@@ -67,9 +71,11 @@ def read_builds(library: OpenCL, handle: int, name: str) -> tuple[Build, ...]:
     shared: dict[str, str] = {}
     source = _optional("sources", shared, lambda: _program_text(library, handle, CL_PROGRAM_SOURCE) or None, NO_SOURCE)
     spirv = _optional("spirv", shared, lambda: _program_query(library, handle, CL_PROGRAM_IL) or None, NO_SPIRV)
-    binaries = program_binaries(library, handle, len(devices))
-    debug = _optional("debug", shared, lambda: program_debug(library, handle, len(devices)), NO_DEBUG)
-    names = _optional("kernels", shared, lambda: _kernel_names(library, handle), NOT_BUILT) or ()
+    binaries = program_binaries(library, handle, devices)
+    debug = _optional("debug", shared, lambda: program_debug(library, handle, devices), NO_DEBUG)
+    names: tuple[str, ...] = ()
+    if any(binaries):
+        names = _optional("kernels", shared, lambda: _kernel_names(library, handle), NOT_BUILT) or ()
     builds = []
     for position, device in enumerate(devices):
         missing = dict(shared)
@@ -91,7 +97,10 @@ def read_builds(library: OpenCL, handle: int, name: str) -> tuple[Build, ...]:
                 ok=binary is not None,
                 reason=None if binary is not None else NOT_BUILT,
                 device_ip=_ip_text(_device_number(library, device, CL_DEVICE_IP_VERSION_INTEL)),
-                kernels=_kernels(library, handle, names, device, position == 0, binary),
+                # Intel's drivers crash when they are asked of a kernel on a device that it is not built for.
+                kernels=()
+                if binary is None
+                else _kernels(library, handle, names or _names_in(binary), device, position == 0, binary),
                 missing=missing,
                 parts=HeldParts(
                     log=log or "",
@@ -120,18 +129,18 @@ def program_devices(library: OpenCL, handle: int) -> tuple[int, ...]:
     return struct.unpack(f"<{len(found) // 8}Q", found)
 
 
-def program_binaries(library: OpenCL, handle: int, devices: int) -> tuple[bytes | None, ...]:
-    """The program's binary for each device; None where it is not built."""
+def program_binaries(library: OpenCL, handle: int, devices: tuple[int, ...]) -> tuple[bytes | None, ...]:
+    """The program's binary for each of its devices; None where it is not built."""
     sizes, binaries = (CL_PROGRAM_BINARY_SIZES, "CL_PROGRAM_BINARY_SIZES"), (CL_PROGRAM_BINARIES, "CL_PROGRAM_BINARIES")
     try:
         return _per_device(library, handle, devices, sizes, binaries)
     except OpenCLError as error:
         if error.code not in _NOT_BUILT_CODES:
             raise
-        return (None,) * devices
+        return (None,) * len(devices)
 
 
-def program_debug(library: OpenCL, handle: int, devices: int) -> tuple[bytes | None, ...]:
+def program_debug(library: OpenCL, handle: int, devices: tuple[int, ...]) -> tuple[bytes | None, ...]:
     """The debug data for each device; None where there is none. Raises OpenCLError without Intel's query."""
     return _per_device(
         library,
@@ -143,19 +152,46 @@ def program_debug(library: OpenCL, handle: int, devices: int) -> tuple[bytes | N
 
 
 def _per_device(
-    library: OpenCL, handle: int, devices: int, sizes_query: tuple[int, str], bytes_query: tuple[int, str]
+    library: OpenCL, handle: int, devices: tuple[int, ...], sizes_query: tuple[int, str], bytes_query: tuple[int, str]
 ) -> tuple[bytes | None, ...]:
-    """A pair of queries: the sizes per device, then the bytes, through an array of pointers to room for each."""
-    answer = (ctypes.c_size_t * devices)()
+    """A pair of queries: the sizes per device, then the bytes, through an array of pointers to room for each.
+
+    Of a program that is built for some of its devices only, Intel's drivers answer the sizes of debug data one after the
+    other from the first entry on, and yet write the bytes through each device's own pointer; and for a device that it is
+    not built for they give a binary that holds no machine code. So each pointer leads to room for the largest, and only
+    the devices that the program is built for count.
+    """
+    built = [position for position, device in enumerate(devices) if _is_built(library, handle, device)]
+    if not built:
+        # Drivers have aborted when they were asked for the binaries of a program that is not built.
+        return (None,) * len(devices)
+    answer = (ctypes.c_size_t * len(devices))()
     size = ctypes.sizeof(answer)
     library.call("clGetProgramInfo", handle, sizes_query[0], size, answer, None, query=sizes_query[1])
-    if not any(answer):
-        return (None,) * devices
-    # A device without data is given one byte of room all the same: not every driver leaves null pointers alone.
-    rooms = [ctypes.create_string_buffer(max(length, 1)) for length in answer]
-    pointers = (c_void_p * devices)(*(ctypes.addressof(room) for room in rooms))
+    largest = max(answer)
+    if not 0 < largest <= SIZE_LIMIT:
+        return (None,) * len(devices)
+    rooms = [ctypes.create_string_buffer(largest) for _ in devices]
+    pointers = (c_void_p * len(devices))(*(ctypes.addressof(room) for room in rooms))
     library.call("clGetProgramInfo", handle, bytes_query[0], size, pointers, None, query=bytes_query[1])
-    return tuple(room.raw[:length] if length else None for room, length in zip(rooms, answer, strict=True))
+    sizes = {position: answer[position] for position in built}
+    if not all(sizes.values()):
+        sizes = dict(zip(built, [length for length in answer if length], strict=False))
+    return tuple(room.raw[: sizes[position]] if position in sizes else None for position, room in enumerate(rooms))
+
+
+def _is_built(library: OpenCL, handle: int, device: int) -> bool:
+    what = ("clGetProgramBuildInfo", handle, device, CL_PROGRAM_BUILD_STATUS)
+    status = library.query(*what, query="CL_PROGRAM_BUILD_STATUS")
+    return int.from_bytes(status, "little", signed=True) == _BUILD_SUCCESS
+
+
+def _names_in(binary: bytes) -> tuple[str, ...]:
+    """The kernels of Intel's binary: drivers name none of a program that its first device does not have built."""
+    try:
+        return NativeBinary(binary, "the program").kernel_names
+    except KernlensError:
+        return ()
 
 
 def _kernels(

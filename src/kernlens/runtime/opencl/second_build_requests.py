@@ -62,7 +62,7 @@ def _build(context: OpenCLContext, device: OpenCLDevice, program: OpenCLProgram)
     what = ("clGetDeviceInfo", device.handle, CL_DEVICE_PLATFORM)
     platform = int.from_bytes(library.query(*what, query="CL_DEVICE_PLATFORM"), "little")
     version = library.text("clGetPlatformInfo", platform, CL_PLATFORM_VERSION, query="CL_PLATFORM_VERSION")
-    (binary,) = program_binaries(library, program.handle, 1)
+    (binary,) = program_binaries(library, program.handle, (device.handle,))
     return Build(
         name=program.name,
         device=device.name,
