@@ -55,7 +55,7 @@ class DriverLink:
     binary: bytes | None = field(default=None, repr=False)
 
 
-def link_on_driver(modules: Sequence[Linkable], place: DriverEnvironment, *, static: bool = False) -> DriverLink:
+def link_on_driver(modules: Sequence[Linkable], environment: DriverEnvironment, *, static: bool = False) -> DriverLink:
     """Link on a driver in a process of its own.
 
     SPIR-V is built with its module's options; a static link takes the SPIR-V of binaries that keep it. Raises
@@ -66,7 +66,7 @@ def link_on_driver(modules: Sequence[Linkable], place: DriverEnvironment, *, sta
 
     if not modules:
         raise LinkError("there is nothing to link: the list of modules is empty")
-    with IsolatedDriver(place) as driver:
+    with IsolatedDriver(environment) as driver:
         return _static(modules, driver) if static else _dynamic(modules, driver)
 
 

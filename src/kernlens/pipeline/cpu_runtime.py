@@ -99,7 +99,7 @@ def snapshots(source: str | Path, options: str = "", *, dump_folder: Path | None
         PLATFORM,
         source_options(path, options, naming=("-g", "-gline-tables-only")),
         source_text(path),
-        environment={"OCL_ICD_VENDORS": str(library), "OCL_ICD_FILENAMES": str(library), "LD_LIBRARY_PATH": libraries},
+        variables={"OCL_ICD_VENDORS": str(library), "OCL_ICD_FILENAMES": str(library), "LD_LIBRARY_PATH": libraries},
         source=str(source),
         device=DEVICE,
     )

@@ -32,7 +32,7 @@ _BUILD_FAILURE = -11
 class SecondBuild:
     """What to build: ``text`` (OpenCL C) or ``spirv``, for the ``position``-th device of the platform of that name.
 
-    ``environment`` is added to this process's. ``folder`` is what relative ``-I`` are relative to (None: here).
+    ``variables`` are added to this process's environment. Relative ``-I`` start at ``folder`` (None: the working folder).
     ``loader`` is the OpenCL loader to use, a path (None: the system's).
     """
 
@@ -41,7 +41,7 @@ class SecondBuild:
     text: str | None = field(default=None, repr=False)
     spirv: bytes | None = field(default=None, repr=False)
     position: int = 0
-    environment: Mapping[str, str | None] = field(default_factory=dict)
+    variables: Mapping[str, str | None] = field(default_factory=dict)
     folder: Path | None = None
     source: str = "program"
     device: str = ""
@@ -54,13 +54,15 @@ def second_build(build: SecondBuild, dumps: Mapping[str, str], time_limit: float
     A program that does not build gives a Build that is not ``ok``. Raises NotFoundError without such a platform or
     device, DriverDiedError if the driver took its process down, OpenCLError for other refusals of the driver.
     """
-    environment: dict[str, str | None] = {**build.environment, **dumps}
-    place = DriverEnvironment(
-        build.device or build.platform, environment, interpreter(), folder=build.folder or Path.cwd()
+    environment = DriverEnvironment(
+        build.device or build.platform,
+        {**build.variables, **dumps},
+        interpreter(),
+        folder=build.folder or Path.cwd(),
     )
     clock = time.monotonic()
     started = time.time_ns()
-    with IsolatedDriver(place, time_limit=time_limit) as driver:
+    with IsolatedDriver(environment, time_limit=time_limit) as driver:
         try:
             answer = driver.request(
                 "opencl-second-build",

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
-from kernlens.errors import KernlensError, NotFoundError, ToolError
+from kernlens.errors import KernlensError, NotFoundError, ToolError, call_target
 from kernlens.model.build import Build
 from kernlens.model.kernel import ReportedKernel
 from kernlens.runtime.answers import build_of, from_json, object_of, to_json
@@ -25,7 +25,7 @@ from kernlens.runtime.file_limit import FILE_SIZE_LIMIT
 from kernlens.runtime.level_zero.handle_owner import HandleError
 from kernlens.runtime.level_zero.live_module import GlobalPointer
 from kernlens.runtime.level_zero.module_links import DynamicLink, ModuleLinkage, StaticInput
-from kernlens.runtime.level_zero.result_codes import LevelZeroError, RefusedCallError, place
+from kernlens.runtime.level_zero.result_codes import LevelZeroError, RefusedCallError
 from kernlens.runtime.opencl.error_codes import OpenCLError
 from kernlens.runtime.worker import FILE_SIZE_VARIABLE
 
@@ -62,7 +62,7 @@ class DriverDiedError(ToolError):
         else:
             how = f"ended the process with exit status {status} {inside}"
         said = next((line.strip() for line in reversed(log.splitlines()) if line.strip()), "")
-        message = f"the driver {how}{place(device, input)}: {said or advice}"
+        message = f"the driver {how}{call_target(device, input)}: {said or advice}"
         super().__init__(message, command=call or request, log=log)
 
 
@@ -74,9 +74,9 @@ class IsolatedDriver:
     """
 
     def __init__(
-        self, place: DriverEnvironment, *, time_limit: float = TIME_LIMIT, file_size_limit: int = FILE_SIZE_LIMIT
+        self, environment: DriverEnvironment, *, time_limit: float = TIME_LIMIT, file_size_limit: int = FILE_SIZE_LIMIT
     ) -> None:
-        self.place = place
+        self.environment = environment
         self.time_limit = time_limit
         self.file_size_limit = file_size_limit
         self._worker: _Worker | None = None
@@ -104,7 +104,7 @@ class IsolatedDriver:
         """
         with self._lock:
             if self._worker is None:
-                self._worker = _Worker(self.place, self.file_size_limit, self.time_limit)
+                self._worker = _Worker(self.environment, self.file_size_limit, self.time_limit)
             message = {"api": api, "request": request, "arguments": to_json(arguments)}
             try:
                 return self._worker.ask(message, f"{api} {request}", input)
@@ -171,32 +171,33 @@ class IsolatedDriver:
 class _Worker:
     """One child process and the thread that reads its answers."""
 
-    def __init__(self, place: DriverEnvironment, file_size_limit: int, time_limit: float) -> None:
-        self._place = place
+    def __init__(self, environment: DriverEnvironment, file_size_limit: int, time_limit: float) -> None:
+        self._environment = environment
         self._time_limit = time_limit
         self._is_ready = False
         # Below the root if the worker is confined to one, so that it finds its modules and can write there.
-        below = None if place.root is None else place.root / "tmp"
+        below = None if environment.root is None else environment.root / "tmp"
         self._folder = tempfile.TemporaryDirectory(prefix="kernlens-", dir=below, ignore_cleanup_errors=True)
         modules = str(package_folder())
-        if place.root is not None:
+        if environment.root is not None:
             copy_worker(Path(self._folder.name))
-            modules = "/" + str(Path(self._folder.name).relative_to(place.root))
-        environment = {**place.full_environment(modules), FILE_SIZE_VARIABLE: str(file_size_limit)}
+            modules = "/" + str(Path(self._folder.name).relative_to(environment.root))
+        variables = {**environment.full_environment(modules), FILE_SIZE_VARIABLE: str(file_size_limit)}
         self._printed = tempfile.TemporaryFile()  # noqa: SIM115 (lives as long as the worker)
         try:
             self._process = subprocess.Popen(
-                [*place.python, "-m", "kernlens.runtime.worker"],
+                [*environment.python, "-m", "kernlens.runtime.worker"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._printed,
-                env=environment,
-                cwd=place.folder or self._folder.name,
+                env=variables,
+                cwd=environment.folder or self._folder.name,
                 start_new_session=True,
             )
         except OSError as error:
             self._folder.cleanup()
-            raise ToolError(f"{place.python[0]} cannot be started: {error}", command=place.python[0]) from error
+            python = environment.python[0]
+            raise ToolError(f"{python} cannot be started: {error}", command=python) from error
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._input: IO[bytes] = self._process.stdin
@@ -249,10 +250,10 @@ class _Worker:
         self._printed.seek(max(0, size - LOG_SIZE))
         log = self._printed.read().decode("utf-8", "replace")
         if not self._is_ready:
-            command = " ".join(self._place.python)
+            command = " ".join(self._environment.python)
             said = log.strip().splitlines()[-1:] or [f"exit status {status}"]
             return ToolError(f"Python cannot be started with {command}: {said[0]}", command=command, log=log)
-        return DriverDiedError(call, request, self._place.device, input, status, self._time_limit, log)
+        return DriverDiedError(call, request, self._environment.device, input, status, self._time_limit, log)
 
     @property
     def ended(self) -> bool:

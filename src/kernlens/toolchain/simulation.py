@@ -121,10 +121,10 @@ def _devices(chosen: Toolchain) -> tuple[SimulatedDevice, ...]:
 
 
 def simulated_driver(device: str, toolchain_name: str = SYSTEM) -> DriverEnvironment:
-    """A worker with the toolchain's driver simulating ``device``; nothing is computed, programs are built for real.
+    """The environment in which the toolchain's driver simulates ``device``: it builds programs and computes nothing.
 
     Raises NotFoundError for a device that the driver does not simulate, and for a toolchain that does not exist.
     """
     chosen = toolchain(toolchain_name)
-    environment = {**chosen.environment(), **simulated_environment(device, chosen)}
-    return DriverEnvironment(device, environment, tuple(chosen.command(Path(sys.executable))))
+    variables = {**chosen.environment(), **simulated_environment(device, chosen)}
+    return DriverEnvironment(device, variables, tuple(chosen.command(Path(sys.executable))))

@@ -5,7 +5,7 @@ Source: ``ze_result_t`` in ``ze_api.h`` of the Level Zero specification.
 
 from __future__ import annotations
 
-from kernlens.errors import ToolError
+from kernlens.errors import ToolError, call_target
 
 SUCCESS = 0
 LINK_FAILURE = 0x70000005
@@ -90,7 +90,7 @@ class LevelZeroError(ToolError):
         self.device = device
         self.input = input
         self.advice = advice
-        message = f"{call} returned {self.code_name} ({self.code:#x})" + place(device, input)
+        message = f"{call} returned {self.code_name} ({self.code:#x})" + call_target(device, input)
         if advice:
             message += f": {advice}"
         super().__init__(message, command=call, log=log)
@@ -104,9 +104,4 @@ class RefusedCallError(ToolError):
         self.reason = reason
         self.device = device
         self.input = input
-        super().__init__(f"{call} was not called{place(device, input)}: {reason}", command=call)
-
-
-def place(device: str | None, input: str | None) -> str:
-    """`` on DEVICE for INPUT``, as far as they are known."""
-    return (f" on {device}" if device else "") + (f" for {input}" if input else "")
+        super().__init__(f"{call} was not called{call_target(device, input)}: {reason}", command=call)

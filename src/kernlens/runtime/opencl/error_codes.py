@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernlens.errors import ToolError, telling_line
+from kernlens.errors import ToolError, call_target, telling_line
 
 PLATFORM_NOT_FOUND = -1001
 
@@ -57,8 +57,7 @@ class OpenCLError(ToolError):
         self.device = device
         self.input = input
         asked = f"{call}({query})" if query else call
-        place = (f" on {device}" if device else "") + (f" for {input}" if input else "")
-        message = f"{asked} returned {self.code_name} ({code}){place}"
+        message = f"{asked} returned {self.code_name} ({code}){call_target(device, input)}"
         telling = telling_line(log)
         if telling:
             message += f": {telling}"
