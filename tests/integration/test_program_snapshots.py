@@ -181,13 +181,13 @@ def read_back(folder: Path, ending: str, content: bytes) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in PLATFORMS if "/" in name])
-def test_the_own_build_keeps_the_stage(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+def test_the_applications_build_keeps_the_stage(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     """A second build raises in the script; other threads could build too, so with one the second build is asked for."""
     if name.startswith(NEWEST):
         request.getfixturevalue("newest_root")
     source = tmp_path / "program.cl"
     source.write_text(SOURCE)
-    came = run_script(environment_of(name), "own_build", PLATFORMS[name][0], str(source))
+    came = run_script(environment_of(name), "application_build", PLATFORMS[name][0], str(source))
     kernels = ["first", "second"]
     resources = [[".zeinfo", ""]] if name.startswith(NEWEST) else [[".cos", kernel] for kernel in kernels]
     assert came.pop("binaries differ") == []

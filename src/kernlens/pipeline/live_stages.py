@@ -14,7 +14,7 @@ from kernlens.pipeline import cpu_runtime as cpu_runtime_stages
 from kernlens.pipeline import igc as igc_stages
 from kernlens.pipeline import pocl as pocl_stages
 from kernlens.pipeline.igc_dump import stands_in
-from kernlens.pipeline.kept_build import OwnBuild, keeping
+from kernlens.pipeline.kept_build import ApplicationBuild, keeping
 from kernlens.pipeline.second_build import SecondBuild
 from kernlens.runtime.opencl.error_codes import OpenCLError
 from kernlens.runtime.opencl.opencl_library import OpenCL
@@ -92,7 +92,7 @@ class LiveProgram:
             if part is not None:
                 return (held(wanted, part, BINARY),)
         if self._compiler_stages is OTHER or (self.text is None and self.spirv is None):
-            return (held(wanted, self._own(stage), BINARY),)
+            return (held(wanted, self._from_driver(stage), BINARY),)
         second = self._second_build(options)
         if not second.ok:
             raise ToolError(f"the second build, in a process of its own, failed: {second.reason}", log=second.log)
@@ -103,14 +103,14 @@ class LiveProgram:
         except NotFoundError as error:
             raise UnsupportedError(f"this compiler left none for this program ({error})") from error
 
-    def kept(self, stage: str, form: str | None) -> AbstractContextManager[OwnBuild | None]:
-        """A context for the application's own build: has its compiler keep the stage; None if it cannot."""
+    def kept(self, stage: str, form: str | None) -> AbstractContextManager[ApplicationBuild | None]:
+        """A context for the application's build, whose compiler keeps the stage meanwhile; gives None if it cannot."""
         if self.device.platform not in INTEL_GPU_PLATFORMS or (self.text is None and self.spirv is None):
             return nullcontext()
         wanted = next(known for known in self.stages if known.name == stage)
         return keeping(self.library.path, self.handle, stage, text=wanted.form(form) == TEXT)
 
-    def _own(self, stage: str) -> bytes:
+    def _from_driver(self, stage: str) -> bytes:
         if stage == "spirv":
             return self.spirv or b""
         return self.binary() or b""

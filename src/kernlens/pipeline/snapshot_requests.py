@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from kernlens.errors import KernlensError, UnsupportedError
-from kernlens.pipeline.kept_build import OwnBuild
+from kernlens.pipeline.kept_build import ApplicationBuild
 from kernlens.pipeline.live_stages import LiveProgram, live_program
 from kernlens.pipeline.snapshot_layer import SnapshotLayer, snapshot_layer
 from kernlens.runtime.opencl.error_codes import OpenCLError
@@ -157,15 +157,17 @@ class _Request:
     callback: SnapshotCallback
     user_data: Any
 
-    def deliver(self, options: str, own: OwnBuild | None) -> None:
-        """Call back with what the program's ``own`` build kept, else with what a second build with ``options`` makes;
-        a SnapshotWarning if neither can be had."""
+    def deliver(self, options: str, build: ApplicationBuild | None) -> None:
+        """Call back with what the application's ``build`` kept, else with what a second build with ``options`` makes.
+
+        Warns (SnapshotWarning) if there is neither.
+        """
         try:
-            kept = own.snapshots(self.live.binary()) if own is not None else []
+            kept = build.snapshots(self.live.binary()) if build is not None else []
             contents = [(content, SnapshotLabel(ending, kernel)) for content, ending, kernel in kept]
             if not contents:
-                found = self.live.snapshots(self.stage, self.form, options)
-                contents = [(one.content, SnapshotLabel(one.ending, one.kernel or "")) for one in found]
+                snapshots = self.live.snapshots(self.stage, self.form, options)
+                contents = [(each.content, SnapshotLabel(each.ending, each.kernel or "")) for each in snapshots]
         except (KernlensError, OSError) as error:
             warnings.warn(f"no snapshot of the stage {self.stage}: {error}", SnapshotWarning, stacklevel=4)
             return
@@ -182,12 +184,12 @@ def _extend_build(program: Any, request: _Request) -> None:
         )
 
     def build(options: Any = None, *arguments: Any, **others: Any) -> Any:
-        with request.live.kept(request.stage, request.form) as own:
-            built = type(program).build(program, options, *arguments, **others)
+        with request.live.kept(request.stage, request.form) as application_build:
+            result = type(program).build(program, options, *arguments, **others)
         program.__dict__.pop("build", None)
         if request.live.is_built:
-            request.deliver(_option_text(options), own)
-        return built
+            request.deliver(_option_text(options), application_build)
+        return result
 
     program.__dict__["build"] = build
 

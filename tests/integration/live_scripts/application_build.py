@@ -1,4 +1,4 @@
-"""Snapshots of the application's own build, without the layer and with no second build: ``own_build.py PLATFORM SOURCE``.
+"""Take snapshots of the application's build, with no layer and no second build: ``application_build.py PLATFORM SOURCE``.
 
 Prints JSON: stage -> the endings and kernels that came, in order; under "another thread", what came while a second
 thread lived; under "binaries differ", the stages whose request changed the program's binary.
