@@ -125,7 +125,7 @@ class LiveProgram:
         return program_binaries(self.library, self.handle, len(devices))[devices.index(self.device.handle)]
 
     def _part_of_binary(self, stage: str) -> bytes | None:
-        """Take a part from Intel's binary, which holds device binary and SPIR-V, or is the device binary; None without it."""
+        """Take a part from Intel's binary, which holds device binary and SPIR-V or is the former; None if it lacks it."""
         binary = self.binary() or b""
         if not is_neo_elf(memoryview(binary)):
             return binary if stage == "program" and binary else None

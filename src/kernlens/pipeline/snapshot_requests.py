@@ -138,13 +138,13 @@ def _request_of_layer(
     )
 
 
-def _handle(library: OpenCL, object: object, kind: str, call: str, code: int) -> int:
+def _handle(library: OpenCL, candidate: object, kind: str, call: str, code: int) -> int:
     """Return the handle. Raises OpenCLError with ``code`` for a null handle, and for what cannot be such an object."""
     with warnings.catch_warnings():
         # pyopencl warns that it does not use its cache for a program whose handle was asked for. A request needs just that.
         warnings.filterwarnings("ignore", "Pre-build attribute access", UserWarning)
         try:
-            return handle_of(object, kind, library)
+            return handle_of(candidate, kind, library)
         except OpenCLHandleError as error:
             raise OpenCLError(call, code, input=str(error)) from None
 
