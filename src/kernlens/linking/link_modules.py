@@ -128,7 +128,8 @@ def _check_types(modules: Sequence[Module]) -> None:
     for mismatch in foretell_static(modules).mismatches:
         raise LinkError(
             f"{modules[mismatch.importer].name} declares {mismatch.symbol} as {mismatch.wanted}, "
-            f"{modules[mismatch.provider].name} defines it as {mismatch.given}, and the compilers crash on that in a static link: make the declarations agree",
+            f"{modules[mismatch.provider].name} defines it as {mismatch.given}, "
+            "and the compilers crash on that in a static link: make the declarations agree",
             (mismatch.symbol,),
         )
 

@@ -1,4 +1,4 @@
-"""Level Zero's result codes, and the error that carries one.
+"""Name Level Zero's result codes, and define the errors that carry one.
 
 Source: ``ze_result_t`` in ``ze_api.h`` of the Level Zero specification.
 """
@@ -63,15 +63,15 @@ RESULT_NAMES = {
 
 
 def result_name(code: int) -> str:
-    """The constant's name, or the number in hexadecimal where the specification has none."""
+    """Return the constant's name, or the number in hexadecimal if the specification has none."""
     return RESULT_NAMES.get(code & 0xFFFFFFFF, f"{code & 0xFFFFFFFF:#x}")
 
 
 class LevelZeroError(ToolError):
     """A Level Zero call returned an error.
 
-    ``call`` is the function's name, ``code`` its result, ``device`` and ``input`` what it was asked about (None where
-    they play no part), ``log`` the driver's build or link log.
+    ``call`` is the function's name, ``code`` its result, ``device`` and ``input`` what the call was about (None if they do
+    not matter), ``log`` the driver's build or link log.
     """
 
     def __init__(
