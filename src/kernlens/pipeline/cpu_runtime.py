@@ -109,13 +109,13 @@ def snapshots(source: str | Path, options: str = "", *, dump_folder: Path | None
 def snapshots_of(build: SecondBuild, dump_folder: Path | None = None) -> Build:
     """Do ``build`` on the runtime's platform and keep every stage."""
     with temporary_folder(dump_folder) as name:
-        result, started = second_build(build, dump_environment(Path(name)))
-        snapshots = tuple(_read(Path(name), result, started)) if result.ok else ()
+        result, start_time = second_build(build, dump_environment(Path(name)))
+        snapshots = tuple(_read(Path(name), result, start_time)) if result.ok else ()
     source = (held(STAGES[0], build.text.encode(), TEXT),) if build.text is not None else ()
     return replace(result, parts=with_snapshots(result, source + snapshots))
 
 
-def _read(folder: Path, build: Build, started: int) -> Iterator[Snapshot]:
+def _read(folder: Path, build: Build, start_time: int) -> Iterator[Snapshot]:
     for stage in STAGES[1:]:
         if stage.name == "llvm":
             bitcode = _bitcode(build.binary)
@@ -124,10 +124,10 @@ def _read(folder: Path, build: Build, started: int) -> Iterator[Snapshot]:
         elif stage.name == "program":
             yield held(stage, build.binary, BINARY)
         else:
-            yield from _dumped(stage, folder, started)
+            yield from _dumped(stage, folder, start_time)
 
 
-def _dumped(stage: Stage, folder: Path, started: int) -> Iterator[Snapshot]:
+def _dumped(stage: Stage, folder: Path, start_time: int) -> Iterator[Snapshot]:
     form = stage.default
     paths = sorted(folder.glob(f"{_PREFIX}*{_DUMPS[stage.name]}"))
     content = paths[-1].read_bytes() if paths else b""
@@ -135,7 +135,7 @@ def _dumped(stage: Stage, folder: Path, started: int) -> Iterator[Snapshot]:
         why = "the runtime wrote no file for it; is the disk of the dump folder full?"
         yield Snapshot(stage.name, None, form, stage.ending(form) or "", bytes, failure=why)
         return
-    yield held(stage, content, form, None, max(paths[-1].stat().st_mtime_ns - started, 0) / 1e9)
+    yield held(stage, content, form, None, max(paths[-1].stat().st_mtime_ns - start_time, 0) / 1e9)
 
 
 def _bitcode(binary: bytes) -> bytes:

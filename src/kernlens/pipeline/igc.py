@@ -106,9 +106,9 @@ def snapshots(
     with temporary_folder(dump_folder) as name:
         folder = Path(name)
         environment = dump_environment(folder, all_passes)
-        started = time.time_ns()
+        start_time = time.time_ns()
         result = compile_source(source, device, options, chosen, timeout, environment=environment)
-        dumped = read_dump(folder, stages_of(chosen), result.binary, started)
+        dumped = read_dump(folder, stages_of(chosen), result.binary, start_time)
         if not result.ok and is_full(folder):
             # A dump that cannot be written kills the compiler: the source is not to blame, and the program still wanted.
             result = compile_source(source, device, options, chosen, timeout)
@@ -128,12 +128,12 @@ def snapshots_of(build: SecondBuild, stages: tuple[Stage, ...], dump_folder: Pat
     with temporary_folder(dump_folder) as name:
         folder = Path(name)
         try:
-            result, started = second_build(build, dump_environment(folder))
+            result, start_time = second_build(build, dump_environment(folder))
         except DriverDiedError as error:
             if is_full(folder):
                 raise OutputError(f"the driver died: {FULL}") from error
             raise
-        return replace(result, parts=with_snapshots(result, read_dump(folder, stages, result.binary, started)))
+        return replace(result, parts=with_snapshots(result, read_dump(folder, stages, result.binary, start_time)))
 
 
 def stages_of_driver(driver_version: str) -> tuple[Stage, ...]:

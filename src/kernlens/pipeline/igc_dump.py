@@ -58,11 +58,13 @@ class _File:
     simd: int = 0
 
 
-def read_dump(folder: Path, stages: Sequence[Stage], binary: bytes, started: int | None = None) -> tuple[Snapshot, ...]:
+def read_dump(
+    folder: Path, stages: Sequence[Stage], binary: bytes, start_time: int | None = None
+) -> tuple[Snapshot, ...]:
     """Return the snapshots in ``folder``, in the order of ``stages``, kernels in the program's order.
 
     ``binary`` is the compiled program: of several attempts at a kernel (and SIMD widths), the one whose machine code it
-    holds counts; of the whole program, every attempt gives a snapshot, in order. ``started`` is when the compiler was
+    holds counts; of the whole program, every attempt gives a snapshot, in order. ``start_time`` is when the compiler was
     started, in nanoseconds since the epoch.
 
     A dump that was cut off because the disk is full becomes a snapshot with a ``failure``.
@@ -71,7 +73,7 @@ def read_dump(folder: Path, stages: Sequence[Stage], binary: bytes, started: int
     full = is_full(folder)
     kernels = _Kernels(_kernel_files(folder, names), binary)
     programs = _program_files(folder, names)
-    passes = _passes(folder, names, started, full)
+    passes = _passes(folder, names, start_time, full)
     snapshots: list[Snapshot] = []
     for stage in stages:
         snapshots += passes.pop(stage.name, [])
@@ -79,9 +81,11 @@ def read_dump(folder: Path, stages: Sequence[Stage], binary: bytes, started: int
             ending = stage.ending(form) or ""
             if stage.scope == KERNEL:
                 for name, file in kernels.with_ending(ending):
-                    snapshots.append(_snapshot(stage, form, file, name, started, full))
+                    snapshots.append(_snapshot(stage, form, file, name, start_time, full))
             elif files := programs.get((stage.dump, ending)):
-                snapshots += [_snapshot(stage, form, files[attempt], None, started, full) for attempt in sorted(files)]
+                snapshots += [
+                    _snapshot(stage, form, files[attempt], None, start_time, full) for attempt in sorted(files)
+                ]
             elif full and (stage.dump or stage.name in _ALWAYS):
                 snapshots.append(_failed(stage, form, None, FULL))
     return tuple(snapshots)
@@ -95,7 +99,7 @@ _NO_LOOPS = "the compiler dumped nothing, as after a pass over loops of a progra
 _CUT = "the dump was cut off while it was written; is the disk of the dump folder full?"
 
 
-def _snapshot(stage: Stage, form: str, file: _File, kernel: str | None, started: int | None, full: bool) -> Snapshot:
+def _snapshot(stage: Stage, form: str, file: _File, kernel: str | None, start_time: int | None, full: bool) -> Snapshot:
     try:
         content = _read(file.path)
     except OSError as error:
@@ -106,7 +110,7 @@ def _snapshot(stage: Stage, form: str, file: _File, kernel: str | None, started:
         return _failed(stage, form, kernel, FULL, file.attempt)
     if _is_cut(content, file.ending):
         return _failed(stage, form, kernel, _CUT, file.attempt)
-    seconds = None if started is None else max(file.modified - started, 0) / 1e9
+    seconds = None if start_time is None else max(file.modified - start_time, 0) / 1e9
     return Snapshot(stage.name, kernel, form, file.ending, lambda: content, len(content), seconds, attempt=file.attempt)
 
 
@@ -224,7 +228,7 @@ def _program_files(folder: Path, names: Iterable[str]) -> Mapping[tuple[str, str
     return files
 
 
-def _passes(folder: Path, names: Iterable[str], started: int | None, full: bool) -> dict[str, list[Snapshot]]:
+def _passes(folder: Path, names: Iterable[str], start_time: int | None, full: bool) -> dict[str, list[Snapshot]]:
     """Return the dumps after single passes, by the stage that they come before.
 
     The numbers of passes go on through all attempts: an attempt begins where a first phase follows the last one.
@@ -245,5 +249,5 @@ def _passes(folder: Path, names: Iterable[str], started: int | None, full: bool)
         if not full and not path.stat().st_size:
             snapshots.setdefault(end, []).append(_failed(stage, TEXT, None, _NO_LOOPS, attempt))
         else:
-            snapshots.setdefault(end, []).append(_snapshot(stage, TEXT, file, None, started, full))
+            snapshots.setdefault(end, []).append(_snapshot(stage, TEXT, file, None, start_time, full))
     return snapshots

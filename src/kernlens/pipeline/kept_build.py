@@ -36,19 +36,19 @@ class ApplicationBuild:
         Returns none either if the compiler kept nothing, for example because the driver's cache answered. ``binary`` is
         the program's: of several attempts at a kernel, the one whose code it holds counts.
         """
-        kept: list[tuple[bytes, str, str]] = []
+        snapshots: list[tuple[bytes, str, str]] = []
 
         def receive(size: int, content: int, label: int, _user_data: int) -> None:
-            kept.append((ctypes.string_at(content, size), *label_of(label)))
+            snapshots.append((ctypes.string_at(content, size), *label_of(label)))
 
         if not self._taken:
             self._taken = True
             self._library.kernlens_own_build_take(self._request, binary, len(binary or b""), CALLBACK(receive), None)
-        return kept
+        return snapshots
 
 
 def label_of(label: int | None) -> tuple[str, str]:
-    """The ending and the kernel's name of a snapshot; its label is these two C strings, one after the other."""
+    """Return a snapshot's ending and kernel from its label, which is these two C strings, one after the other."""
     ending = ctypes.string_at(label) if label else b""
     kernel = ctypes.string_at(label + len(ending) + 1) if label else b""
     return ending.decode(), kernel.decode("utf-8", "replace")

@@ -107,8 +107,8 @@ class LiveProgram:
         except NotFoundError as error:
             raise UnsupportedError(f"this compiler left none for this program ({error})") from error
 
-    def kept(self, stage: str, form: str | None) -> AbstractContextManager[ApplicationBuild | None]:
-        """A context for the application's build, whose compiler keeps the stage meanwhile; gives None if it cannot."""
+    def build_keeping(self, stage: str, form: str | None) -> AbstractContextManager[ApplicationBuild | None]:
+        """Return a context for the application's build whose compiler keeps the stage; it gives None if that cannot be."""
         if self.device.platform not in INTEL_GPU_PLATFORMS or (self.text is None and self.spirv is None):
             return nullcontext()
         wanted = next(each for each in self.stages if each.name == stage)

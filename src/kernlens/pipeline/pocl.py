@@ -73,28 +73,28 @@ def snapshots_of(build: SecondBuild, dump_folder: Path | None = None) -> Build:
     """Do ``build`` on PoCL's platform and keep every stage."""
     with temporary_folder(dump_folder) as name:
         folder = Path(name)
-        result, started = second_build(build, dump_environment(folder))
-        snapshots = tuple(_read(folder, started)) if result.ok else ()
+        result, start_time = second_build(build, dump_environment(folder))
+        snapshots = tuple(_read(folder, start_time)) if result.ok else ()
     source = (held(STAGES[0], build.text.encode(), TEXT),) if build.text is not None else ()
     return replace(result, parts=with_snapshots(result, source + snapshots))
 
 
-def _read(folder: Path, started: int) -> Iterator[Snapshot]:
+def _read(folder: Path, start_time: int) -> Iterator[Snapshot]:
     """Yield the stages below the cache folder, in which each program has a folder (``LETTERS/HASH``)."""
     programs = sorted(folder.glob("*/*/program.bc"))
     for program in programs:
-        yield from _forms(STAGES[1], program, None, started)
+        yield from _forms(STAGES[1], program, None, start_time)
     patterns = ((STAGES[2], "parallel.bc"), (STAGES[3], "*.so.o"), (STAGES[4], "*.so"))
     for stage, pattern in patterns:
         for program in programs:
             for path in sorted(program.parent.glob(f"*/{ANY_SIZE}/{pattern}")):
-                yield from _forms(stage, path, path.parent.parent.name, started)
+                yield from _forms(stage, path, path.parent.parent.name, start_time)
 
 
-def _forms(stage: Stage, path: Path, kernel: str | None, started: int) -> Iterator[Snapshot]:
+def _forms(stage: Stage, path: Path, kernel: str | None, start_time: int) -> Iterator[Snapshot]:
     """Yield both forms of one file; a disassembler makes the text when it is read."""
     content = path.read_bytes()
-    seconds = max(path.stat().st_mtime_ns - started, 0) / 1e9
+    seconds = max(path.stat().st_mtime_ns - start_time, 0) / 1e9
     if not content:
         why = "its file is empty; is the disk of the dump folder full?"
         yield Snapshot(stage.name, kernel, BINARY, stage.binary or "", bytes, failure=why)

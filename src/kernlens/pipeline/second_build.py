@@ -60,7 +60,7 @@ def second_build(build: SecondBuild, dumps: Mapping[str, str], time_limit: float
         folder=build.folder or Path.cwd(),
     )
     clock = time.monotonic()
-    started = time.time_ns()
+    start_time = time.time_ns()
     with IsolatedDriver(environment, time_limit=time_limit) as driver:
         try:
             answer = driver.request(
@@ -78,8 +78,8 @@ def second_build(build: SecondBuild, dumps: Mapping[str, str], time_limit: float
             if error.code != _BUILD_FAILURE:
                 raise
             failed = Build(build.device, build.device, ok=False, reason=str(error), parts=HeldParts(log=error.log))
-            return _build(build, dumps, failed, time.monotonic() - clock), started
-    return _build(build, dumps, build_of(answer), time.monotonic() - clock), started
+            return _build(build, dumps, failed, time.monotonic() - clock), start_time
+    return _build(build, dumps, build_of(answer), time.monotonic() - clock), start_time
 
 
 def _build(asked: SecondBuild, dumps: Mapping[str, str], answer: Build, seconds: float) -> Build:

@@ -186,7 +186,7 @@ def _extend_build(program: Any, request: _Request) -> None:
         )
 
     def build(options: Any = None, *arguments: Any, **keywords: Any) -> Any:
-        with request.live.kept(request.stage, request.form) as application_build:
+        with request.live.build_keeping(request.stage, request.form) as application_build:
             result = type(program).build(program, options, *arguments, **keywords)
         program.__dict__.pop("build", None)
         if request.live.is_built:

@@ -32,7 +32,7 @@ class DriverEnvironment:
     folder: Path | None = None
 
     def full_environment(self, modules: str) -> dict[str, str]:
-        """The worker's environment variables; ``modules`` is the folder of the package as the worker sees it."""
+        """Return the worker's environment variables; ``modules`` is the folder of the package as the worker sees it."""
         # A binary that the driver takes from its cache comes without a build log.
         base = {**os.environ, "PYTHONPATH": modules, "NEO_CACHE_PERSISTENT": "0"}
         merged: dict[str, str | None] = {**base, **self.variables}
@@ -40,7 +40,7 @@ class DriverEnvironment:
 
 
 def package_folder() -> Path:
-    """The folder that holds the running ``kernlens`` package."""
+    """Return the folder that holds the running ``kernlens`` package."""
     return Path(__file__).resolve().parent.parent.parent
 
 

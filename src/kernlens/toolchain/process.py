@@ -129,10 +129,10 @@ class _Reader(threading.Thread):
     def run(self) -> None:
         descriptor = self._pipe.fileno()
         while chunk := os.read(descriptor, CHUNK):
-            kept = chunk[: self._limit - self._kept]
-            self._chunks.append(kept)
-            self._kept += len(kept)
-            self._dropped += len(chunk) - len(kept)
+            head = chunk[: self._limit - self._kept]
+            self._chunks.append(head)
+            self._kept += len(head)
+            self._dropped += len(chunk) - len(head)
             if self._on_line is not None:
                 self._tell(chunk, self._on_line)
 
