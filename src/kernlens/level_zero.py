@@ -11,7 +11,7 @@ In this process, where a driver that crashes takes the application with it::
     print(dynamic_link([kernels, library]).resolutions)
     print(len(LiveKernel(kernels, "smooth").binary))  # zeIntelKernelGetBinaryExp, where the driver has it
 
-or in a process of its own, on a device that need not exist::
+or in a child process, on a device that need not exist::
 
     from kernlens.level_zero import IsolatedDriver, simulated_driver
 

@@ -48,7 +48,7 @@ class SnapshotLabel(NamedTuple):
     kernel: str
 
 
-#: Called with the size in bytes, the bytes, the label, and the user's own object.
+#: Called with the size in bytes, the bytes, the label, and the user's object.
 SnapshotCallback = Callable[[int, bytes, SnapshotLabel, Any], object]
 
 

@@ -44,8 +44,8 @@ class RecordingWriter:
     """Writes a recording; a context manager, safe to use from several threads at once.
 
     ``command_line`` is what the user ran. With ``redact_source`` the recording holds no source text, nor copies of its
-    lines in other parts. Raises OutputError if the file cannot be written, if it exists and ``overwrite`` is False, if it exists
-    and is no recording, or if another process is writing it.
+    lines in other parts. Raises OutputError if the file cannot be written, if it exists and ``overwrite`` is False or it
+    is no recording, and if another process is writing it.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class RecordingWriter:
 
     @property
     def is_published(self) -> bool:
-        """Whether the recording under its name is this writer's: False while another is there and no build was ok."""
+        """Whether this writer's recording has its name yet: False while an older one has it and no build was ok."""
         return self._target.is_published
 
     def close(self) -> None:

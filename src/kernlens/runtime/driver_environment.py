@@ -19,7 +19,7 @@ class DriverEnvironment:
 
     ``device`` is what errors call the device. ``variables`` are added to this process's environment variables; a value
     of None removes one. ``python`` is the command that starts Python beside the driver: by default this interpreter;
-    for another toolchain's driver, this interpreter through that toolchain's loader, or the toolchain's own Python.
+    for another toolchain's driver, this interpreter through that toolchain's loader, or the toolchain's Python.
     ``root`` is the folder that ``python`` sees as the whole file system, if it is confined to one: the worker's modules
     are then copied into it for as long as the worker runs. ``folder`` is the worker's working folder (None: a temporary
     one).

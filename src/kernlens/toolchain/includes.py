@@ -45,7 +45,7 @@ def split_options(options: str) -> list[str]:
 
 
 def join_options(options: str | Sequence[str]) -> str:
-    """An option string as it is, or one made of words, of which those with spaces are put in double quotes.
+    """Return an option string unchanged, or make one of words, with double quotes around those that have spaces.
 
     The quotes start behind an option's letter (``-I"a b"``): Intel's compilers take ``"-Ia b"`` for no option at all.
     Raises UnsupportedError for a word with a double quote, which an option string has no way to write.

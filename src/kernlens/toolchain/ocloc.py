@@ -5,7 +5,7 @@ These observations on ocloc 22.43 and 26.27 shape the module:
 * Messages go to standard output. ``-q`` suppresses them altogether (22.43), so it is never given.
 * The exit status is the negative error code as a byte (245 for a failed build, 223 for an unknown device), and 0 when
   the output folder could not be written. A compile has succeeded when the status is 0 *and* the binary exists.
-* The source is compiled from memory: ``#include "x.h"`` is looked up in the working folder, not in the source's own.
+* The source is compiled from memory: ``#include "x.h"`` is looked up in the working folder, not in that of the source.
   The source's folder is therefore added as the last ``-I``.
 * With ``-g`` ocloc names the source to the compiler (``-s``), with ``-gline-tables-only`` it does not, and the line
   table then says ``<stdin>`` and ``1``. ``-s`` is therefore added, so that the line table names the source's real path.
@@ -32,7 +32,7 @@ from kernlens.toolchain.toolchains import QUESTION_TIMEOUT, Toolchain, find_tool
 
 #: Seconds that one compile may take unless the caller says otherwise.
 TIMEOUT = 600.0
-#: The base name of ocloc's output files, in a folder of their own.
+#: The base name of ocloc's output files, in a temporary folder.
 OUTPUT_NAME = "program"
 
 DEVICE_LIST = re.compile(r"<device_type> can be: ([^\n]+)")

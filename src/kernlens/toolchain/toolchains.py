@@ -2,7 +2,7 @@
 
 ``system`` is what the machine's packages installed. Every other toolchain is a *root*: a folder that holds a whole
 small Linux system with its own C library, compiler and driver (see ``roots.py``). A program of a root is started
-through the root's own dynamic loader, so it sees this machine's files under their usual names: include paths, working
+through the root's dynamic loader, so it sees this machine's files under their usual names: include paths, working
 folders and the names in line tables mean the same inside and outside, and no privilege is needed.
 """
 
@@ -20,7 +20,7 @@ from kernlens.errors import NotFoundError, ToolError
 from kernlens.model.build import BuildToolchain
 from kernlens.toolchain.process import run, temporary_folder
 
-#: The name of the toolchain that the machine's own packages make up.
+#: The name of the toolchain that the machine's packages installed.
 SYSTEM = "system"
 #: The name that ``toolchain add newest`` registers, and that the root KERNLENS_NEWEST_ROOT gets.
 NEWEST = "newest"
