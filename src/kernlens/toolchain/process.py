@@ -208,8 +208,7 @@ def run(
 
 
 def temporary_folder(below: Path | None = None) -> TemporaryDirectory[str]:
-    """A folder that is removed with its content, below ``below`` (None: the system's). Raises OutputError if there can
-    be none."""
+    """Make a folder in ``below`` (None: the system's) that is removed after use. Raises OutputError if that fails."""
     from tempfile import TemporaryDirectory
 
     try:
