@@ -16,9 +16,9 @@ from setting import isolated_arguments
 import kernlens
 from kernlens.level_zero import IsolatedDriver
 
-chosen, place = isolated_arguments(__doc__)
-(offline,) = kernlens.compile(chosen.path, place.device, toolchain=chosen.toolchain)
-with IsolatedDriver(place) as driver:
+chosen, environment = isolated_arguments(__doc__)
+(offline,) = kernlens.compile(chosen.path, environment.device, toolchain=chosen.toolchain)
+with IsolatedDriver(environment) as driver:
     driver.build_spirv("module", bytes(offline.spirv))
     kernel = driver.kernel("module", chosen.kernel)
 assert kernel.binary is not None, kernel.reason

@@ -15,8 +15,8 @@ from kernlens.level_zero import IsolatedDriver
 EXPORTER = "int helper(int x) { return x * 3 + 1; }\n"
 IMPORTER = "int helper(int x);\nkernel void use(global int *out) { out[0] = helper(out[0]); }\n"
 
-chosen, place = isolated_arguments(__doc__)
-with TemporaryDirectory() as folder, IsolatedDriver(place) as driver:
+chosen, environment = isolated_arguments(__doc__)
+with TemporaryDirectory() as folder, IsolatedDriver(environment) as driver:
     exporter, importer = spirv_of(EXPORTER, Path(folder)), spirv_of(IMPORTER, Path(folder))
     for flags in ("", "-library-compilation"):
         driver.build_spirv("exporter", exporter, flags)

@@ -26,7 +26,7 @@ def arguments(description: str | None) -> argparse.Namespace:
 
 
 def isolated_arguments(description: str | None) -> tuple[argparse.Namespace, DriverEnvironment]:
-    """The example's arguments, and where to run the driver that they choose."""
+    """The example's arguments, and the environment of the driver that they choose."""
     parser = _parser(description)
     parser.add_argument("--toolchain", default="system", help="whose driver and compiler (see kernlens toolchain list)")
     parser.add_argument("--device", default="dg2", help="the real device's name, without --simulate")

@@ -1,4 +1,4 @@
-"""Compile sources for devices and open what comes of it: ``kernlens.compile`` and the verb of that name."""
+"""Compile sources for devices and open the resulting programs: ``kernlens.compile`` and the verb of that name."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from kernlens.toolchain.toolchains import toolchain as find_toolchain
 if TYPE_CHECKING:
     import os
 
-#: Called with programs done, programs in all, and the newest result.
+#: Called with the number of finished builds, the number of all builds, and the newest one.
 Progress = Callable[[int, int, Build], None]
 
 
@@ -39,9 +39,9 @@ def build(
     on_progress: Progress | None = None,
     command_line: Sequence[str] = (),
 ) -> Iterator[Build]:
-    """Compile every source for every device, in parallel, and give each Build as it finishes.
+    """Compile every source for every device, in parallel, and yield each Build as it finishes.
 
-    With ``recording`` each is saved there before it is given. Raises NotFoundError for a source, device or toolchain
+    With ``recording`` each is saved there before it is yielded. Raises NotFoundError for a source, device or toolchain
     that does not exist before anything is compiled; a source that does not compile gives a Build that is not ``ok``.
     """
     from kernlens.recording.writer import RecordingWriter
@@ -72,7 +72,7 @@ def compile(
     toolchain: str = SYSTEM,
     recording: Path | None = None,
 ) -> list[Program]:
-    """Compile one or several sources (OpenCL C or SPIR-V) for one or several devices; a Program for each.
+    """Compile sources (OpenCL C or SPIR-V) for devices, one or several of each, and return the Programs.
 
     ``options`` are one string, or words: ``["-cl-fast-relaxed-math", "-I", "/with spaces"]``.
 
@@ -81,16 +81,16 @@ def compile(
     names = [devices] if isinstance(devices, str) else list(devices)
     paths = list(sources) if isinstance(sources, Sequence) and not isinstance(sources, str) else [sources]
     programs: list[Program] = []
-    for compiled in build(paths, names, options=join_options(options), toolchain=toolchain, recording=recording):
-        if not compiled.ok:
-            message = f"{compiled.source} does not compile for {compiled.device}: {compiled.reason}"
-            raise ToolError(message, command=compiled.command, log=compiled.log)
-        programs += open_build(compiled)
+    for result in build(paths, names, options=join_options(options), toolchain=toolchain, recording=recording):
+        if not result.ok:
+            message = f"{result.source} does not compile for {result.device}: {result.reason}"
+            raise ToolError(message, command=result.command, log=result.log)
+        programs += open_build(result)
     return programs
 
 
 def compiled_kernels(compiled: Build) -> list[Kernel]:
-    """The kernels of a build's programs, decoded; none if it failed."""
+    """Return the decoded kernels of a build's programs; none if the build failed."""
     programs = open_build(compiled) if compiled.ok else ()
     decode_kernels([(program, list(program.kernels.values())) for program in programs])
     return [kernel for program in programs for kernel in program.kernels.values()]

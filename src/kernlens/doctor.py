@@ -1,11 +1,11 @@
-"""What of this machine works: each part is tried, not just looked for, and each gap has one command that closes it."""
+"""Check what works on this machine: each part is tested, not just looked for, and one command closes each gap."""
 
 from __future__ import annotations
 
 import ctypes
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,9 +19,9 @@ _TRIAL_DEVICE = "dg2"
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One part: whether it works, what was found, and what to do if it does not.
+    """The check of one part: whether it works, what was found, and what to do if it does not work.
 
-    ``needed`` is False for parts without which only some verbs are missing.
+    ``needed`` is False if only some verbs need the part.
     """
 
     name: str
@@ -32,7 +32,7 @@ class Check:
 
 
 def checks() -> Iterator[Check]:
-    """Try every part, the most basic first."""
+    """Check every part, the most basic first."""
     yield _native_decoder()
     yield _disassembler()
     toolchains = find_toolchains()
@@ -68,11 +68,11 @@ def _native_decoder() -> Check:
 def _disassembler() -> Check:
     from kernlens.isa.iga_library import installed
 
-    found = installed()
-    if not found:
+    libraries = installed()
+    if not libraries:
         return Check("disassembler", False, "no libiga64", "apt install libigc1")
     return Check(
-        "disassembler", True, "; ".join(f"{library}, up to {library.platform_titles[-1]}" for library in found)
+        "disassembler", True, "; ".join(f"{library}, up to {library.platform_titles[-1]}" for library in libraries)
     )
 
 
@@ -84,7 +84,7 @@ def _compiler(toolchain: Toolchain) -> Check:
 
 
 def _trial(toolchain: Toolchain) -> Check:
-    """Compile and decode a kernel of one line: the main path, end to end."""
+    """Compile and decode a one-line kernel, which tests the main path end to end."""
     from kernlens.loading import open_build
     from kernlens.toolchain.ocloc import compile_source
     from kernlens.toolchain.process import temporary_folder
@@ -106,15 +106,11 @@ def _trial(toolchain: Toolchain) -> Check:
 
 def _library(name: str, files: tuple[str, str], fix: str) -> Check:
     file = files[1] if sys.platform == "win32" else files[0]
-    return _tried(name, lambda: ctypes.CDLL(file), file, fix)
-
-
-def _tried(name: str, attempt: Callable[[], object], found: str, fix: str) -> Check:
     try:
-        attempt()
+        ctypes.CDLL(file)
     except OSError as error:
         return Check(name, False, str(error), fix, needed=False)
-    return Check(name, True, found, needed=False)
+    return Check(name, True, file, needed=False)
 
 
 def _module(name: str, purpose: str, fix: str) -> Check:

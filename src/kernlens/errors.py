@@ -26,12 +26,12 @@ class FormatError(KernlensError):
         self.format = format
         self.offset = offset
         self.section = section
-        place = format
+        where = format
         if section is not None:
-            place += f", section {section}"
+            where += f", section {section}"
         if offset is not None:
-            place += f", offset {offset:#x}"
-        super().__init__(f"{place}: {message}")
+            where += f", offset {offset:#x}"
+        super().__init__(f"{where}: {message}")
 
 
 class NotFoundError(KernlensError):
@@ -77,6 +77,11 @@ class ToolError(KernlensError):
         self.command = command
         self.log = log
         super().__init__(message)
+
+
+def call_target(device: str | None, input: str | None) -> str:
+    """`` on DEVICE for INPUT``: what a driver call was about, for its error's message; each part only if it is known."""
+    return (f" on {device}" if device else "") + (f" for {input}" if input else "")
 
 
 class LinkError(KernlensError):

@@ -9,9 +9,9 @@ In this process, where a driver that crashes takes the application with it::
     library = build_spirv(context, device, library_spirv, "-library-compilation", "library")
     kernels = build_spirv(context, device, kernels_spirv, "", "kernels")
     print(dynamic_link([kernels, library]).resolutions)
-    print(len(LiveKernel(kernels, "smooth").binary))  # zeIntelKernelGetBinaryExp, where the driver has it
+    print(len(LiveKernel.create(kernels, "blur").binary()))  # zeIntelKernelGetBinaryExp, if the driver has it
 
-or in a process of its own, on a device that need not exist::
+or in a child process, on a device that need not exist::
 
     from kernlens.level_zero import IsolatedDriver, simulated_driver
 

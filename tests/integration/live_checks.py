@@ -112,8 +112,8 @@ def check_debug(tally: Tally, where: str, live: Build) -> None:
     inside, outside = _sections(live.binary), _sections(live.debug)
     for name in inside:
         if name.startswith(UNRELOCATED):
-            places = _relocated(live.binary, name)
-            found, expected = _blanked(outside.get(name, b""), places), _blanked(inside[name], places)
+            sites = _relocated(live.binary, name)
+            found, expected = _blanked(outside.get(name, b""), sites), _blanked(inside[name], sites)
             tally.equal("debug section", f"{where}: {name}", found, expected)
     ours, theirs = _kernels(live.binary), _kernels(live.debug)
     for name in ours:
@@ -124,7 +124,7 @@ def check_source(driver: IsolatedDriver, built: Built) -> Tally:
     """The program built from source by the live driver, against the offline compiler's file.
 
     Everything is equal with 22.43. With 26.27 two differences are known: a simulated device is told to address buffers
-    and images in the older way (``UseBindlessMode=0``, which ``offline_place`` takes back), and each kernel holds a hash
+    and images in the older way (``UseBindlessMode=0``, which ``offline_environment`` takes back), and each kernel holds a hash
     of what it was compiled from, where the offline compiler's input has another file name.
     """
     tally = Tally()
@@ -165,18 +165,20 @@ def without_hash(code: bytes, other: bytes) -> bytes:
     return bytes(mended)
 
 
-def offline_place(device: str, toolchain: str) -> DriverEnvironment:
+def offline_environment(device: str, toolchain: str) -> DriverEnvironment:
     """A simulated device that builds as the offline compiler does."""
-    place = later_stepping(simulated_driver(device, toolchain))
-    return replace(place, environment={**place.environment, "UseBindlessMode": "1"}) if toolchain == NEWEST else place
+    environment = later_stepping(simulated_driver(device, toolchain))
+    if toolchain != NEWEST:
+        return environment
+    return replace(environment, variables={**environment.variables, "UseBindlessMode": "1"})
 
 
-def later_stepping(place: DriverEnvironment) -> DriverEnvironment:
-    """``place``, with tgllp no longer simulated as its first stepping: for that, OpenCL's driver alone has the compiler
+def later_stepping(environment: DriverEnvironment) -> DriverEnvironment:
+    """``environment``, with tgllp no longer simulated as its first stepping: for that, OpenCL's driver alone has the compiler
     emulate integer division."""
-    if place.device != "tgllp":
-        return place
-    return replace(place, environment={**place.environment, "OverrideRevision": "1"})
+    if environment.device != "tgllp":
+        return environment
+    return replace(environment, variables={**environment.variables, "OverrideRevision": "1"})
 
 
 def lines(kernel: Kernel) -> list[tuple[int, int, int]] | str | None:
@@ -195,10 +197,10 @@ def _relocated(elf: bytes, section: str) -> list[int]:
     return [relocation["r_offset"] for relocation in table.iter_relocations()]
 
 
-def _blanked(content: bytes, places: list[int]) -> bytes:
+def _blanked(content: bytes, sites: list[int]) -> bytes:
     blanked = bytearray(content)
-    for place in places:
-        blanked[place : place + 4] = bytes(4)
+    for site in sites:
+        blanked[site : site + 4] = bytes(4)
     return bytes(blanked)
 
 
@@ -233,11 +235,11 @@ def main() -> int:
         for device in devices:
             tally = Tally()
             done, _ = build(wanted, (device,), compiler=compiler)
-            for place, check in (
+            for environment, check in (
                 (later_stepping(simulated_driver(device, name)), check_program),
-                (offline_place(device, name), check_source),
+                (offline_environment(device, name), check_source),
             ):
-                with IsolatedDriver(place) as driver:
+                with IsolatedDriver(environment) as driver:
                     for built in done:
                         tally.add(check(driver, built))
             failed |= bool(tally.differences)

@@ -15,9 +15,9 @@ from kernlens.toolchain.toolchains import NEWEST, SYSTEM
 
 SYSTEM_DEVICES = ("skl", "icllp", "tgllp", "dg2", "pvc")
 NEWEST_DEVICES = ("dg2", "mtl", "pvc", "bmg", "lnl", "ptl")
-SYSTEM_PLACES = tuple(f"{SYSTEM}/{device}" for device in SYSTEM_DEVICES)
-NEWEST_PLACES = tuple(f"{NEWEST}/{device}" for device in NEWEST_DEVICES)
-ALL_PLACES = SYSTEM_PLACES + NEWEST_PLACES
+SYSTEM_DRIVERS = tuple(f"{SYSTEM}/{device}" for device in SYSTEM_DEVICES)
+NEWEST_DRIVERS = tuple(f"{NEWEST}/{device}" for device in NEWEST_DEVICES)
+ALL_DRIVERS = SYSTEM_DRIVERS + NEWEST_DRIVERS
 
 #: One driver of each generation, for what does not depend on the device.
 BOTH = (f"{SYSTEM}/dg2", f"{NEWEST}/bmg")
@@ -61,20 +61,20 @@ kernel void clear(global float *values) { values[get_global_id(0)] = 0.0f; }
 
 
 @pytest.fixture
-def place(request: pytest.FixtureRequest) -> DriverEnvironment:
-    """The place that the test's parameter names, as ``toolchain/device``."""
+def driver_environment(request: pytest.FixtureRequest) -> DriverEnvironment:
+    """The driver that the test's parameter names as ``toolchain/device``."""
     toolchain, device = request.param.split("/")
     if toolchain == NEWEST:
         request.getfixturevalue("newest_root")
     return simulated_driver(device, toolchain)
 
 
-def run_script(place: DriverEnvironment, script: str, *arguments: str) -> Any:
-    """What a script of ``live_scripts`` prints, run where the place's driver is; it must end with status 0."""
+def run_script(environment: DriverEnvironment, script: str, *arguments: str) -> Any:
+    """What a script of ``live_scripts`` prints, run where ``environment``'s driver is; it must end with status 0."""
     path = Path(__file__).parent / "live_scripts" / f"{script}.py"
     done = subprocess.run(
-        [*place.python, str(path), *arguments],
-        env=place.full_environment(str(package_folder())),
+        [*environment.python, str(path), *arguments],
+        env=environment.full_environment(str(package_folder())),
         capture_output=True,
         timeout=300,
         text=True,

@@ -11,65 +11,67 @@ from kernlens.level_zero import LevelZeroError, RefusedCallError, StaticInput
 from kernlens.runtime.driver_environment import DriverEnvironment
 from kernlens.runtime.isolation import IsolatedDriver
 from kernlens.toolchain.toolchains import NEWEST
-from tests.integration.live_fixtures import ALL_PLACES, BOTH, LIBRARY, modules, place, run_script
+from tests.integration.live_fixtures import ALL_DRIVERS, BOTH, LIBRARY, driver_environment, modules, run_script
 
-__all__ = ["modules", "place"]
+__all__ = ["driver_environment", "modules"]
 
-on_every_device = pytest.mark.parametrize("place", ALL_PLACES, indirect=True)
-on_both_drivers = pytest.mark.parametrize("place", BOTH, indirect=True)
+on_every_device = pytest.mark.parametrize("driver_environment", ALL_DRIVERS, indirect=True)
+on_both_drivers = pytest.mark.parametrize("driver_environment", BOTH, indirect=True)
 #: Where each driver's kernel binaries come from, by whether the driver is the newest.
 ORIGINS = {True: "zeIntelKernelGetBinaryExp", False: "zeModuleGetNativeBinary"}
 
 
-def is_newest(place: DriverEnvironment) -> bool:
-    return "UseAubStream" in place.environment
+def is_newest(driver_environment: DriverEnvironment) -> bool:
+    return "UseAubStream" in driver_environment.variables
 
 
 @on_every_device
-def test_device(place: DriverEnvironment) -> None:
-    with IsolatedDriver(place) as driver:
+def test_device(driver_environment: DriverEnvironment) -> None:
+    with IsolatedDriver(driver_environment) as driver:
         (device,) = driver.devices()
     assert device["type"] == "gpu"
     architectures = {"dg2": "12.55", "mtl": "12.70", "pvc": "12.60", "bmg": "20.1", "lnl": "20.4", "ptl": "30.0"}
-    if is_newest(place):
-        assert device["ip"].startswith(f"{architectures[place.device]}.")
+    if is_newest(driver_environment):
+        assert device["ip"].startswith(f"{architectures[driver_environment.device]}.")
     else:
         assert device["ip"] is None
 
 
 @on_every_device
-def test_kernels(place: DriverEnvironment, modules: dict[str, bytes]) -> None:
-    with IsolatedDriver(place) as driver:
+def test_kernels(driver_environment: DriverEnvironment, modules: dict[str, bytes]) -> None:
+    with IsolatedDriver(driver_environment) as driver:
         made = driver.build_spirv("plain", modules["plain"])
         assert sorted(made["kernel_names"]) == ["clear", "scale"]
         assert made["has_imports"] is False
         scale = driver.kernel("plain", "scale")
         (live,) = driver.live_builds("plain")
     assert scale.resources.required_work_group_size == (16, 2, 1)
-    assert scale.slm_bytes == 64 * 4
+    assert scale.resources.slm_bytes == 64 * 4
     assert scale.resources.simd in (8, 16, 32)
-    assert scale.origin == ORIGINS[is_newest(place)]
+    assert scale.origin == ORIGINS[is_newest(driver_environment)]
     assert live.spirv == modules["plain"]
     assert scale in live.kernels
 
 
 @on_both_drivers
-def test_sixteen_threads(place: DriverEnvironment, modules: dict[str, bytes], tmp_path: Path) -> None:
+def test_sixteen_threads(driver_environment: DriverEnvironment, modules: dict[str, bytes], tmp_path: Path) -> None:
     path = tmp_path / "module.spv"
     path.write_bytes(modules["plain"])
-    assert run_script(place, "threads", str(path)) == {
+    assert run_script(driver_environment, "threads", str(path)) == {
         "calls": 16_000,
         "wrong": 0,
         "kernels": 2,
-        "origin": ORIGINS[is_newest(place)],
+        "origin": ORIGINS[is_newest(driver_environment)],
     }
 
 
 @on_both_drivers
-def test_wrong_buffers_and_handles(place: DriverEnvironment, modules: dict[str, bytes], tmp_path: Path) -> None:
+def test_wrong_buffers_and_handles(
+    driver_environment: DriverEnvironment, modules: dict[str, bytes], tmp_path: Path
+) -> None:
     path = tmp_path / "module.spv"
     path.write_bytes(modules["plain"])
-    answers = run_script(place, "handles", str(path), "scale")
+    answers = run_script(driver_environment, "handles", str(path), "scale")
     expected = {
         "larger buffer": "answer: True",
         "larger buffer's bytes": "True",
@@ -95,8 +97,8 @@ def test_wrong_buffers_and_handles(place: DriverEnvironment, modules: dict[str, 
 
 
 @on_every_device
-def test_dynamic_link(place: DriverEnvironment, modules: dict[str, bytes]) -> None:
-    with IsolatedDriver(place) as driver:
+def test_dynamic_link(driver_environment: DriverEnvironment, modules: dict[str, bytes]) -> None:
+    with IsolatedDriver(driver_environment) as driver:
         driver.build_spirv("exporter", modules["exporter"], LIBRARY)
         importer = driver.build_spirv("importer", modules["importer"])
         assert importer["has_imports"]
@@ -122,8 +124,8 @@ def test_dynamic_link(place: DriverEnvironment, modules: dict[str, bytes]) -> No
 
 
 @on_both_drivers
-def test_exporter_without_the_flag(place: DriverEnvironment, modules: dict[str, bytes]) -> None:
-    with IsolatedDriver(place) as driver:
+def test_exporter_without_the_flag(driver_environment: DriverEnvironment, modules: dict[str, bytes]) -> None:
+    with IsolatedDriver(driver_environment) as driver:
         driver.build_spirv("exporter", modules["exporter"])
         driver.build_spirv("importer", modules["importer"])
         link = driver.dynamic_link(["importer", "exporter"])
@@ -134,8 +136,8 @@ def test_exporter_without_the_flag(place: DriverEnvironment, modules: dict[str, 
 
 
 @on_both_drivers
-def test_inspection(place: DriverEnvironment, modules: dict[str, bytes]) -> None:
-    with IsolatedDriver(place) as driver:
+def test_inspection(driver_environment: DriverEnvironment, modules: dict[str, bytes]) -> None:
+    with IsolatedDriver(driver_environment) as driver:
         driver.build_spirv("exporter", modules["exporter"], f"{LIBRARY} -ze-take-global-address")
         driver.build_spirv("importer", modules["importer"])
         driver.build_spirv("plain", modules["plain"])
@@ -145,12 +147,12 @@ def test_inspection(place: DriverEnvironment, modules: dict[str, bytes]) -> None
         assert (plain.imports, plain.exports) == ((), ())
         (alone,) = driver.inspect_linkage(["importer"])
         assert alone.unresolved == ("helper",)
-    assert alone.origin == ("zeModuleInspectLinkageExt" if is_newest(place) else "zeModuleGetNativeBinary")
+    assert alone.origin == ("zeModuleInspectLinkageExt" if is_newest(driver_environment) else "zeModuleGetNativeBinary")
 
 
 @on_both_drivers
-def test_pointers(place: DriverEnvironment, modules: dict[str, bytes]) -> None:
-    with IsolatedDriver(place) as driver:
+def test_pointers(driver_environment: DriverEnvironment, modules: dict[str, bytes]) -> None:
+    with IsolatedDriver(driver_environment) as driver:
         driver.build_spirv("exporter", modules["exporter"], f"{LIBRARY} -ze-take-global-address")
         function = driver.function_pointer("exporter", "helper")
         kernel = driver.function_pointer("exporter", "exporting")
@@ -168,8 +170,8 @@ def test_pointers(place: DriverEnvironment, modules: dict[str, bytes]) -> None:
 
 
 @on_both_drivers
-def test_variable_of_another_module(place: DriverEnvironment, modules: dict[str, bytes]) -> None:
-    with IsolatedDriver(place) as driver:
+def test_variable_of_another_module(driver_environment: DriverEnvironment, modules: dict[str, bytes]) -> None:
+    with IsolatedDriver(driver_environment) as driver:
         driver.build_spirv("exporter", modules["exporter"], "-ze-take-global-address")
         driver.build_spirv("variable", modules["variable"])
         link = driver.dynamic_link(["variable", "exporter"])
@@ -179,12 +181,12 @@ def test_variable_of_another_module(place: DriverEnvironment, modules: dict[str,
 
 
 @on_both_drivers
-def test_initialiser_with_an_imported_address(place: DriverEnvironment, modules: dict[str, bytes]) -> None:
+def test_initialiser_with_an_imported_address(driver_environment: DriverEnvironment, modules: dict[str, bytes]) -> None:
     """26.27 crashes when this link is made; 22.43 loses the import without a word."""
-    with IsolatedDriver(place) as driver:
+    with IsolatedDriver(driver_environment) as driver:
         driver.build_spirv("exporter", modules["exporter"], "-ze-take-global-address")
         driver.build_spirv("initialiser", modules["initialiser"])
-        if is_newest(place):
+        if is_newest(driver_environment):
             with pytest.raises(RefusedCallError, match="address of variable counter of exporter: link statically"):
                 driver.dynamic_link(["initialiser", "exporter"])
             assert [item.symbol for item in driver.dynamic_link(["initialiser"]).missing] == ["counter"]
@@ -195,9 +197,9 @@ def test_initialiser_with_an_imported_address(place: DriverEnvironment, modules:
 
 
 @on_every_device
-def test_static_link(place: DriverEnvironment, modules: dict[str, bytes]) -> None:
+def test_static_link(driver_environment: DriverEnvironment, modules: dict[str, bytes]) -> None:
     inputs = [StaticInput(modules[name], LIBRARY, name) for name in ("importer", "exporter")]
-    with IsolatedDriver(place) as driver:
+    with IsolatedDriver(driver_environment) as driver:
         linked = driver.static_link("linked", inputs)
         assert linked["has_imports"] is False
         assert sorted(linked["kernel_names"]) == ["exporting", "importing"]
@@ -207,32 +209,35 @@ def test_static_link(place: DriverEnvironment, modules: dict[str, bytes]) -> Non
 
 
 @on_both_drivers
-def test_static_link_that_lacks_a_symbol(place: DriverEnvironment, modules: dict[str, bytes]) -> None:
-    with IsolatedDriver(place) as driver:
+def test_static_link_that_lacks_a_symbol(driver_environment: DriverEnvironment, modules: dict[str, bytes]) -> None:
+    with IsolatedDriver(driver_environment) as driver:
         assert driver.static_link("linked", [StaticInput(modules["importer"], "", "importer")])["has_imports"] is True
         driver.build_spirv("exporter", modules["exporter"], LIBRARY)
         assert driver.dynamic_link(["linked", "exporter"]).linked
 
 
 @on_both_drivers
-def test_static_link_with_a_duplicate(place: DriverEnvironment, modules: dict[str, bytes]) -> None:
+def test_static_link_with_a_duplicate(driver_environment: DriverEnvironment, modules: dict[str, bytes]) -> None:
     twice = [StaticInput(modules["exporter"], "", name) for name in ("one", "two")]
-    with IsolatedDriver(place) as driver, pytest.raises(LevelZeroError, match=r"BUILD_FAILURE.*\(one, two\)"):
+    with (
+        IsolatedDriver(driver_environment) as driver,
+        pytest.raises(LevelZeroError, match=r"BUILD_FAILURE.*\(one, two\)"),
+    ):
         driver.static_link("linked", twice)
 
 
 @on_both_drivers
-def test_empty_links_are_refused(place: DriverEnvironment) -> None:
-    with IsolatedDriver(place) as driver:
+def test_empty_links_are_refused(driver_environment: DriverEnvironment) -> None:
+    with IsolatedDriver(driver_environment) as driver:
         with pytest.raises(RefusedCallError, match="list of modules is empty"):
             driver.dynamic_link([])
         with pytest.raises(RefusedCallError, match="at least one SPIR-V module"):
             driver.static_link("linked", [])
 
 
-@pytest.mark.parametrize("place", ["system/skl", "system/icllp", "system/tgllp"], indirect=True)
-def test_library_that_crashes_the_old_driver(place: DriverEnvironment, modules: dict[str, bytes]) -> None:
-    with IsolatedDriver(place) as driver:
+@pytest.mark.parametrize("driver_environment", ["system/skl", "system/icllp", "system/tgllp"], indirect=True)
+def test_library_that_crashes_the_old_driver(driver_environment: DriverEnvironment, modules: dict[str, bytes]) -> None:
+    with IsolatedDriver(driver_environment) as driver:
         with pytest.raises(RefusedCallError, match=r"before Xe-HP.*\(item\)"):
             driver.build_spirv("items", modules["items"], LIBRARY)
         assert driver.build_spirv("items", modules["items"])["kernel_names"] == ["asking"]
@@ -244,23 +249,23 @@ def test_library_that_crashes_the_old_driver(place: DriverEnvironment, modules: 
 
 
 @on_both_drivers
-def test_library_elsewhere(place: DriverEnvironment, modules: dict[str, bytes]) -> None:
-    with IsolatedDriver(place) as driver:
+def test_library_elsewhere(driver_environment: DriverEnvironment, modules: dict[str, bytes]) -> None:
+    with IsolatedDriver(driver_environment) as driver:
         driver.build_spirv("items", modules["items"], LIBRARY)
         assert driver.function_pointer("items", "item") > 0
 
 
 @on_both_drivers
-def test_unknown_kernel(place: DriverEnvironment, modules: dict[str, bytes]) -> None:
-    with IsolatedDriver(place) as driver:
+def test_unknown_kernel(driver_environment: DriverEnvironment, modules: dict[str, bytes]) -> None:
+    with IsolatedDriver(driver_environment) as driver:
         driver.build_spirv("plain", modules["plain"])
         with pytest.raises(NotFoundError, match=r"plain has no kernel 'scala'.*it has: scale"):
             driver.kernel("plain", "scala")
 
 
 @on_both_drivers
-def test_native_binaries(place: DriverEnvironment, modules: dict[str, bytes]) -> None:
-    with IsolatedDriver(place) as driver:
+def test_native_binaries(driver_environment: DriverEnvironment, modules: dict[str, bytes]) -> None:
+    with IsolatedDriver(driver_environment) as driver:
         driver.build_spirv("plain", modules["plain"])
         (live,) = driver.live_builds("plain")
         assert live.binary
@@ -275,27 +280,32 @@ def test_native_binaries(place: DriverEnvironment, modules: dict[str, bytes]) ->
         assert driver.kernel("again", "clear").binary
 
 
-@pytest.mark.parametrize("place", ["system/dg2"], indirect=True)
-def test_binary_of_another_device(place: DriverEnvironment, modules: dict[str, bytes]) -> None:
+@pytest.mark.parametrize("driver_environment", ["system/dg2"], indirect=True)
+def test_binary_of_another_device(driver_environment: DriverEnvironment, modules: dict[str, bytes]) -> None:
     from kernlens.toolchain.simulation import simulated_driver
 
     with IsolatedDriver(simulated_driver("skl")) as other:
         other.build_spirv("plain", modules["plain"])
         binary = other.live_builds("plain")[0].binary
     assert binary is not None
-    with IsolatedDriver(place) as driver, pytest.raises(LevelZeroError, match=r"INVALID_NATIVE_BINARY.*for plain"):
+    with (
+        IsolatedDriver(driver_environment) as driver,
+        pytest.raises(LevelZeroError, match=r"INVALID_NATIVE_BINARY.*for plain"),
+    ):
         driver.load_native("plain", binary)
 
 
-@pytest.mark.parametrize("place", [f"{NEWEST}/bmg"], indirect=True)
-def test_binary_of_another_device_is_compiled_anew(place: DriverEnvironment, modules: dict[str, bytes]) -> None:
+@pytest.mark.parametrize("driver_environment", [f"{NEWEST}/bmg"], indirect=True)
+def test_binary_of_another_device_is_compiled_anew(
+    driver_environment: DriverEnvironment, modules: dict[str, bytes]
+) -> None:
     from kernlens.toolchain.simulation import simulated_driver
 
     with IsolatedDriver(simulated_driver("pvc", NEWEST)) as other:
         other.build_spirv("plain", modules["plain"])
         binary = other.live_builds("plain")[0].binary
     assert binary is not None
-    with IsolatedDriver(place) as driver:
+    with IsolatedDriver(driver_environment) as driver:
         made = driver.load_native("plain", binary)
         assert "recompiled" in made["log"]
         (live,) = driver.live_builds("plain")

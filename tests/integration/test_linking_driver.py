@@ -25,12 +25,12 @@ from kernlens.runtime.driver_environment import DriverEnvironment
 from kernlens.runtime.isolation import IsolatedDriver
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM
 from tests.integration.link_cases import Built, Source, build, cases, sources, spirv_of
-from tests.integration.live_fixtures import place
+from tests.integration.live_fixtures import driver_environment
 
-__all__ = ["place"]
+__all__ = ["driver_environment"]
 
-PLACES = (f"{SYSTEM}/dg2", f"{SYSTEM}/pvc", f"{SYSTEM}/skl", f"{NEWEST}/bmg", f"{NEWEST}/pvc")
-on_each = pytest.mark.parametrize("place", PLACES, indirect=True)
+DRIVERS = (f"{SYSTEM}/dg2", f"{SYSTEM}/pvc", f"{SYSTEM}/skl", f"{NEWEST}/bmg", f"{NEWEST}/pvc")
+on_each = pytest.mark.parametrize("driver_environment", DRIVERS, indirect=True)
 
 UNLINKED = 0x78000018
 BOTH_FLAGS = "-library-compilation -ze-take-global-address"
@@ -94,8 +94,8 @@ def spirv(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     return {name: spirv_of(Source(name, text, ""), folder) for name, text in TEXTS.items()}
 
 
-def rules_for(place: DriverEnvironment) -> DriverRules:
-    return RELEASE_26_27 if "UseAubStream" in place.environment else RELEASE_22_43
+def rules_for(driver_environment: DriverEnvironment) -> DriverRules:
+    return RELEASE_26_27 if "UseAubStream" in driver_environment.variables else RELEASE_22_43
 
 
 class Rows:
@@ -139,10 +139,10 @@ class Rows:
 
 
 @on_each
-def test_rows(place: DriverEnvironment, spirv: dict[str, bytes]) -> None:
+def test_rows(driver_environment: DriverEnvironment, spirv: dict[str, bytes]) -> None:
     """Exporters, importers, flags, order, repetition, circles, chains, duplicates."""
-    with IsolatedDriver(place) as driver:
-        row = Rows(driver, spirv, rules_for(place))
+    with IsolatedDriver(driver_environment) as driver:
+        row = Rows(driver, spirv, rules_for(driver_environment))
         is_newest = row.rules is RELEASE_26_27
 
         importer, exporter = row.module("importer"), row.module("exporter")
@@ -196,9 +196,9 @@ def test_rows(place: DriverEnvironment, spirv: dict[str, bytes]) -> None:
 
 
 @on_each
-def test_addresses_in_initialisers(place: DriverEnvironment, spirv: dict[str, bytes]) -> None:
-    with IsolatedDriver(place) as driver:
-        row = Rows(driver, spirv, rules_for(place))
+def test_addresses_in_initialisers(driver_environment: DriverEnvironment, spirv: dict[str, bytes]) -> None:
+    with IsolatedDriver(driver_environment) as driver:
+        row = Rows(driver, spirv, rules_for(driver_environment))
         alone = row.link(row.module("initialiser"))[1]
         both = row.module("initialiser"), row.module("exporter")
         if row.rules is RELEASE_22_43:
@@ -212,10 +212,10 @@ def test_addresses_in_initialisers(place: DriverEnvironment, spirv: dict[str, by
 
 
 @on_each
-def test_disagreeing_types(place: DriverEnvironment, spirv: dict[str, bytes]) -> None:
+def test_disagreeing_types(driver_environment: DriverEnvironment, spirv: dict[str, bytes]) -> None:
     """No dynamic link checks them; a static one takes them, fails or crashes, so that it is not even tried."""
-    with IsolatedDriver(place) as driver:
-        row = Rows(driver, spirv, rules_for(place))
+    with IsolatedDriver(driver_environment) as driver:
+        row = Rows(driver, spirv, rules_for(driver_environment))
         modules = row.module("importer"), row.module("mistyped")
     forecast = foretell([built.spirv_module for _, built in modules], row.rules)
     assert [(one.wanted, one.given) for one in forecast.mismatches] == [("int(int)", "float(float)")]
@@ -224,7 +224,7 @@ def test_disagreeing_types(place: DriverEnvironment, spirv: dict[str, bytes]) ->
     with pytest.raises(
         LinkError, match=r"importer declares helper as int\(int\), mistyped defines it as float\(float\)"
     ):
-        link_on_driver(linkable, place, static=True)
+        link_on_driver(linkable, driver_environment, static=True)
 
 
 @on_each
@@ -240,9 +240,9 @@ def test_disagreeing_types(place: DriverEnvironment, spirv: dict[str, bytes]) ->
     ],
     ids="-".join,
 )
-def test_static_links(names: tuple[str, ...], place: DriverEnvironment, spirv: dict[str, bytes]) -> None:
-    with IsolatedDriver(place) as driver:
-        row = Rows(driver, spirv, rules_for(place))
+def test_static_links(names: tuple[str, ...], driver_environment: DriverEnvironment, spirv: dict[str, bytes]) -> None:
+    with IsolatedDriver(driver_environment) as driver:
+        row = Rows(driver, spirv, rules_for(driver_environment))
         forecast = foretell_static([row.module(name, "")[1].spirv_module for name in names], row.rules)
         inputs = [StaticInput(spirv[name], "", name) for name in names]
         if forecast.code == SUCCESS:
@@ -263,13 +263,13 @@ def generated(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Source, by
 
 
 @on_each
-def test_generated_links(place: DriverEnvironment, generated: list[tuple[Source, bytes]]) -> None:
+def test_generated_links(driver_environment: DriverEnvironment, generated: list[tuple[Source, bytes]]) -> None:
     """Result and log, line for line, of links of two to six modules; then the same modules in another order again."""
-    rules = rules_for(place)
-    with IsolatedDriver(place) as driver:
+    rules = rules_for(driver_environment)
+    with IsolatedDriver(driver_environment) as driver:
         built = [build(driver, source, spirv, rules) for source, spirv in generated]
     outcomes: Counter[str] = Counter()
-    driver = IsolatedDriver(place)
+    driver = IsolatedDriver(driver_environment)
     with driver:
         for number, chosen in enumerate(cases(built, GENERATED_LINKS, seed=43)):
             if number % LINKS_PER_PROCESS == 0:

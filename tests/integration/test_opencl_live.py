@@ -19,12 +19,12 @@ from tests.corpus.build import build
 from tests.corpus.compiler import DEBIAN, newest
 from tests.corpus.manifest import program
 from tests.corpus.packages import CorpusError
-from tests.integration.live_checks import Tally, check_program, check_source, later_stepping, offline_place
-from tests.integration.live_fixtures import ALL_PLACES, BOTH, NEWEST_PLACES, place, run_script
+from tests.integration.live_checks import Tally, check_program, check_source, later_stepping, offline_environment
+from tests.integration.live_fixtures import ALL_DRIVERS, BOTH, NEWEST_DRIVERS, driver_environment, run_script
 
-__all__ = ["place"]
+__all__ = ["driver_environment"]
 
-on_both_drivers = pytest.mark.parametrize("place", BOTH, indirect=True)
+on_both_drivers = pytest.mark.parametrize("driver_environment", BOTH, indirect=True)
 
 SOURCE = """\
 kernel void scale(global float *restrict values, const float factor, read_only image2d_t image)
@@ -49,8 +49,10 @@ def builds_of(answers: Any, key: str = "builds") -> list[Build]:
 
 
 @on_both_drivers
-def test_pyopencl_program(place: DriverEnvironment, source: Path) -> None:
-    answers = run_script(place, "pyopencl_program", "Intel", str(source), f"{DEBUG} -DN=3 -cl-kernel-arg-info")
+def test_pyopencl_program(driver_environment: DriverEnvironment, source: Path) -> None:
+    answers = run_script(
+        driver_environment, "pyopencl_program", "Intel", str(source), f"{DEBUG} -DN=3 -cl-kernel-arg-info"
+    )
     (build,) = builds_of(answers)
     assert builds_of(answers, "raw") == [build]
     assert [build.binary] == [base64.b64decode(binary) for binary in answers["binaries"]]
@@ -62,7 +64,7 @@ def test_pyopencl_program(place: DriverEnvironment, source: Path) -> None:
     assert build.spirv == b""
     assert "not made from SPIR-V" in build.missing["spirv"]
     assert build.toolchain is not None
-    release = "26.27" if "UseAubStream" in place.environment else "22.43"
+    release = "26.27" if "UseAubStream" in driver_environment.variables else "22.43"
     assert build.toolchain.title.startswith(f"opencl driver {release}")
 
     scale = next(kernel for kernel in build.kernels if kernel.name == "scale")
@@ -80,8 +82,8 @@ def test_pyopencl_program(place: DriverEnvironment, source: Path) -> None:
 
 
 @on_both_drivers
-def test_what_is_no_program(place: DriverEnvironment, source: Path) -> None:
-    errors = run_script(place, "pyopencl_program", "Intel", str(source), "")["errors"]
+def test_what_is_no_program(driver_environment: DriverEnvironment, source: Path) -> None:
+    errors = run_script(driver_environment, "pyopencl_program", "Intel", str(source), "")["errors"]
     expected = {
         "null": "OpenCLHandleError: the OpenCL program handle is null",
         "none": "OpenCLHandleError: an OpenCL program must be pyopencl's or an integer",
@@ -95,8 +97,10 @@ def test_what_is_no_program(place: DriverEnvironment, source: Path) -> None:
 
 def test_pocl_gives_what_it_has(source: Path, tmp_path: Path) -> None:
     source.write_text("kernel void clear(global int *values) { values[get_global_id(0)] = 0; }\n")
-    place = DriverEnvironment("cpu", {"POCL_CACHE_DIR": str(tmp_path)})
-    answers = run_script(place, "pyopencl_program", "Portable Computing Language", str(source), "-cl-kernel-arg-info")
+    driver_environment = DriverEnvironment("cpu", {"POCL_CACHE_DIR": str(tmp_path)})
+    answers = run_script(
+        driver_environment, "pyopencl_program", "Portable Computing Language", str(source), "-cl-kernel-arg-info"
+    )
     (build,) = builds_of(answers)
     assert build.sources[0].text == source.read_text()
     assert [build.binary] == [base64.b64decode(binary) for binary in answers["binaries"]]
@@ -110,10 +114,10 @@ def test_pocl_gives_what_it_has(source: Path, tmp_path: Path) -> None:
 
 
 @on_both_drivers
-def test_two_devices_in_one_program(place: DriverEnvironment) -> None:
+def test_two_devices_in_one_program(driver_environment: DriverEnvironment) -> None:
     from dataclasses import replace
 
-    two = replace(place, environment={**place.environment, "CreateMultipleRootDevices": "2"})
+    two = replace(driver_environment, variables={**driver_environment.variables, "CreateMultipleRootDevices": "2"})
     with IsolatedDriver(two) as driver:
         driver.build_source("program", SOURCE, DEBUG)
         builds = driver.live_builds("program", OPENCL)
@@ -130,11 +134,11 @@ def test_two_devices_in_one_program(place: DriverEnvironment) -> None:
 
 
 @on_both_drivers
-def test_programs_that_are_built_for_some_devices(place: DriverEnvironment, source: Path) -> None:
+def test_programs_that_are_built_for_some_devices(driver_environment: DriverEnvironment, source: Path) -> None:
     """Both drivers answer packed sizes and write through the pointer of the device: into room for the largest."""
     from dataclasses import replace
 
-    two = replace(place, environment={**place.environment, "CreateMultipleRootDevices": "2"})
+    two = replace(driver_environment, variables={**driver_environment.variables, "CreateMultipleRootDevices": "2"})
     answers = run_script(two, "partly_built", str(source))
     first, second = answers["both"]
     assert min(first) > 0
@@ -150,8 +154,8 @@ def test_programs_that_are_built_for_some_devices(place: DriverEnvironment, sour
 
 
 @on_both_drivers
-def test_binaries_and_errors(place: DriverEnvironment) -> None:
-    with IsolatedDriver(place) as driver:
+def test_binaries_and_errors(driver_environment: DriverEnvironment) -> None:
+    with IsolatedDriver(driver_environment) as driver:
         driver.build_source("program", SOURCE)
         (made,) = driver.live_builds("program", OPENCL)
         assert made.binary
@@ -167,24 +171,24 @@ def test_binaries_and_errors(place: DriverEnvironment) -> None:
         assert "error:" in caught.value.log
 
 
-@pytest.mark.parametrize("place", ALL_PLACES, indirect=True, ids=ALL_PLACES)
-def test_corpus(place: DriverEnvironment, request: pytest.FixtureRequest) -> None:
+@pytest.mark.parametrize("driver_environment", ALL_DRIVERS, indirect=True, ids=ALL_DRIVERS)
+def test_corpus(driver_environment: DriverEnvironment, request: pytest.FixtureRequest) -> None:
     """Both interfaces agree with each other, with the program's own binary, and with the offline compiler's file."""
-    is_newest = request.node.callspec.id in NEWEST_PLACES
+    is_newest = request.node.callspec.id in NEWEST_DRIVERS
     compiler = newest(request.getfixturevalue("newest_root")) if is_newest else DEBIAN
     # 26.27 does not compile images for pvc.
-    images = [] if is_newest and place.device == "pvc" else ["darktable/nlmeans", "darktable/sharpen"]
+    images = [] if is_newest and driver_environment.device == "pvc" else ["darktable/nlmeans", "darktable/sharpen"]
     wanted = [program(name) for name in [*images, "piglit/calls", "silx/medfilt"]]
     try:
-        built, failed = build(wanted, (place.device,), compiler=compiler)
+        built, failed = build(wanted, (driver_environment.device,), compiler=compiler)
     except CorpusError as error:
         pytest.skip(f"the corpus: {error}")
     assert not failed
     tally = Tally()
     toolchain = NEWEST if is_newest else SYSTEM
     for check, where in (
-        (check_program, later_stepping(place)),
-        (check_source, offline_place(place.device, toolchain)),
+        (check_program, later_stepping(driver_environment)),
+        (check_source, offline_environment(driver_environment.device, toolchain)),
     ):
         with IsolatedDriver(where) as driver:
             for each in built:

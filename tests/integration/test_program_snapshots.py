@@ -75,10 +75,10 @@ def told(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         request.getfixturevalue("newest_root")
     source = tmp_path_factory.mktemp("snapshots") / "program.cl"
     source.write_text(SOURCE)
-    return name, run_script(place_of(name), "snapshots", PLATFORMS[name][0], str(source))
+    return name, run_script(environment_of(name), "snapshots", PLATFORMS[name][0], str(source))
 
 
-def place_of(name: str) -> DriverEnvironment:
+def environment_of(name: str) -> DriverEnvironment:
     if name == "pocl":
         return DriverEnvironment("pocl")
     if name == "intel-cpu":
@@ -181,13 +181,13 @@ def read_back(folder: Path, ending: str, content: bytes) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in PLATFORMS if "/" in name])
-def test_the_own_build_keeps_the_stage(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+def test_the_applications_build_keeps_the_stage(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     """A second build raises in the script; other threads could build too, so with one the second build is asked for."""
     if name.startswith(NEWEST):
         request.getfixturevalue("newest_root")
     source = tmp_path / "program.cl"
     source.write_text(SOURCE)
-    came = run_script(place_of(name), "own_build", PLATFORMS[name][0], str(source))
+    came = run_script(environment_of(name), "application_build", PLATFORMS[name][0], str(source))
     kernels = ["first", "second"]
     resources = [[".zeinfo", ""]] if name.startswith(NEWEST) else [[".cos", kernel] for kernel in kernels]
     assert came.pop("binaries differ") == []
@@ -212,19 +212,19 @@ def test_the_users_settings_stay(tmp_path: Path) -> None:
     """IGC 1 reads its variables at the first compile: what a request then puts back must be what it has read."""
     source = tmp_path / "program.cl"
     source.write_text(SOURCE)
-    place = simulated_driver("dg2")
-    user = replace(place, environment={**place.environment, "IGC_VISAOptions": "-noschedule"})
+    environment = simulated_driver("dg2")
+    user = replace(environment, variables={**environment.variables, "IGC_VISAOptions": "-noschedule"})
     platform = PLATFORMS[f"{SYSTEM}/dg2"][0]
     plain = run_script(user, "user_settings", platform, str(source), "none")
     assert run_script(user, "user_settings", platform, str(source), "request") == plain
-    assert run_script(place, "user_settings", platform, str(source), "none") != plain  # the option does something
+    assert run_script(environment, "user_settings", platform, str(source), "none") != plain  # the option does something
 
 
 @pytest.mark.parametrize("name", ["pocl", "intel-cpu"])
 def test_from_opencl_says_what_other_platforms_have(name: str, tmp_path: Path) -> None:
     source = tmp_path / "program.cl"
     source.write_text(SOURCE)
-    answers = run_script(place_of(name), "other_platform", PLATFORMS[name][0], str(source))
+    answers = run_script(environment_of(name), "other_platform", PLATFORMS[name][0], str(source))
     start = f"the program is one of {answers['platform']} for {answers['device']}, whose machine code kernlens does not read"
     assert answers["after"].startswith(start)
     # What the message offers is there.

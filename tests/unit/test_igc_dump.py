@@ -1,4 +1,4 @@
-"""A dump folder as snapshots: which try counts, kernels by name, passes in place, dumps that were cut off."""
+"""A dump folder as snapshots: which attempt counts, kernels by name, passes in place, dumps that were cut off."""
 
 from __future__ import annotations
 

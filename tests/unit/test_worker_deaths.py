@@ -24,15 +24,15 @@ say({"calling": "zeModuleCreate"})
 """
 
 
-def place(folder: Path, rest: str) -> DriverEnvironment:
-    """A place whose Python ignores what it is told to run, and runs ``WORKER`` with ``rest``."""
+def dying_driver(folder: Path, rest: str) -> DriverEnvironment:
+    """An environment whose Python ignores what it is told to run, and runs ``WORKER`` with ``rest``."""
     script = folder / "worker.py"
     script.write_text(WORKER + rest)
     return DriverEnvironment("dg2", python=(sys.executable, str(script)))
 
 
 def died(folder: Path, rest: str, *, time_limit: float = 20.0) -> DriverDiedError:
-    driver = IsolatedDriver(place(folder, rest), time_limit=time_limit)
+    driver = IsolatedDriver(dying_driver(folder, rest), time_limit=time_limit)
     with driver, pytest.raises(DriverDiedError) as caught:
         driver.build_spirv("a.spv", b"")
     return caught.value
@@ -100,7 +100,7 @@ def test_folder_of_a_dead_worker_is_gone(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_errors_of_the_worker_are_made_again(tmp_path: Path) -> None:
     message = {"error": {"kind": "NotFoundError", "message": "there is none", "fields": {}}}
-    driver = IsolatedDriver(place(tmp_path, f"say({message!r}); time.sleep(60)"))
+    driver = IsolatedDriver(dying_driver(tmp_path, f"say({message!r}); time.sleep(60)"))
     with driver, pytest.raises(NotFoundError, match=r"^there is none$"):
         driver.devices()
 

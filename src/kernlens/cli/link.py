@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     "--options-for", metavar="PATH O", nargs=2, multiple=True, help="The build options of one module; may be repeated."
 )
 @click.option(
-    "--driver", metavar="RELEASE", help="Foretell this driver (22.43, 26.27); else the newest that takes the modules."
+    "--driver",
+    metavar="RELEASE",
+    help="Predict for this driver (22.43, 26.27); else the newest that takes the modules.",
 )
 @click.option("--dot", is_flag=True, help="Print the graph in Graphviz's language.")
 @click.option(
@@ -37,8 +39,10 @@ if TYPE_CHECKING:
 @click.option("--toolchain", metavar="T", default="system", show_default=True, help="Whose driver links.")
 @click.option("-o", "--output", metavar="FILE", type=click.Path(dir_okay=False), help="The linked module.")
 @click.option("--partial", is_flag=True, help="With --offline: imports may stay unresolved.")
-@click.option("--base", metavar="ADDRESS", help="With --offline: fill in every place as if loaded at this address.")
-@click.option("--map", "with_map", is_flag=True, help="With --offline: print each place with symbol and value.")
+@click.option(
+    "--base", metavar="ADDRESS", help="With --offline: fill in every relocation as if loaded at this address."
+)
+@click.option("--map", "with_map", is_flag=True, help="With --offline: print each relocation with symbol and value.")
 @json_option()
 def command(
     paths: tuple[str, ...],
@@ -88,13 +92,16 @@ def _modules(
     device: str | None,
     given: DriverRules | None,
 ) -> tuple[DriverRules, list[Linkable]]:
-    """The rules to follow, and all modules of all paths read by them; without ``given`` ones patch-token programs mean
-    the older driver's. A path that is named twice is one module, as a handle given twice is to the driver."""
+    """Return the rules to follow, and the modules of all paths, read by these rules.
+
+    Without ``given`` rules, patch-token programs mean the older driver's. A path that is named twice counts once, as a
+    handle given twice does to the driver.
+    """
     from kernlens.analysis.linking.driver_rules import LATEST, RELEASE_22_43
     from kernlens.loading.linkable import linkable_programs, module_of
 
-    own = dict(options_for)
-    unknown = [path for path in own if path not in paths]
+    module_options = dict(options_for)
+    unknown = [path for path in module_options if path not in paths]
     if unknown:
         raise KernlensError(f"--options-for names {unknown[0]}, which is not among the modules to link")
     programs = [(path, *found) for path in dict.fromkeys(paths) for found in linkable_programs(path, device)]
@@ -104,6 +111,6 @@ def _modules(
     if twice:
         click.echo(f"kernlens: {twice[0]} is named {paths.count(twice[0])} times and counts once", err=True)
     return rules, [
-        (program, module_of(program, name=name, options=own.get(path, options), rules=rules))
+        (program, module_of(program, name=name, options=module_options.get(path, options), rules=rules))
         for path, name, program in programs
     ]

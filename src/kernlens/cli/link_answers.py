@@ -53,8 +53,8 @@ def link_live(
     from kernlens.runtime.driver_environment import DriverEnvironment
     from kernlens.toolchain.simulation import simulated_driver
 
-    place = DriverEnvironment(REAL_DEVICE) if device == REAL_DEVICE else simulated_driver(device, toolchain)
-    answer = link_on_driver(modules, place, static=static)
+    environment = DriverEnvironment(REAL_DEVICE) if device == REAL_DEVICE else simulated_driver(device, toolchain)
+    answer = link_on_driver(modules, environment, static=static)
     if output and answer.binary is not None and answer.linked:
         _write(output, answer.binary)
     if as_json:

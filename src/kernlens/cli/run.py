@@ -30,7 +30,7 @@ def command(device: str, toolchain: str, command_line: tuple[str, ...]) -> None:
     from kernlens.toolchain.toolchains import toolchain as find_toolchain
 
     chosen = find_toolchain(toolchain)
-    environment = _own_environment() | chosen.environment() | simulated_environment(device, chosen)
+    environment = _initial_environment() | chosen.environment() | simulated_environment(device, chosen)
     name, *arguments = command_line
     program = _find(name)
     if chosen.root is None:
@@ -87,18 +87,18 @@ def _is_elf(path: str) -> bool:
         raise ToolError(f"cannot read {path}, as a toolchain's loader has to: {error.strerror}") from error
 
 
-def _own_environment() -> dict[str, str]:
-    """The environment that this process was started with.
+def _initial_environment() -> dict[str, str]:
+    """Return the environment that this process was started with.
 
-    In the C locale Python sets LC_CTYPE in its own (PEP 538), which the application must not inherit. Linux keeps what
-    the process was started with: proc_pid_environ(5).
+    In the C locale Python adds LC_CTYPE to it (PEP 538), which the application must not inherit. Linux keeps the
+    initial environment: proc_pid_environ(5).
     """
-    own = dict(os.environ)
+    environment = dict(os.environ)
     if sys.platform == "linux" and not any(
         line.startswith(b"LC_CTYPE=") for line in Path("/proc/self/environ").read_bytes().split(b"\0")
     ):
-        own.pop("LC_CTYPE", None)
-    return own
+        environment.pop("LC_CTYPE", None)
+    return environment
 
 
 def _restore_signals() -> None:

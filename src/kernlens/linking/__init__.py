@@ -1,1 +1,1 @@
-"""Links done: on a driver, offline, and of SPIR-V."""
+"""Link modules: on a driver, offline, and as SPIR-V."""

@@ -1,10 +1,10 @@
-"""Link modules for real: on a driver, or here without one. The forecast is ``kernlens.analysis.linking.forecast``'s.
+"""Link modules on a driver or offline. ``kernlens.analysis.linking`` predicts links instead.
 
 ::
 
-    found = [modules_in(path) for path in paths]
-    live = link_on_driver(found, simulated_driver("bmg", "newest"), static=False)
-    merged = link_offline(found)
+    modules = [linkable for path in paths for linkable in modules_in(path)]
+    live = link_on_driver(modules, simulated_driver("bmg", "newest"), static=False)
+    merged = link_offline(modules)
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from kernlens.runtime.driver_environment import DriverEnvironment
     from kernlens.runtime.isolation import IsolatedDriver
 
-#: A program and the module that it is, as ``load.modules.modules_in`` gives them.
+#: A program and its module, as ``loading.linkable.modules_in`` gives them.
 Linkable = tuple[Program, Module]
 
 
 @dataclass(frozen=True, slots=True)
 class KernelState:
-    """Whether the driver creates a kernel after the link; ``reason`` says why not."""
+    """Says whether the driver creates a kernel after the link; ``reason`` is None if it does, else why not."""
 
     module: str
     kernel: str
@@ -37,11 +37,11 @@ class KernelState:
 
 @dataclass(frozen=True)
 class DriverLink:
-    """What a driver made of modules. ``kind`` is ``dynamic`` or ``static``.
+    """What came of a link on a driver. ``kind`` is ``dynamic`` or ``static``.
 
-    ``words`` is what the driver says of a failure beside its log; ``build_logs`` are (module, text) of modules whose
-    build had something to say. ``unresolved`` are imports that nobody provides. ``binary`` is the linked module's
-    native binary, None after a dynamic link, which leaves none.
+    ``words`` is the driver's description of a failure, beside its log. ``build_logs`` are (module, text) of the modules
+    whose build log is not empty. ``unresolved`` are imports that no module provides. ``binary`` is the linked module's
+    native binary; None after a dynamic link, which yields none.
     """
 
     kind: str
@@ -55,18 +55,18 @@ class DriverLink:
     binary: bytes | None = field(default=None, repr=False)
 
 
-def link_on_driver(modules: Sequence[Linkable], place: DriverEnvironment, *, static: bool = False) -> DriverLink:
-    """Link on a driver in a process of its own.
+def link_on_driver(modules: Sequence[Linkable], environment: DriverEnvironment, *, static: bool = False) -> DriverLink:
+    """Link on a driver, which runs in a child process.
 
     SPIR-V is built with its module's options; a static link takes the SPIR-V of binaries that keep it. Raises
-    RefusedCallError, before the call, for what is known to crash the driver; LevelZeroError with the log for a module
-    that does not build; DriverDiedError if the driver crashed all the same.
+    RefusedCallError before a call that is known to crash the driver, LevelZeroError with the log for a module that does
+    not build, and DriverDiedError if the driver crashes all the same.
     """
     from kernlens.runtime.isolation import IsolatedDriver
 
     if not modules:
         raise LinkError("there is nothing to link: the list of modules is empty")
-    with IsolatedDriver(place) as driver:
+    with IsolatedDriver(environment) as driver:
         return _static(modules, driver) if static else _dynamic(modules, driver)
 
 
@@ -75,20 +75,20 @@ def _dynamic(modules: Sequence[Linkable], driver: IsolatedDriver) -> DriverLink:
     logs = []
     for name, (program, module) in zip(names, modules, strict=True):
         if program.format == "spirv":
-            made = driver.build_spirv(name, bytes(program.spirv), module.options or "")
+            answer = driver.build_spirv(name, bytes(program.spirv), module.options or "")
         else:
-            made = driver.load_native(name, bytes(program.binary))
-        logs.append((name, str(made["log"]).strip()))
-    answer = driver.dynamic_link(names)
+            answer = driver.load_native(name, bytes(program.binary))
+        logs.append((name, str(answer["log"]).strip()))
+    link = driver.dynamic_link(names)
     kernels = [(name, kernel) for name, (_, module) in zip(names, modules, strict=True) for kernel in module.kernels]
     return DriverLink(
         kind="dynamic",
-        linked=answer.linked,
-        code_name=answer.code_name,
-        log=answer.log,
-        words=answer.words,
-        build_logs=tuple(one for one in logs if one[1]),
-        unresolved=tuple(dict.fromkeys(one.symbol for one in answer.missing)),
+        linked=link.linked,
+        code_name=link.code_name,
+        log=link.log,
+        words=link.words,
+        build_logs=tuple((name, log) for name, log in logs if log),
+        unresolved=tuple(dict.fromkeys(resolution.symbol for resolution in link.missing)),
         kernels=tuple(_kernel_state(driver, name, kernel) for name, kernel in kernels),
     )
 
@@ -103,30 +103,34 @@ def _static(modules: Sequence[Linkable], driver: IsolatedDriver) -> DriverLink:
             raise UnsupportedError(f"{module.name} holds no SPIR-V, which is what a static link takes")
         inputs.append(StaticInput(bytes(program.spirv), module.options or "", module.name))
     name = "linked module"
-    made = driver.static_link(name, inputs)
-    unresolved = driver.inspect_linkage([name])[0].unresolved if made["has_imports"] else ()
+    answer = driver.static_link(name, inputs)
+    unresolved = driver.inspect_linkage([name])[0].unresolved if answer["has_imports"] else ()
     return DriverLink(
         kind="static",
-        linked=not made["has_imports"],
+        linked=not answer["has_imports"],
         code_name="ZE_RESULT_SUCCESS",
-        log=str(made["log"]).strip(),
+        log=str(answer["log"]).strip(),
         words="",
         build_logs=(),
         unresolved=unresolved,
-        kernels=tuple(_kernel_state(driver, name, kernel) for kernel in made["kernel_names"]),
+        kernels=tuple(_kernel_state(driver, name, kernel) for kernel in answer["kernel_names"]),
         binary=driver.live_builds(name)[0].binary,
     )
 
 
 def _check_types(modules: Sequence[Module]) -> None:
-    """Compilers crash, or call with the wrong arguments, where importer and exporter disagree on a function's type."""
+    """Raise LinkError if an importer and an exporter disagree on a type.
+
+    Compilers then crash, or make calls with the wrong arguments.
+    """
     from kernlens.analysis.linking.forecast import foretell_static
 
-    for one in foretell_static(modules).mismatches:
+    for mismatch in foretell_static(modules).mismatches:
         raise LinkError(
-            f"{modules[one.importer].name} declares {one.symbol} as {one.wanted}, {modules[one.provider].name} defines it "
-            f"as {one.given}, and the compilers crash on that in a static link: make the declarations agree",
-            (one.symbol,),
+            f"{modules[mismatch.importer].name} declares {mismatch.symbol} as {mismatch.wanted}, "
+            f"{modules[mismatch.provider].name} defines it as {mismatch.given}, "
+            "and the compilers crash on that in a static link: make the declarations agree",
+            (mismatch.symbol,),
         )
 
 
@@ -139,17 +143,17 @@ def _kernel_state(driver: IsolatedDriver, module: str, kernel: str) -> KernelSta
 
 
 def _unique(names: Sequence[str]) -> list[str]:
-    """The worker knows modules by name: a name that comes again gets a number."""
+    """Return the names with a number added to repeated ones, as the worker knows modules by name."""
     seen: dict[str, int] = {}
-    found = []
+    unique = []
     for name in names:
         seen[name] = seen.get(name, 0) + 1
-        found.append(name if seen[name] == 1 else f"{name}#{seen[name]}")
-    return found
+        unique.append(name if seen[name] == 1 else f"{name}#{seen[name]}")
+    return unique
 
 
 def link_offline(modules: Sequence[Linkable]) -> LinkedZebin:
-    """Merge zebin modules into one, without a driver. Imports that nobody exports stay imports.
+    """Merge zebin modules into one, without a driver. Imports that no module exports stay imports.
 
     Raises UnsupportedError for modules that are not zebin, LinkError for what cannot be merged.
     """

@@ -1,8 +1,8 @@
-"""SPIR-V modules as one, through SPIRV-Tools' spirv-link.
+"""Link SPIR-V modules with SPIRV-Tools' spirv-link.
 
-It links modules of one SPIR-V version only, while translators choose each module's version by what it uses. As a version
-adds and takes away nothing that compute modules of an older one use (SPIR-V Specification, "Changes"), the older modules'
-headers are raised to the newest version among the inputs.
+spirv-link links only modules of one SPIR-V version, while translators choose a module's version by what the module uses.
+No version takes away what compute modules of an older one use (SPIR-V Specification, "Changes"), so the headers of older
+modules are raised to the newest version among the inputs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from kernlens.toolchain.process import PACKAGES, Completed, command_line, run, t
 TIMEOUT = 120.0
 _VERSION_OFFSET = 4
 _TARGET = re.compile(r"Target: SPIR-V (\d+)\.(\d+)")
-#: What spirv-link says of a symbol, with what to do about it.
+#: (what spirv-link says of a symbol, what an error says instead)
 _COMPLAINTS = (
     (
         re.compile(r'Unresolved external reference to "(.*)"'),
@@ -44,8 +44,8 @@ class LinkedSpirv:
 def link_spirv(modules: Sequence[tuple[str, bytes]], *, partial: bool = False, timeout: float = TIMEOUT) -> LinkedSpirv:
     """Link SPIR-V modules, (name, bytes); exports stay exports. With ``partial`` imports may stay unresolved.
 
-    Raises LinkError for symbols that do not fit together, UnsupportedError for a module that spirv-link is too old for,
-    ToolError if it is not installed or fails otherwise.
+    Raises LinkError for symbols that do not match, UnsupportedError for a module that spirv-link is too old for, ToolError
+    if it is not installed or fails otherwise.
     """
     if not modules:
         raise LinkError("there is nothing to link: the list of modules is empty")
@@ -54,23 +54,23 @@ def link_spirv(modules: Sequence[tuple[str, bytes]], *, partial: bool = False, t
     with temporary_folder() as folder:
         paths = []
         for number, (name, spirv) in enumerate(modules):
-            own = _version(spirv)
-            if own != version:
-                raised.append((name, _text(own), _text(version)))
+            module_version = _version(spirv)
+            if module_version != version:
+                raised.append((name, _text(module_version), _text(version)))
                 spirv = spirv[:_VERSION_OFFSET] + struct.pack("<I", version[0] << 16 | version[1] << 8) + spirv[8:]
             paths.append(os.path.join(folder, f"{number}.spv"))
             Path(paths[-1]).write_bytes(spirv)
         output = os.path.join(folder, "linked.spv")
         options = ["--create-library", *(["--allow-partial-linkage"] if partial else [])]
         command = ["spirv-link", *options, *paths, "-o", output]
-        done = run(command, timeout=timeout)
-        if not done.ok or not os.path.exists(output):
-            raise _failure(done, modules)
+        completed = run(command, timeout=timeout)
+        if not completed.ok or not os.path.exists(output):
+            raise _failure(completed, modules)
         return LinkedSpirv(Path(output).read_bytes(), tuple(raised))
 
 
 def _check_versions(modules: Sequence[tuple[str, bytes]], timeout: float) -> tuple[int, int]:
-    """The newest version among the modules."""
+    """Return the newest version among the modules. Raises UnsupportedError if spirv-link cannot read one of them."""
     for name, spirv in modules:
         if spirv[:4] != LITTLE_ENDIAN or len(spirv) < 20:
             raise UnsupportedError(f"{name} is no little-endian SPIR-V module, which is what spirv-link takes")
@@ -95,12 +95,13 @@ def _text(version: tuple[int, int]) -> str:
     return f"{version[0]}.{version[1]}"
 
 
-def _failure(done: Completed, modules: Sequence[tuple[str, bytes]]) -> LinkError | ToolError:
-    said = done.log.strip()
+def _failure(completed: Completed, modules: Sequence[tuple[str, bytes]]) -> LinkError | ToolError:
+    log = completed.log.strip()
     for pattern, advice in _COMPLAINTS:
-        found = pattern.search(said)
-        if found is not None:
-            return LinkError(advice.format(found[1]), (found[1],))
+        complaint = pattern.search(log)
+        if complaint is not None:
+            return LinkError(advice.format(complaint[1]), (complaint[1],))
     names = ", ".join(name for name, _ in modules)
-    first = said.splitlines()[0] if said else f"it {done.ending} (package {PACKAGES['spirv-link']})"
-    return ToolError(f"spirv-link cannot link {names}: {first}", command=command_line(done.command), log=done.log)
+    reason = log.splitlines()[0] if log else f"it {completed.ending} (package {PACKAGES['spirv-link']})"
+    message = f"spirv-link cannot link {names}: {reason}"
+    return ToolError(message, command=command_line(completed.command), log=completed.log)

@@ -1,1 +1,1 @@
-"""A program at every stage of its compile, offline and live."""
+"""Show a program at every stage of its compile, offline and live."""

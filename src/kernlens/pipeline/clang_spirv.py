@@ -1,6 +1,6 @@
-"""The stages of an offline compile to SPIR-V, for no device: clang makes LLVM bitcode, llvm-spirv a module of it.
+"""Compile to SPIR-V for no device and keep every stage: clang makes LLVM bitcode, llvm-spirv turns it into a module.
 
-Names and order: docs/stages.md. The commands are those of ``compile --library``.
+docs/stages.md lists the stages. The commands are those of ``compile --library``.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from kernlens.toolchain.spirv_disassembly import spirv_text
 if TYPE_CHECKING:
     pass
 
-#: What users call it in a device's place.
+#: What users give instead of a device's name.
 DEVICE = "spirv"
 
 STAGES = (
@@ -48,7 +48,7 @@ def snapshots(
 ) -> Build:
     """Compile ``source`` (OpenCL C) to SPIR-V and keep every stage; ``timeout`` is in seconds, for each command.
 
-    A source that does not compile gives a Build that is not ``ok`` and the stages that it got to. Raises ToolError if
+    A source that does not compile gives a Build that is not ``ok``, with the stages up to the error. Raises ToolError if
     clang or llvm-spirv is missing or does not end, UnsupportedError for a source that is SPIR-V, OutputError if there
     is no temporary folder.
     """
@@ -72,47 +72,47 @@ def snapshots(
         build, parts = replace(build, seconds=compiled.seconds), replace(parts, log=compiled.log)
         reason = failure_reason(compiled, path)
         if reason is None:
-            made = _llvm_snapshots(front_end, bitcode.read_bytes(), build.seconds)
+            stage_snapshots = _llvm_snapshots(front_end, bitcode.read_bytes(), build.seconds)
             translated = run(translator_command(front_end, str(bitcode), str(module)), timeout=timeout)
             build = replace(build, seconds=build.seconds + translated.seconds)
-            parts = replace(parts, log=parts.log + translated.log, snapshots=(*parts.snapshots, *made))
+            parts = replace(parts, log=parts.log + translated.log, snapshots=(*parts.snapshots, *stage_snapshots))
             reason = failure_reason(translated, path)
         if reason is None:
             spirv = module.read_bytes()
-            made = _spirv_snapshots(spirv, build.seconds)
-            parts = replace(parts, spirv=spirv, snapshots=(*parts.snapshots, *made))
+            stage_snapshots = _spirv_snapshots(spirv, build.seconds)
+            parts = replace(parts, spirv=spirv, snapshots=(*parts.snapshots, *stage_snapshots))
     return replace(build, ok=reason is None, reason=reason, parts=parts)
 
 
 def _llvm_snapshots(front_end: FrontEnd, bitcode: bytes, seconds: float) -> tuple[Snapshot, Snapshot]:
-    """Both forms of what clang made; text is made by a disassembler when it is asked for."""
-    # Not the newest disassembler that there is: each version writes the text that its own assembler reads.
-    make = partial(bitcode_text, bitcode, f"llvm-dis-{front_end.version}")
-    text = Snapshot(_LLVM.name, None, TEXT, _LLVM.text or "", make, seconds=seconds)
+    """Return both forms of clang's bitcode; a disassembler makes the text when it is read."""
+    # Not the newest llvm-dis: each version writes the text that the assembler of the same version reads.
+    disassemble = partial(bitcode_text, bitcode, f"llvm-dis-{front_end.version}")
+    text = Snapshot(_LLVM.name, None, TEXT, _LLVM.text or "", disassemble, seconds=seconds)
     return held(_LLVM, bitcode, BINARY, None, seconds), text
 
 
 def _spirv_snapshots(spirv: bytes, seconds: float) -> tuple[Snapshot, Snapshot]:
-    """Both forms of what llvm-spirv made, likewise."""
+    """Return both forms of llvm-spirv's module; a disassembler makes the text when it is read."""
     text = Snapshot(_SPIRV.name, None, TEXT, _SPIRV.text or "", partial(spirv_text, spirv), seconds=seconds)
     return held(_SPIRV, spirv, BINARY, None, seconds), text
 
 
 def _by_hand(front_end: FrontEnd, path: Path, options: str) -> str:
-    """The commands with the files named after the source, in the working folder."""
+    """Return the commands as one would type them, with files in the working folder that are named after the source."""
     bitcode, spirv = f"{path.stem}.bc", f"{path.stem}.spv"
     commands = (clang_command(front_end, path, options, bitcode), translator_command(front_end, bitcode, spirv))
     return " && ".join(command_line(command) for command in commands)
 
 
 def _versions(front_end: FrontEnd) -> tuple[str, ...]:
-    """llvm-spirv has no version of its own to tell but that of the LLVM that it is made for."""
+    """Return both tools' versions. llvm-spirv tells only the version of the LLVM that it is made for."""
     return (
         f"clang {_version(front_end.clang, front_end.version)}",
         f"llvm-spirv for LLVM {_version(front_end.translator, front_end.version)}",
     )
 
 
-def _version(program: str, otherwise: str) -> str:
+def _version(program: str, default: str) -> str:
     match = _VERSION.search(run([program, "--version"], timeout=TOOL_TIMEOUT).stdout)
-    return match[1] if match else otherwise
+    return match[1] if match else default

@@ -1,4 +1,4 @@
-"""A program at every stage of its compile: ``kernlens.stages`` and the verb of that name."""
+"""Compile a program and keep it at every stage: ``kernlens.stages`` and the verb of that name."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from kernlens.toolchain.toolchains import SYSTEM
 if TYPE_CHECKING:
     from kernlens.model.program import Program
 
-#: Build options that give every stage its line marks.
+#: The build options that put line marks into every stage.
 LINE_OPTIONS = "-gline-tables-only"
 
 
 @dataclass(frozen=True)
 class Pipeline(Sequence[Snapshot]):
-    """The snapshots of one build, in pipeline order, and what is known of them together."""
+    """A sequence of one build's snapshots, in pipeline order, with the programs and source maps made from them."""
 
     build: Build
 
@@ -53,31 +53,33 @@ class Pipeline(Sequence[Snapshot]):
         return iter(self.snapshots)
 
     def choose(self, stage: str, kernel: str | None = None, form: str | None = None) -> tuple[Snapshot, ...]:
-        """The snapshots of one stage (see ``model.stage.choose``): one, or one per kernel."""
+        """Return the snapshots of one stage (see ``model.stage.choose``): one, or one per kernel."""
         return choose(self.snapshots, stage, kernel, form)
 
     @cached_property
     def programs(self) -> tuple[Program, ...]:
-        """The programs in the binary, or that of the SPIR-V if there is none, with these snapshots; empty if the
-        compiler is not one of Intel's for GPUs."""
+        """The programs in the binary, or the SPIR-V's if there is no binary, with these snapshots.
+
+        Empty if the build is not by one of Intel's GPU compilers.
+        """
         from kernlens.loading import open_build
 
         return open_build(self.build)
 
     @cached_property
     def stage_maps(self) -> tuple[StageMap, ...]:
-        """The source map of each stage that has one; the machine code's come last."""
+        """The source map of each stage that has one; those of the machine code come last."""
         from kernlens.loading.stage_maps import stage_maps, under_name
 
-        found = stage_maps(self.snapshots, [one for one in self.programs if one.kernels])
-        return tuple(under_name(one, self.build.source) for one in found)
+        programs = [program for program in self.programs if program.kernels]
+        return tuple(under_name(each, self.build.source) for each in stage_maps(self.snapshots, programs))
 
     def line(self, line: int, path: str | None = None) -> ProgramLine:
-        """One source line, followed through all stages: ``pipeline.line(42).stages``."""
+        """Follow one source line through all stages: ``pipeline.line(42).stages``."""
         return ProgramLine(LineChoice(path, line), self.stage_maps)
 
     def source_text(self, path: str, line: int) -> str | None:
-        """The text of a source line; None if it is not at hand."""
+        """Return the text of a source line; None if its source is not at hand."""
         for source in self.build.sources:
             if end_alike(source.path, path):
                 lines = source.text.split("\n")
@@ -120,7 +122,7 @@ def compile_stages(
     toolchain: str = SYSTEM,
     all_passes: bool = False,
 ) -> Pipeline:
-    """Like ``stages``; a source that does not compile gives a Build that is not ``ok`` and the stages that it got to."""
+    """Compile like ``stages``; a source that does not compile gives a Build that is not ``ok``, with the stages so far."""
     from kernlens.errors import UnsupportedError
     from kernlens.pipeline import clang_spirv as clang_stages
     from kernlens.pipeline import cpu_runtime as cpu_runtime_stages
@@ -129,16 +131,17 @@ def compile_stages(
     from kernlens.toolchain.toolchains import toolchain as find_toolchain
 
     path = Path(source)
-    other = next((one for one in (pocl_stages, cpu_runtime_stages, clang_stages) if device == one.DEVICE), None)
-    if other is not None:
+    others = (pocl_stages, cpu_runtime_stages, clang_stages)
+    compiler = next((module for module in others if device == module.DEVICE), None)
+    if compiler is not None:
         if all_passes:
             raise UnsupportedError(f"the compiler for {device} does not show its single passes; leave --all-passes out")
-        return Pipeline(other.snapshots(path, options))
+        return Pipeline(compiler.snapshots(path, options))
     return Pipeline(igc_stages.snapshots(path, device, options, find_toolchain(toolchain), all_passes))
 
 
 def record(pipeline: Pipeline, path: Path, command_line: Sequence[str] = ()) -> None:
-    """Save the build and its snapshots as a recording; one that exists there is replaced."""
+    """Save the build and its snapshots as a recording, which replaces one of that name."""
     from kernlens.recording.writer import RecordingWriter
 
     with RecordingWriter(path, command_line=command_line, overwrite=True) as writer:
@@ -146,12 +149,12 @@ def record(pipeline: Pipeline, path: Path, command_line: Sequence[str] = ()) -> 
 
 
 def recorded_pipelines(path: str | os.PathLike[str]) -> list[Pipeline]:
-    """The programs of a recording that hold snapshots. Raises NotFoundError, with what to do, if none does."""
+    """Return the builds of a recording that hold snapshots. Raises NotFoundError, with what to do, if none does."""
     from kernlens.recording.reader import Recording
 
-    found = [Pipeline(build) for build in Recording(os.fspath(path)).builds() if build.snapshots]
-    if not found:
+    pipelines = [Pipeline(build) for build in Recording(os.fspath(path)).builds() if build.snapshots]
+    if not pipelines:
         raise NotFoundError(
             f"{os.fspath(path)} holds no snapshots; make a recording with them: kernlens stages SOURCE --device D -o FILE"
         )
-    return found
+    return pipelines

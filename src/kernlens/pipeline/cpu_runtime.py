@@ -1,6 +1,6 @@
-"""The stages of Intel's OpenCL runtime for CPUs (PyPI: intel-opencl-rt), kept by a child process that builds for it.
+"""Build for Intel's OpenCL runtime for CPUs (PyPI: intel-opencl-rt) in a child process and keep every stage.
 
-Names and order: docs/stages.md. The release build of the runtime keeps assembly, object and disassembly when variables
+docs/stages.md lists the stages. The release build of the runtime keeps assembly, object and disassembly when variables
 tell it to (``CL_CONFIG_*``); the bitcode is a section of its program binary, an ELF file.
 """
 
@@ -38,17 +38,17 @@ STAGES = (
 _DUMPS = {"assembly": ".s", "object": ".bin", "disassembly": ".asm"}
 _BITCODE_SECTION = ".ocl.ir"
 _BITCODE_MAGIC = b"BC\xc0\xde"
-#: The first part of the dump files' names.
+#: How the dump files' names begin.
 _PREFIX = "dump"
 
 
 def stages_of() -> tuple[Stage, ...]:
-    """The runtime's stages, in pipeline order."""
+    """Return the runtime's stages, in pipeline order."""
     return STAGES
 
 
 def runtime_library() -> Path | None:
-    """libintelocl.so: as KERNLENS_INTEL_CPU_RUNTIME names it, else that of the PyPI package; None if there is none.
+    """Return the path of libintelocl.so: KERNLENS_INTEL_CPU_RUNTIME, else the PyPI package's; None if there is none.
 
     Raises NotFoundError if the variable names no file.
     """
@@ -72,7 +72,7 @@ def runtime_library() -> Path | None:
 
 
 def dump_environment(folder: Path) -> dict[str, str]:
-    """The variables that make the runtime write its stages into ``folder``."""
+    """Return the variables that make the runtime write its stages into ``folder``."""
     return {
         "CL_CONFIG_DUMP_ASM": "1",
         "CL_CONFIG_DUMP_BIN": "1",
@@ -84,7 +84,7 @@ def dump_environment(folder: Path) -> dict[str, str]:
 def snapshots(source: str | Path, options: str = "", *, dump_folder: Path | None = None) -> Build:
     """Build ``source`` (OpenCL C) with Intel's CPU runtime and keep every stage.
 
-    A source that does not build gives a Build that is not ``ok``, and its ``source`` stage alone. Raises UnsupportedError
+    A source that does not build gives a Build that is not ``ok``, with its ``source`` stage alone. Raises UnsupportedError
     if the runtime is not installed.
     """
     library = runtime_library()
@@ -99,35 +99,35 @@ def snapshots(source: str | Path, options: str = "", *, dump_folder: Path | None
         PLATFORM,
         source_options(path, options, naming=("-g", "-gline-tables-only")),
         source_text(path),
-        environment={"OCL_ICD_VENDORS": str(library), "OCL_ICD_FILENAMES": str(library), "LD_LIBRARY_PATH": libraries},
+        variables={"OCL_ICD_VENDORS": str(library), "OCL_ICD_FILENAMES": str(library), "LD_LIBRARY_PATH": libraries},
         source=str(source),
         device=DEVICE,
     )
     return snapshots_of(build, dump_folder)
 
 
-def snapshots_of(wanted: SecondBuild, dump_folder: Path | None = None) -> Build:
-    """The same for any build on the runtime's platform."""
+def snapshots_of(build: SecondBuild, dump_folder: Path | None = None) -> Build:
+    """Do ``build`` on the runtime's platform and keep every stage."""
     with temporary_folder(dump_folder) as name:
-        done, started = second_build(wanted, dump_environment(Path(name)))
-        found = tuple(_read(Path(name), done, started)) if done.ok else ()
-    source = (held(STAGES[0], wanted.text.encode(), TEXT),) if wanted.text is not None else ()
-    return replace(done, parts=with_snapshots(done, source + found))
+        result, start_time = second_build(build, dump_environment(Path(name)))
+        snapshots = tuple(_read(Path(name), result, start_time)) if result.ok else ()
+    source = (held(STAGES[0], build.text.encode(), TEXT),) if build.text is not None else ()
+    return replace(result, parts=with_snapshots(result, source + snapshots))
 
 
-def _read(folder: Path, done: Build, started: int) -> Iterator[Snapshot]:
+def _read(folder: Path, build: Build, start_time: int) -> Iterator[Snapshot]:
     for stage in STAGES[1:]:
         if stage.name == "llvm":
-            bitcode = _bitcode(done.binary)
+            bitcode = _bitcode(build.binary)
             if bitcode:
                 yield held(stage, bitcode, BINARY)
         elif stage.name == "program":
-            yield held(stage, done.binary, BINARY)
+            yield held(stage, build.binary, BINARY)
         else:
-            yield from _dumped(stage, folder, started)
+            yield from _dumped(stage, folder, start_time)
 
 
-def _dumped(stage: Stage, folder: Path, started: int) -> Iterator[Snapshot]:
+def _dumped(stage: Stage, folder: Path, start_time: int) -> Iterator[Snapshot]:
     form = stage.default
     paths = sorted(folder.glob(f"{_PREFIX}*{_DUMPS[stage.name]}"))
     content = paths[-1].read_bytes() if paths else b""
@@ -135,7 +135,7 @@ def _dumped(stage: Stage, folder: Path, started: int) -> Iterator[Snapshot]:
         why = "the runtime wrote no file for it; is the disk of the dump folder full?"
         yield Snapshot(stage.name, None, form, stage.ending(form) or "", bytes, failure=why)
         return
-    yield held(stage, content, form, None, max(paths[-1].stat().st_mtime_ns - started, 0) / 1e9)
+    yield held(stage, content, form, None, max(paths[-1].stat().st_mtime_ns - start_time, 0) / 1e9)
 
 
 def _bitcode(binary: bytes) -> bytes:

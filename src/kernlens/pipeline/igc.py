@@ -1,6 +1,6 @@
-"""The stages of Intel's GPU compiler (IGC), offline through ocloc.
+"""Compile with Intel's GPU compiler (IGC) and keep every stage: offline through ocloc, or in a second build.
 
-Names and order: docs/stages.md. The compiler writes its stages into a folder when variables tell it to (``IGC_*``:
+docs/stages.md lists the stages. The compiler writes its stages into a folder when variables tell it to (``IGC_*``:
 ``IGC/common/igc_flags.h`` of intel-graphics-compiler).
 """
 
@@ -42,7 +42,7 @@ _VISA_SENTENCE = "virtual ISA, before register allocation"
 _RESOURCES_SENTENCE = "what the driver must know to run it"
 _END = Stage("program", None, ".progbin", BINARY, PROGRAM, "the device binary")
 
-#: IGC 1 writes the binary form of vISA, and resources per kernel; IGC 2 neither.
+#: IGC 1 writes a binary form of vISA, and resources per kernel; IGC 2 does neither.
 IGC_1 = (
     *_BEFORE_KERNELS,
     Stage("visa", ".visaasm", ".isa", TEXT, KERNEL, _VISA_SENTENCE),
@@ -64,22 +64,24 @@ _FIRST_WITH_IGC_2 = (24, 48)
 
 
 def stages_of(chosen: Toolchain) -> tuple[Stage, ...]:
-    """The stages of the toolchain's compiler, in pipeline order."""
+    """Return the stages of the toolchain's compiler, in pipeline order."""
     return stages_of_version(chosen.igc_version)
 
 
 def stages_of_version(igc_version: str | None) -> tuple[Stage, ...]:
-    """The same by IGC's version; an unknown one is taken for a new one."""
+    """Return the stages of an IGC version, in pipeline order; an unknown version is taken for a new one."""
     return IGC_1 if (igc_version or "").split(".")[0] == "1" else IGC_2
 
 
 def dump_environment(folder: Path, all_passes: bool = False) -> dict[str, str]:
-    """The variables that make the compiler write its stages into ``folder``, which must exist: IGC 1 would take the
-    working folder instead."""
+    """Return the variables that make the compiler write its stages into ``folder``.
+
+    The folder must exist: otherwise IGC 1 writes into the working folder.
+    """
     settings = {
         "IGC_ShaderDumpEnable": "1",
         "IGC_SpvAsmDumpEnable": "1",
-        "IGC_ShowFullVectorsInShaderDumps": "1",  # else metadata of more than 1,000 elements is cut short
+        "IGC_ShowFullVectorsInShaderDumps": "1",  # Without it, IGC cuts metadata at 1,000 elements.
         "IGC_DumpToCustomDir": f"{folder}/",
     }
     return {**settings, "IGC_ShaderDumpEnableAll": "1"} if all_passes else settings
@@ -98,57 +100,58 @@ def snapshots(
     """Compile ``source`` for ``device`` and keep every stage; with ``all_passes`` also the LLVM IR after each pass.
 
     The dumps go to a temporary folder below ``dump_folder`` (None: the system's). A source that does not compile gives
-    a Build that is not ``ok`` and the stages that it got to. Raises what ``compile_source`` raises, and OutputError if
+    a Build that is not ``ok``, with the stages up to the error. Raises what ``compile_source`` raises, and OutputError if
     there is no temporary folder.
     """
     with temporary_folder(dump_folder) as name:
         folder = Path(name)
         environment = dump_environment(folder, all_passes)
-        started = time.time_ns()
+        start_time = time.time_ns()
         result = compile_source(source, device, options, chosen, timeout, environment=environment)
-        found = read_dump(folder, stages_of(chosen), result.binary, started)
+        dumped = read_dump(folder, stages_of(chosen), result.binary, start_time)
         if not result.ok and is_full(folder):
-            # The compiler dies of a dump that it cannot write: the source is not to blame, and the program still wanted.
+            # A dump that cannot be written kills the compiler: the source is not to blame, and the program still wanted.
             result = compile_source(source, device, options, chosen, timeout)
     return replace(
         result,
         command=" ".join([*_by_hand(environment), result.command]),
-        parts=with_snapshots(result, _with_spirv(found, result, stages_of(chosen))),
+        parts=with_snapshots(result, _with_spirv(dumped, result, stages_of(chosen))),
     )
 
 
-def snapshots_of(wanted: SecondBuild, stages: tuple[Stage, ...], dump_folder: Path | None = None) -> Build:
-    """The same for a build by the driver, in a child process; ``stages`` are those of the driver's compiler.
+def snapshots_of(build: SecondBuild, stages: tuple[Stage, ...], dump_folder: Path | None = None) -> Build:
+    """Do ``build`` on the driver, in a child process, and keep every stage; ``stages`` are those of its compiler.
 
-    The device may be a simulated one: ``wanted.environment``, or this process's own, says so. A program that does not
-    build gives a Build that is not ``ok``. Raises what ``second_build`` raises, and OutputError as above.
+    ``build.variables`` or this process's environment may simulate the device. A program that does not build gives a
+    Build that is not ``ok``. Raises what ``second_build`` raises, and OutputError if there is no temporary folder.
     """
     with temporary_folder(dump_folder) as name:
         folder = Path(name)
         try:
-            done, started = second_build(wanted, dump_environment(folder))
+            result, start_time = second_build(build, dump_environment(folder))
         except DriverDiedError as error:
             if is_full(folder):
                 raise OutputError(f"the driver died: {FULL}") from error
             raise
-        return replace(done, parts=with_snapshots(done, read_dump(folder, stages, done.binary, started)))
+        return replace(result, parts=with_snapshots(result, read_dump(folder, stages, result.binary, start_time)))
 
 
 def stages_of_driver(driver_version: str) -> tuple[Stage, ...]:
-    """The stages of the compiler in a driver whose CL_DRIVER_VERSION is this (``26.27.039122``)."""
+    """Return the stages of a driver's compiler; ``driver_version`` is its CL_DRIVER_VERSION (``26.27.039122``)."""
     numbers = [int(part) for part in driver_version.split(".")[:2] if part.isdecimal()]
     return IGC_2 if tuple(numbers) >= _FIRST_WITH_IGC_2 else IGC_1
 
 
 def _by_hand(environment: dict[str, str]) -> list[str]:
-    """The variables as words of a command line, with a folder that the reader is to choose."""
+    """Return the variables as words of a command line, with a folder's name for the reader to replace."""
     return [f"{name}={shlex.quote(value)}" for name, value in (environment | {"IGC_DumpToCustomDir": "DUMPS/"}).items()]
 
 
-def _with_spirv(found: tuple[Snapshot, ...], result: Build, stages: tuple[Stage, ...]) -> tuple[Snapshot, ...]:
-    """With the SPIR-V that ocloc itself wrote, where the compiler dumped none."""
-    if not result.spirv or any(one.stage == "spirv" and one.form == BINARY for one in found):
-        return found
+def _with_spirv(snapshots: tuple[Snapshot, ...], build: Build, stages: tuple[Stage, ...]) -> tuple[Snapshot, ...]:
+    """Return the snapshots with the SPIR-V that ocloc wrote, if the compiler dumped none."""
+    if not build.spirv or any(each.stage == "spirv" and each.form == BINARY for each in snapshots):
+        return snapshots
     stage = next(stage for stage in stages if stage.name == "spirv")
-    place = next((index for index, one in enumerate(found) if one.stage not in ("source", "spirv")), len(found))
-    return (*found[:place], held(stage, result.spirv, BINARY), *found[place:])
+    first = [index for index, each in enumerate(snapshots) if each.stage not in ("source", "spirv")]
+    position = first[0] if first else len(snapshots)
+    return (*snapshots[:position], held(stage, build.spirv, BINARY), *snapshots[position:])

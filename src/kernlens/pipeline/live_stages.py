@@ -1,4 +1,4 @@
-"""The stages of a live OpenCL program: which there are, and how each is had from a child process."""
+"""List the stages of a live OpenCL program, and get each from the driver or from a second build."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kernlens.pipeline import cpu_runtime as cpu_runtime_stages
 from kernlens.pipeline import igc as igc_stages
 from kernlens.pipeline import pocl as pocl_stages
 from kernlens.pipeline.igc_dump import stands_in
-from kernlens.pipeline.kept_build import OwnBuild, keeping
+from kernlens.pipeline.kept_build import ApplicationBuild, keeping
 from kernlens.pipeline.second_build import SecondBuild
 from kernlens.runtime.opencl.error_codes import OpenCLError
 from kernlens.runtime.opencl.opencl_library import OpenCL
@@ -41,8 +41,11 @@ OTHER = (
 
 @dataclass(frozen=True)
 class LiveProgram:
-    """A program and one of its devices. ``text`` or ``spirv`` is what it was made from; both are None for a program
-    from a binary. ``position`` is the device's number among those of its platform's name."""
+    """A program and one of its devices.
+
+    ``text`` or ``spirv`` is what the program was made from; both are None if it was made from a binary. ``position`` is
+    the device's number among those of the platforms with its platform's name.
+    """
 
     library: OpenCL
     handle: int
@@ -53,13 +56,15 @@ class LiveProgram:
 
     @property
     def stages(self) -> tuple[Stage, ...]:
-        """Its stages in pipeline order. There is no source without a text, and nothing before the binary without
-        anything to compile."""
-        known = self._compiler_stages
+        """The program's stages in pipeline order.
+
+        ``source`` is missing if there is no text, everything before ``program`` if the program was made from a binary.
+        """
+        stages = self._compiler_stages
         if self.text is None and self.spirv is None:
-            return tuple(stage for stage in known if stage.name == "program")
-        without = {"source"} if self.text is None else {"spirv"} if known is OTHER else set()
-        return tuple(stage for stage in known if stage.name not in without)
+            return tuple(stage for stage in stages if stage.name == "program")
+        without = {"source"} if self.text is None else {"spirv"} if stages is OTHER else set()
+        return tuple(stage for stage in stages if stage.name not in without)
 
     @property
     def _compiler_stages(self) -> tuple[Stage, ...]:
@@ -72,18 +77,18 @@ class LiveProgram:
 
     @property
     def is_built(self) -> bool:
-        """Whether it was compiled or built for the device, or somebody tried."""
+        """Whether the program was compiled or built for the device, successfully or not."""
         status = self._build_info(CL_PROGRAM_BUILD_STATUS, "CL_PROGRAM_BUILD_STATUS")
         return int.from_bytes(status, "little", signed=True) != _BUILD_NONE
 
     def snapshots(self, stage: str, form: str | None, options: str) -> tuple[Snapshot, ...]:
-        """The snapshots of one stage of a program that is built: one, or one per kernel. ``form`` None: the default.
+        """Return the snapshots of one stage of a built program: one, or one per kernel. ``form`` None: the default.
 
-        ``options`` is what it was built with, as far as the caller knows; most drivers know better.
+        ``options`` is what the program was built with, as far as the caller knows; most drivers know better.
         Raises ToolError, UnsupportedError, NotFoundError or OutputError if they cannot be made, DriverDiedError if the
-        driver dies of the second build.
+        second build kills the driver.
         """
-        wanted = next(known for known in self.stages if known.name == stage)
+        wanted = next(each for each in self.stages if each.name == stage)
         chosen = wanted.form(form)
         if stage == "source" and self.text is not None:
             return (held(wanted, self.text.encode(), TEXT),)
@@ -92,36 +97,35 @@ class LiveProgram:
             if part is not None:
                 return (held(wanted, part, BINARY),)
         if self._compiler_stages is OTHER or (self.text is None and self.spirv is None):
-            return (held(wanted, self._own(stage), BINARY),)
+            return (held(wanted, self._from_driver(stage), BINARY),)
         second = self._second_build(options)
         if not second.ok:
             raise ToolError(f"the second build, in a process of its own, failed: {second.reason}", log=second.log)
-        found = second.snapshots
-        self._check_same(found)
+        self._check_same(second.snapshots)
         try:
-            return choose(found, stage, form=chosen)
+            return choose(second.snapshots, stage, form=chosen)
         except NotFoundError as error:
             raise UnsupportedError(f"this compiler left none for this program ({error})") from error
 
-    def kept(self, stage: str, form: str | None) -> AbstractContextManager[OwnBuild | None]:
-        """A context for the application's own build: has its compiler keep the stage; None if it cannot."""
+    def build_keeping(self, stage: str, form: str | None) -> AbstractContextManager[ApplicationBuild | None]:
+        """Return a context for the application's build whose compiler keeps the stage; it gives None if that cannot be."""
         if self.device.platform not in INTEL_GPU_PLATFORMS or (self.text is None and self.spirv is None):
             return nullcontext()
-        wanted = next(known for known in self.stages if known.name == stage)
+        wanted = next(each for each in self.stages if each.name == stage)
         return keeping(self.library.path, self.handle, stage, text=wanted.form(form) == TEXT)
 
-    def _own(self, stage: str) -> bytes:
+    def _from_driver(self, stage: str) -> bytes:
         if stage == "spirv":
             return self.spirv or b""
         return self.binary() or b""
 
     def binary(self) -> bytes | None:
-        """The built program's binary for the device, as the driver gives it out; None if it has none."""
+        """Return the driver's binary of the program for the device; None if it has none."""
         devices = program_devices(self.library, self.handle)
         return program_binaries(self.library, self.handle, devices)[devices.index(self.device.handle)]
 
     def _part_of_binary(self, stage: str) -> bytes | None:
-        """What Intel's driver gives out as the binary holds the device binary and the SPIR-V, or is the device binary."""
+        """Take a part from Intel's binary, which holds device binary and SPIR-V or is the former; None if it lacks it."""
         binary = self.binary() or b""
         if not is_neo_elf(memoryview(binary)):
             return binary if stage == "program" and binary else None
@@ -130,8 +134,10 @@ class LiveProgram:
         return bytes(part.data) if part is not None else None
 
     def _options(self, given: str) -> str:
-        """The options as the driver got them: pyopencl adds some. PoCL answers with what it made of them, which it
-        does not take."""
+        """Ask the driver for the options that it got: pyopencl adds some to those ``given``.
+
+        PoCL answers with options that it would not accept again, so those given have to do.
+        """
         if self.device.platform == pocl_stages.PLATFORM:
             return given
         return c_text(self._build_info(CL_PROGRAM_BUILD_OPTIONS, "CL_PROGRAM_BUILD_OPTIONS"))
@@ -152,15 +158,15 @@ class LiveProgram:
             return pocl_stages.snapshots_of(wanted)
         return cpu_runtime_stages.snapshots_of(wanted)
 
-    def _check_same(self, found: tuple[Snapshot, ...]) -> None:
-        """Raise ToolError if the second build made other machine code for a kernel than the application's (GPU)."""
+    def _check_same(self, snapshots: tuple[Snapshot, ...]) -> None:
+        """Raise ToolError if the second build made other machine code for a kernel than the application's (GPUs)."""
         if self.device.platform not in INTEL_GPU_PLATFORMS:
             return
         binary = self.binary() or b""
-        for one in found:
-            if one.ending == ".dat" and one.failure is None and not stands_in(one.content, binary):
+        for snapshot in snapshots:
+            if snapshot.ending == ".dat" and snapshot.failure is None and not stands_in(snapshot.content, binary):
                 raise ToolError(
-                    f"a second build of the program made other machine code for {one.kernel}, so its stages are not"
+                    f"a second build of the program made other machine code for {snapshot.kernel}, so its stages are not"
                     " those of the application's program; did the environment change since the driver was loaded?"
                 )
 
@@ -169,25 +175,27 @@ class LiveProgram:
 
 
 def live_program(library: OpenCL, program: int, device: int) -> LiveProgram | None:
-    """The program with its device; None if the device is not one of the program's. Raises OpenCLError if the driver
-    does not know the program, UnsupportedError for a sub-device."""
+    """Return the program with its device; None if the device is not one of the program's.
+
+    Raises OpenCLError if the driver does not know the program, UnsupportedError for a sub-device.
+    """
     if device not in program_devices(library, program):
         return None
     devices = opencl_devices(library)
-    found = next((known for known in devices if known.handle == device), None)
-    if found is None:
+    chosen = next((each for each in devices if each.handle == device), None)
+    if chosen is None:
         raise UnsupportedError(
             "the device is a part of another, which a second process cannot build for; 'kernlens layer' says how to load"
             " the layer that can"
         )
-    same = [known for known in devices if known.platform == found.platform]
+    same_platform = [each.handle for each in devices if each.platform == chosen.platform]
     text = _made_from(library, program, CL_PROGRAM_SOURCE, "CL_PROGRAM_SOURCE").split(b"\0", 1)[0]
     spirv = b"" if text else _made_from(library, program, CL_PROGRAM_IL, "CL_PROGRAM_IL")
     return LiveProgram(
         library=library,
         handle=program,
-        device=found,
-        position=[known.handle for known in same].index(device),
+        device=chosen,
+        position=same_platform.index(device),
         text=text.decode("utf-8", "replace") if text else None,
         spirv=spirv or None,
     )

@@ -1,7 +1,6 @@
-"""Build a program with an OpenCL platform's own compiler in a child process that is told to keep its stages.
+"""Do a second build: build a program on an OpenCL platform in a child process whose compiler keeps its stages.
 
-Drivers read the variables that make them do so when they are loaded, so the process that wants the stages cannot be
-the one that has the driver open already.
+A driver reads the variables for that when it is loaded, so a process that has the driver open already cannot do it.
 """
 
 from __future__ import annotations
@@ -24,16 +23,16 @@ from kernlens.toolchain.includes import existing_source
 
 __all__ = ["DriverDiedError", "SecondBuild", "interpreter", "second_build", "source_text"]
 
-#: CL_BUILD_PROGRAM_FAILURE: the source's fault; any other code is the driver's or the caller's.
+#: CL_BUILD_PROGRAM_FAILURE: the source is at fault; with any other code the driver or the caller is.
 _BUILD_FAILURE = -11
 
 
 @dataclass(frozen=True, slots=True)
 class SecondBuild:
-    """What to build: ``text`` (OpenCL C) or ``spirv``, for the ``position``-th device of the platform of that name.
+    """Says what to build: ``text`` (OpenCL C) or ``spirv``, for the ``position``-th device of the platform of that name.
 
-    ``environment`` is added to this process's. ``folder`` is what relative ``-I`` are relative to (None: here).
-    ``loader`` is the OpenCL loader to use, a path (None: the system's).
+    ``variables`` are added to this process's environment. Relative ``-I`` start at ``folder`` (None: the working folder).
+    ``loader`` is the path of the OpenCL loader to use (None: the system's).
     """
 
     platform: str
@@ -41,7 +40,7 @@ class SecondBuild:
     text: str | None = field(default=None, repr=False)
     spirv: bytes | None = field(default=None, repr=False)
     position: int = 0
-    environment: Mapping[str, str | None] = field(default_factory=dict)
+    variables: Mapping[str, str | None] = field(default_factory=dict)
     folder: Path | None = None
     source: str = "program"
     device: str = ""
@@ -49,18 +48,20 @@ class SecondBuild:
 
 
 def second_build(build: SecondBuild, dumps: Mapping[str, str], time_limit: float = TIME_LIMIT) -> tuple[Build, int]:
-    """Build it with the variables ``dumps`` set; returns the Build, and when it was started (nanoseconds since the epoch).
+    """Do ``build`` with the variables ``dumps`` set; returns the Build and its start (nanoseconds since the epoch).
 
-    A program that does not build gives a Build that is not ``ok``. Raises NotFoundError without such a platform or
-    device, DriverDiedError if the driver took its process down, OpenCLError for other refusals of the driver.
+    A program that does not build gives a Build that is not ``ok``. Raises NotFoundError if there is no such platform
+    or device, DriverDiedError if the driver took its process down, OpenCLError if the driver refuses for another reason.
     """
-    environment: dict[str, str | None] = {**build.environment, **dumps}
-    place = DriverEnvironment(
-        build.device or build.platform, environment, interpreter(), folder=build.folder or Path.cwd()
+    environment = DriverEnvironment(
+        build.device or build.platform,
+        {**build.variables, **dumps},
+        interpreter(),
+        folder=build.folder or Path.cwd(),
     )
     clock = time.monotonic()
-    started = time.time_ns()
-    with IsolatedDriver(place, time_limit=time_limit) as driver:
+    start_time = time.time_ns()
+    with IsolatedDriver(environment, time_limit=time_limit) as driver:
         try:
             answer = driver.request(
                 "opencl-second-build",
@@ -77,38 +78,40 @@ def second_build(build: SecondBuild, dumps: Mapping[str, str], time_limit: float
             if error.code != _BUILD_FAILURE:
                 raise
             failed = Build(build.device, build.device, ok=False, reason=str(error), parts=HeldParts(log=error.log))
-            return _build(build, dumps, failed, time.monotonic() - clock), started
-    return _build(build, dumps, build_of(answer), time.monotonic() - clock), started
+            return _build(build, dumps, failed, time.monotonic() - clock), start_time
+    return _build(build, dumps, build_of(answer), time.monotonic() - clock), start_time
 
 
-def _build(wanted: SecondBuild, dumps: Mapping[str, str], done: Build, seconds: float) -> Build:
-    """What the driver's process answered, with all that is known here."""
+def _build(asked: SecondBuild, dumps: Mapping[str, str], answer: Build, seconds: float) -> Build:
+    """Return the driver's ``answer`` with what was ``asked`` of it."""
     settings = [f"{name}={shlex.quote(value)}" for name, value in dumps.items()]
     return replace(
-        done,
-        name=Path(wanted.source).stem,
-        options=wanted.options,
-        command=" ".join([*settings, f"clBuildProgram({shlex.quote(wanted.options)}) on {wanted.platform}"]),
+        answer,
+        name=Path(asked.source).stem,
+        options=asked.options,
+        command=" ".join([*settings, f"clBuildProgram({shlex.quote(asked.options)}) on {asked.platform}"]),
         seconds=seconds,
-        path=wanted.source,
+        path=asked.source,
         parts=HeldParts(
-            log=done.log,
-            binary=done.binary,
-            spirv=wanted.spirv or b"",
-            sources=(Source(wanted.source, wanted.text),) if wanted.text is not None else (),
+            log=answer.log,
+            binary=answer.binary,
+            spirv=asked.spirv or b"",
+            sources=(Source(asked.source, asked.text),) if asked.text is not None else (),
         ),
     )
 
 
 def with_snapshots(build: Build, snapshots: tuple[Snapshot, ...]) -> HeldParts:
-    """The build's parts and these snapshots."""
+    """Return the build's parts with these snapshots."""
     parts = build.parts
     return HeldParts(parts.log, parts.binary, parts.debug, parts.spirv, parts.sources, snapshots)
 
 
 def interpreter() -> tuple[str, ...]:
-    """The command that starts Python as this process was started: with a toolchain root's driver that is through the
-    root's own dynamic loader."""
+    """Return the command that starts Python as this process was started.
+
+    In a process with a toolchain root's driver, that is through the root's dynamic loader.
+    """
     try:
         program = os.path.basename(os.readlink("/proc/self/exe"))
         words = Path("/proc/self/cmdline").read_bytes().split(b"\0")[:-1]
@@ -116,10 +119,10 @@ def interpreter() -> tuple[str, ...]:
         return (sys.executable,)
     if not program.startswith("ld-linux"):
         return (sys.executable,)
-    before = words[: len(words) - len(sys.orig_argv)]
-    return (*(os.fsdecode(word) for word in before), sys.executable)
+    loader_words = words[: len(words) - len(sys.orig_argv)]
+    return (*(os.fsdecode(word) for word in loader_words), sys.executable)
 
 
 def source_text(source: str | Path) -> str:
-    """The text of a source file, undecodable bytes replaced. Raises NotFoundError if it is not there."""
+    """Read a source file, with undecodable bytes replaced. Raises NotFoundError if there is none."""
     return existing_source(source).read_text("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""The two functions of the OpenCL layer (``native/opencl_layer``) when it is loaded, through ctypes."""
+"""Call the two functions of the OpenCL layer (``native/opencl_layer``) through ctypes, if it is loaded."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ _kept: dict[int, Any] = {}
 
 
 class SnapshotLayer:
-    """The extension's functions of one platform."""
+    """Calls the extension's functions of one platform."""
 
     def __init__(self, list_address: int, request_address: int) -> None:
         self._list = _LIST(list_address)
         self._request = _REQUEST(request_address)
 
     def list(self, program: int, device: int, count: int | None) -> list[str]:
-        """As clRequestProgramSnapshotListCODEPLAY; raises OpenCLError with its code."""
-        there = c_uint32(0)
-        _check(LIST_CALL, self._list(program, device, None, byref(there)))
-        wanted = there.value if count is None else count
+        """Call clRequestProgramSnapshotListCODEPLAY; ``count`` limits the names (None: all). Raises OpenCLError."""
+        available = c_uint32(0)
+        _check(LIST_CALL, self._list(program, device, None, byref(available)))
+        wanted = available.value if count is None else count
         names = (c_char_p * max(wanted, 1))()
         _check(LIST_CALL, self._list(program, device, names, byref(c_uint32(wanted))))
         return [name.decode("utf-8", "replace") for name in names if name is not None]
@@ -48,8 +48,10 @@ class SnapshotLayer:
         format: int,
         deliver: Callable[[bytes, str, str], None] | None,
     ) -> None:
-        """As clRequestProgramSnapshotCODEPLAY, with ``deliver(content, ending, kernel)``; None stands for a null
-        pointer. Raises OpenCLError with its code."""
+        """Call clRequestProgramSnapshotCODEPLAY, which calls ``deliver(content, ending, kernel)``.
+
+        None becomes a null pointer. Raises OpenCLError.
+        """
 
         def received(size: int, content: int, label: int, _user_data: int) -> None:
             assert deliver is not None
@@ -67,15 +69,15 @@ def _check(call: str, code: int) -> None:
 
 
 def snapshot_layer(library: OpenCL, device: int) -> SnapshotLayer | None:
-    """The layer's functions for the device's platform; None if the layer is not loaded.
+    """Return the layer's functions for the device's platform; None if the layer is not loaded.
 
     Raises OpenCLError (CL_INVALID_DEVICE) if the driver does not know the device.
     """
     extensions = library.text("clGetDeviceInfo", device, CL_DEVICE_EXTENSIONS, query="CL_DEVICE_EXTENSIONS")
     if EXTENSION not in extensions.split():
         return None
-    found = library.query("clGetDeviceInfo", device, CL_DEVICE_PLATFORM, query="CL_DEVICE_PLATFORM")
-    platform = int.from_bytes(found, "little")
+    answer = library.query("clGetDeviceInfo", device, CL_DEVICE_PLATFORM, query="CL_DEVICE_PLATFORM")
+    platform = int.from_bytes(answer, "little")
     function = ctypes.CDLL(library.path).clGetExtensionFunctionAddressForPlatform
     function.restype = c_void_p
     function.argtypes = (c_void_p, c_char_p)

@@ -1,11 +1,11 @@
-"""``cl_codeplay_program_snapshot`` for pyopencl's programs: list the stages of a program, have one delivered.
+"""Offer ``cl_codeplay_program_snapshot`` for pyopencl's programs: list the stages of a program, have one delivered.
 
-Source: the extension's specification, version 2; where it contradicts itself, what its reference implementation did
-(``docs/stages.md`` names the stages). The two functions of the OpenCL layer are used when it is loaded. Without it the
-program's own ``build`` is extended, and the callback gets the snapshot before it returns. Intel's GPU compiler keeps the
-stage during that build, if no other thread could build at that time. Otherwise, once the driver's build has returned, a
-child process builds the same source with the same options, driver and device, this time keeping its stages; Intel's
-driver is asked whether both builds made the same machine code.
+Source: the extension's specification, version 2; where it contradicts itself, its reference implementation decides.
+``docs/stages.md`` names the stages. If the OpenCL layer is loaded, its two functions do the work. Without it the request
+extends the program's ``build``, which calls back before it returns. Intel's GPU compiler keeps the stage during the
+application's build, unless another thread could build meanwhile. Otherwise a second build follows: a child process builds
+the same source with the same options, driver and device and keeps its stages. For Intel's GPUs both builds' machine code
+is compared.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from kernlens.errors import KernlensError, UnsupportedError
-from kernlens.pipeline.kept_build import OwnBuild
+from kernlens.pipeline.kept_build import ApplicationBuild
 from kernlens.pipeline.live_stages import LiveProgram, live_program
 from kernlens.pipeline.snapshot_layer import SnapshotLayer, snapshot_layer
 from kernlens.runtime.opencl.error_codes import OpenCLError
@@ -34,29 +34,32 @@ REQUEST_CALL = "clRequestProgramSnapshotCODEPLAY"
 
 
 class SnapshotWarning(UserWarning):
-    """A requested snapshot could not be made. The build itself is not touched by that."""
+    """Warns that a requested snapshot could not be made. The build itself stands."""
 
 
 class SnapshotLabel(NamedTuple):
-    """What a snapshot is: the usual file ending of its content (``.ll``), and the kernel's name, empty for a stage of
-    the whole program. The callback gets it in the place of ``callback_data``."""
+    """Says what a snapshot is; the callback gets it as the extension's ``callback_data``.
+
+    ``ending`` is the usual file ending of the content (``.ll``), ``kernel`` the kernel's name, empty for a stage of the
+    whole program.
+    """
 
     ending: str
     kernel: str
 
 
-#: Called with the size in bytes, the bytes, the label, and the user's own object.
+#: Called with the size in bytes, the bytes, the label, and the user's object.
 SnapshotCallback = Callable[[int, bytes, SnapshotLabel, Any], object]
 
 
 def request_program_snapshot_list(program: object, device: object, count: int | None = None) -> list[str]:
-    """The names of the stages that ``device``'s compiler has for ``program``, in pipeline order.
+    """Return the names of the stages that ``device``'s compiler has for ``program``, in pipeline order.
 
     ``program`` and ``device`` are pyopencl's. ``count`` limits the number of names (None: all). Listing is possible
     before and after the build.
 
-    Raises OpenCLError with the code that the extension names: CL_INVALID_PROGRAM, CL_INVALID_DEVICE (also for a device
-    that is not the program's), CL_INVALID_VALUE for a ``count`` of 0 and where the stages cannot be queried.
+    Raises OpenCLError with the code that the extension names: CL_INVALID_PROGRAM; CL_INVALID_DEVICE, also for a device
+    that is not the program's; CL_INVALID_VALUE for a ``count`` of 0, and if the stages cannot be queried.
     """
     library = open_opencl()
     program_handle = _handle(library, program, "program", LIST_CALL, INVALID_PROGRAM)
@@ -79,14 +82,14 @@ def request_program_snapshot(
 ) -> None:
     """Have ``callback(size, content, label, user_data)`` called when ``program`` is built for ``device``.
 
-    ``stage`` is a name of the list; ``format`` is DEFAULT, BINARY or TEXT, and a stage of one form delivers that one
-    whatever is asked for. A stage of kernel scope calls back once per kernel. The callback runs before the building
-    call returns; the latest request for a program counts. If the snapshot cannot be made the build stands, nothing is
-    called back, and a SnapshotWarning says why. Without the layer only pyopencl's ``Program.build`` delivers.
+    ``stage`` is a name from the list. ``format`` is DEFAULT, BINARY or TEXT; a stage with one form delivers that one
+    whatever the format. A stage of kernel scope calls back once per kernel. The callback runs before the building
+    call returns; the latest request for a program counts. If the snapshot cannot be made the build stands, the callback
+    is not called, and a SnapshotWarning says why. Without the layer only pyopencl's ``Program.build`` delivers.
 
     Raises OpenCLError, checked in this order: CL_INVALID_PROGRAM; CL_INVALID_DEVICE; CL_INVALID_ARG_VALUE for no stage,
-    an unknown format, a callback that cannot be called, or a stage that there is not; CL_INVALID_PROGRAM_EXECUTABLE if
-    the program was compiled or built before; CL_INVALID_VALUE where the stages cannot be queried.
+    an unknown format, a callback that cannot be called, or an unknown stage; CL_INVALID_PROGRAM_EXECUTABLE if the
+    program was compiled or built before; CL_INVALID_VALUE if the stages cannot be queried.
     """
     library = open_opencl()
     program_handle = _handle(library, program, "program", REQUEST_CALL, INVALID_PROGRAM)
@@ -102,7 +105,7 @@ def request_program_snapshot(
         raise OpenCLError(REQUEST_CALL, INVALID_ARG_VALUE)
     if not live.stages:
         raise OpenCLError(REQUEST_CALL, INVALID_VALUE, input="a program whose compiler shows no stages")
-    if stage not in {known.name for known in live.stages}:
+    if stage not in {each.name for each in live.stages}:
         raise OpenCLError(REQUEST_CALL, INVALID_ARG_VALUE, input=f"the stage {stage!r}")
     if live.is_built:
         raise OpenCLError(REQUEST_CALL, INVALID_PROGRAM_EXECUTABLE)
@@ -125,7 +128,7 @@ def _request_of_layer(
     def deliver(content: bytes, ending: str, kernel: str) -> None:
         callback(len(content), content, SnapshotLabel(ending, kernel), user_data)
 
-    # What cannot be said in C is said as something that the layer refuses, in its turn.
+    # Values that C cannot express become values that the layer refuses, so that its order of checks holds.
     layer.request(
         program,
         device,
@@ -135,14 +138,13 @@ def _request_of_layer(
     )
 
 
-def _handle(library: OpenCL, thing: object, kind: str, call: str, code: int) -> int:
-    """The handle, or an OpenCLError with ``code``: null, or nothing that could be such an object."""
+def _handle(library: OpenCL, candidate: object, kind: str, call: str, code: int) -> int:
+    """Return the handle. Raises OpenCLError with ``code`` for a null handle, and for what cannot be such an object."""
     with warnings.catch_warnings():
-        # pyopencl warns that a program whose handle is known is not built through its own cache: that is what a
-        # request needs.
+        # pyopencl warns that it does not use its cache for a program whose handle was asked for. A request needs just that.
         warnings.filterwarnings("ignore", "Pre-build attribute access", UserWarning)
         try:
-            return handle_of(thing, kind, library)
+            return handle_of(candidate, kind, library)
         except OpenCLHandleError as error:
             raise OpenCLError(call, code, input=str(error)) from None
 
@@ -157,15 +159,17 @@ class _Request:
     callback: SnapshotCallback
     user_data: Any
 
-    def deliver(self, options: str, own: OwnBuild | None) -> None:
-        """Call back with what the program's ``own`` build kept, else with what a second build with ``options`` makes;
-        a SnapshotWarning if neither can be had."""
+    def deliver(self, options: str, build: ApplicationBuild | None) -> None:
+        """Call back with what the application's ``build`` kept, else with what a second build with ``options`` makes.
+
+        Warns (SnapshotWarning) if there is neither.
+        """
         try:
-            kept = own.snapshots(self.live.binary()) if own is not None else []
+            kept = build.snapshots(self.live.binary()) if build is not None else []
             contents = [(content, SnapshotLabel(ending, kernel)) for content, ending, kernel in kept]
             if not contents:
-                found = self.live.snapshots(self.stage, self.form, options)
-                contents = [(one.content, SnapshotLabel(one.ending, one.kernel or "")) for one in found]
+                snapshots = self.live.snapshots(self.stage, self.form, options)
+                contents = [(each.content, SnapshotLabel(each.ending, each.kernel or "")) for each in snapshots]
         except (KernlensError, OSError) as error:
             warnings.warn(f"no snapshot of the stage {self.stage}: {error}", SnapshotWarning, stacklevel=4)
             return
@@ -174,26 +178,26 @@ class _Request:
 
 
 def _extend_build(program: Any, request: _Request) -> None:
-    """Let the program's next successful ``build`` end with the request's delivery."""
+    """Make the program's next successful ``build`` deliver the request before it returns."""
     if not hasattr(program, "__dict__") or not callable(getattr(type(program), "build", None)):
         raise UnsupportedError(
             f"without the OpenCL layer only pyopencl's Program can be asked for snapshots, not {type(program).__name__};"
             " 'kernlens layer' says how to load the layer"
         )
 
-    def build(options: Any = None, *arguments: Any, **others: Any) -> Any:
-        with request.live.kept(request.stage, request.form) as own:
-            built = type(program).build(program, options, *arguments, **others)
+    def build(options: Any = None, *arguments: Any, **keywords: Any) -> Any:
+        with request.live.build_keeping(request.stage, request.form) as application_build:
+            result = type(program).build(program, options, *arguments, **keywords)
         program.__dict__.pop("build", None)
         if request.live.is_built:
-            request.deliver(_option_text(options), own)
-        return built
+            request.deliver(_option_text(options), application_build)
+        return result
 
     program.__dict__["build"] = build
 
 
 def _option_text(options: object) -> str:
-    """What pyopencl makes of the options it is given: a text, or a list of words."""
+    """Return the options, which pyopencl takes as a text or as a list of words, as a text."""
     if options is None:
         return ""
     return options if isinstance(options, str) else " ".join(str(word) for word in options)  # type: ignore[attr-defined]

@@ -1,1 +1,1 @@
-"""Recordings: written by a compile or a capture, read by everything else."""
+"""Write and read recordings (``.klens``), which hold what a compile yielded."""

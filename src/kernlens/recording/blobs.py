@@ -1,4 +1,4 @@
-"""Content of a recording, packed: zstd, named by its SHA-256, safe to unpack from a file that nobody vouches for."""
+"""Pack a recording's contents with zstd under their SHA-256, and unpack them safely from untrusted files."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ ZSTD, RAW = "zstd", "raw"
 LEVEL = 3
 #: The largest content in bytes.
 SIZE_LIMIT = 1 << 30
-#: Content may be this many times larger than its packed form, beyond the first bytes: a small file must not unpack to
-#: gigabytes. Writers store raw what would not keep to it.
+#: Beyond FREE_SIZE, content may be this many times larger than its packed form, so that a small file cannot unpack to
+#: gigabytes. Writers leave content that packs better unpacked.
 RATIO_LIMIT = 1000
 FREE_SIZE = 1 << 20
 
 
 class PackedBlob(NamedTuple):
-    """``content`` is ``size`` bytes packed as ``coding`` says; ``sha256`` is of the unpacked bytes."""
+    """Content of ``size`` bytes, packed as ``coding`` says; ``sha256`` is the hash of the unpacked bytes."""
 
     sha256: bytes
     size: int
@@ -28,7 +28,7 @@ class PackedBlob(NamedTuple):
 
 
 def pack(content: bytes) -> PackedBlob:
-    """Pack ``content``; raw where packing gains nothing or would go beyond the ratio that readers accept."""
+    """Pack ``content``, or keep it raw if packing gains nothing or exceeds the ratio that readers accept."""
     import zstandard
 
     digest = hashlib.sha256(content).digest()
@@ -39,7 +39,7 @@ def pack(content: bytes) -> PackedBlob:
 
 
 def unpack(blob: PackedBlob) -> bytes:
-    """The content. Raises FormatError if the sizes, the packing or the hash do not fit."""
+    """Return the content. Raises FormatError if the sizes, the packing or the hash do not match."""
     if not 0 <= blob.size <= SIZE_LIMIT:
         raise _error(f"content of {blob.size} bytes, where at most {SIZE_LIMIT} are allowed")
     if blob.coding == RAW:
@@ -61,7 +61,7 @@ def _unpack_zstd(blob: PackedBlob) -> bytes:
     if not _believable(blob.size, len(blob.content)):
         raise _error(f"{len(blob.content)} packed bytes that claim to be {blob.size}")
     try:
-        # The frame's own claim decides how much memory the library takes, so it is compared first.
+        # The library allocates what the frame claims, so the claim is checked first.
         if zstandard.frame_content_size(blob.content) != blob.size:
             raise _error("the packed size differs from the recorded one")
         return zstandard.ZstdDecompressor(max_window_size=1 << 27).decompress(blob.content)

@@ -1,8 +1,8 @@
-"""Read a recording (``.klens``): what a compile or a capture saved.
+"""Read a recording (``.klens``): what a compile saved.
 
-A recording may come from anybody. Its tables must be exactly those of ``recording_schema.py``, every value is checked
-for its type, content is unpacked with a limit and compared with its hash, and a query has a time limit. Nothing is
-ever written to it.
+A recording may come from anybody. Its tables must be exactly those of ``schema.py``, the type of every value is checked,
+content is unpacked up to a limit and compared with its hash, and each query has a time limit. Reading never writes to the
+file.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ QUERY_TIMEOUT = 10.0
 ROW_LIMIT = 200_000
 #: The longest text or blob in bytes that SQLite may build.
 VALUE_LIMIT = (1 << 30) + 4096
-#: Steps of SQLite's machine between two looks at the clock.
+#: SQLite checks the deadline once in this many steps of its virtual machine.
 STEPS = 50_000
 
 
 class _RecordedParts:
-    """The parts of one recorded build, read from the recording when they are asked for, and once."""
+    """The parts of one recorded build; each is read from the recording on first use."""
 
     def __init__(self, recording: Recording, number: int) -> None:
         self._recording = recording
@@ -103,11 +103,11 @@ class _RecordedParts:
 class Recording:
     """An open recording; a context manager, usable from several threads.
 
-    It stays open as long as it or a build of it is in use, unless it is closed before. The file is opened once: neither
-    another working folder nor another file under its name changes what is read.
+    It stays open as long as it or one of its builds is in use, unless ``close`` is called. The file is opened once: neither
+    a change of working folder nor another file under its name changes what is read.
 
-    Raises NotFoundError if there is no such file, FormatError if it is no recording or damaged, UnsupportedError if a
-    newer kernlens wrote it.
+    Raises NotFoundError if there is no such file, FormatError if the file is no recording or damaged, UnsupportedError if
+    a newer kernlens wrote it.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -122,7 +122,6 @@ class Recording:
                 settled = _settled(self.path, closing)
                 self._size = settled.stat().st_size
                 self._connection = _connect(settled, "?mode=ro&immutable=1", closing)
-                # A deadline of each query; the closure must not keep the recording alive.
                 self._limit_time(self._connection)
             self._check_tables()
         except BaseException:
@@ -138,7 +137,7 @@ class Recording:
         self.close()
 
     def close(self) -> None:
-        """Close the file; contents that were not read yet can then no longer be. More calls do nothing."""
+        """Close the file, after which no further content can be read. More calls do nothing."""
         with self._lock:
             self._close()
 
@@ -164,8 +163,10 @@ class Recording:
         return self.metadata.get("redacted") == "source"
 
     def builds(self) -> list[Build]:
-        """All builds, in the order of finishing. Their parts are read when they are asked for, and reading raises
-        FormatError if the recording is damaged there."""
+        """Return all builds, in the order in which they finished.
+
+        Their parts are read on first use, which raises FormatError if the recording is damaged there.
+        """
         toolchains = self._toolchains()
         query = "SELECT id, name, device, toolchain, options, status, reason, seconds, command, created FROM program"
         return [self._build(row, toolchains) for row in self._rows(query + " ORDER BY id")]
@@ -190,24 +191,24 @@ class Recording:
         )
 
     def _toolchains(self) -> dict[int, BuildToolchain]:
-        found = {}
+        toolchains = {}
         for number, *texts in self._rows("SELECT id, name, neo_version, igc_version FROM toolchain"):
             name, neo, igc = (_typed(text, str, "toolchain") for text in texts)
-            found[_typed(number, int, "toolchain")] = BuildToolchain(name, neo, igc)
-        return found
+            toolchains[_typed(number, int, "toolchain")] = BuildToolchain(name, neo, igc)
+        return toolchains
 
     def _parts(self, program: int) -> tuple[tuple[str, str, int | None], ...]:
-        """(role, path, blob) of each part; the blob is None where the content was left out."""
-        found: list[tuple[str, str, int | None]] = []
+        """Return (role, path, blob) of each part; the blob is None if the content was left out."""
+        parts: list[tuple[str, str, int | None]] = []
         rows = self._rows("SELECT role, path, blob FROM part WHERE program = ? ORDER BY position", program)
         for role, path, blob in rows:
             if role not in ROLES:
                 raise _damaged(f"a part has the role {role!r}")
-            found.append((role, _typed(path, str, "part"), None if blob is None else _typed(blob, int, "part")))
-        return tuple(found)
+            parts.append((role, _typed(path, str, "part"), None if blob is None else _typed(blob, int, "part")))
+        return tuple(parts)
 
     def _snapshots(self, program: int) -> tuple[Snapshot, ...]:
-        found = []
+        snapshots = []
         attempts = "attempt" if self._schema > 1 else "1"
         query = (
             f"SELECT stage, kernel, form, ending, {attempts}, blob, blob.size FROM snapshot"
@@ -216,7 +217,7 @@ class Recording:
         for stage, kernel, form, ending, attempt, blob, size in self._rows(query, program):
             if form not in FORMS:
                 raise _damaged(f"a snapshot has the form {form!r}")
-            found.append(
+            snapshots.append(
                 Snapshot(
                     stage=_typed(stage, str, "snapshot"),
                     kernel=_typed(kernel, str, "snapshot") or None,
@@ -227,7 +228,7 @@ class Recording:
                     attempt=_typed(attempt, int, "snapshot"),
                 )
             )
-        return tuple(found)
+        return tuple(snapshots)
 
     def _content(self, blob: int) -> bytes:
         rows = self._rows("SELECT sha256, size, coding, content FROM blob WHERE id = ?", blob)
@@ -238,14 +239,14 @@ class Recording:
         return unpack(PackedBlob(*values, _typed(content, bytes, "blob")))
 
     def _rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
-        """The rows of a query, read to the end while the lock is held."""
+        """Return all rows of a query, read while the lock is held."""
         with self._lock, _sqlite_errors(self.path):
             self._deadline = time.monotonic() + QUERY_TIMEOUT
             return list(self._bounded(self._connection.execute(query, values)))
 
     def _bounded(self, rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
-        # Values lie unpacked in the file, so all rows of a table together cannot be larger than it; pages that are
-        # linked in a circle would make them so.
+        # The file holds values as they are, so a table's rows together cannot be larger than the file, unless its pages
+        # are linked in a circle.
         room = self._size
         for number, row in enumerate(rows):
             room -= sum(len(value) for value in row if isinstance(value, str | bytes))
@@ -254,23 +255,24 @@ class Recording:
             yield row
 
     def _limit_time(self, connection: sqlite3.Connection) -> None:
-        this = weakref.ref(self)
+        # The connection holds the handler, which must not keep the recording alive.
+        reference = weakref.ref(self)
 
         def is_over() -> bool:
-            recording = this()
+            recording = reference()
             return recording is None or time.monotonic() > recording._deadline
 
         connection.set_progress_handler(is_over, STEPS)
 
     def _check_tables(self) -> None:
         rows = self._rows("SELECT type, name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite!_%' ESCAPE '!'")
-        found = {name: (kind, sql) for kind, name, sql in rows}
+        tables = {name: (kind, sql) for kind, name, sql in rows}
         for name, definition in SCHEMAS[self._schema].items():
-            kind, sql = found.pop(name, (None, None))
+            kind, sql = tables.pop(name, (None, None))
             if kind != "table" or not isinstance(sql, str) or not same_definition(sql, definition):
                 raise _damaged(f"the table {name} is missing or not as schema {self._schema} defines it")
-        if found:
-            raise _damaged(f"{sorted(map(repr, found))[0]} does not belong to schema {self._schema}")
+        if tables:
+            raise _damaged(f"{sorted(map(repr, tables))[0]} does not belong to schema {self._schema}")
 
 
 def _connect(path: Path, mode: str, closing: contextlib.ExitStack) -> sqlite3.Connection:
@@ -287,8 +289,10 @@ def _connect(path: Path, mode: str, closing: contextlib.ExitStack) -> sqlite3.Co
 
 
 def _settled(path: Path, closing: contextlib.ExitStack) -> Path:
-    """A file that nobody writes to: ``path`` itself once its writer has finished; else a copy that holds what was
-    written so far, or until a crash. SQLite keeps a file beside the recording until its writer has finished."""
+    """Return a file that nobody writes to: ``path`` if its writer has finished, else a copy of what it holds so far.
+
+    SQLite keeps a second file beside the recording until the writer has finished, and leaves it there after a crash.
+    """
     import sqlite3
     from tempfile import TemporaryDirectory
 
@@ -302,7 +306,7 @@ def _settled(path: Path, closing: contextlib.ExitStack) -> Path:
             _connect(path, "?mode=ro", closing_source).execute("SELECT count(*) FROM sqlite_master").fetchone()
             source = path
         except sqlite3.OperationalError:
-            # What a crash left beside the recording can only be merged where SQLite may write.
+            # SQLite can merge what a crash left beside the recording only where it may write.
             source = folder / "crashed"
             shutil.copyfile(path, source)
             shutil.copyfile(beside, source.with_name(source.name + "-wal"))

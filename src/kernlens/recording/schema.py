@@ -1,4 +1,4 @@
-"""The layout of a recording (``.klens``): one SQLite file. ``docs/recording.md`` describes it for other readers."""
+"""Define the layout of a recording (``.klens``), one SQLite file. ``docs/recording.md`` describes it for others."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import re
 
 #: SQLite's application id, at offset 68 of the file, big-endian: "klns".
 APPLICATION_ID = 0x6B6C6E73
-#: SQLite's user version, at offset 60 of the file, big-endian: what is written. Schema 1 is read too.
+#: The schema that is written: SQLite's user version, at offset 60 of the file, big-endian. Schema 1 can be read too.
 SCHEMA_VERSION = 2
 SQLITE_MAGIC = b"SQLite format 3\0"
 #: Bytes of SQLite's file header.
 HEADER_SIZE = 100
 
-#: Table name -> its definition. A reader compares these word for word, so a file cannot bring views or triggers along.
+#: Table name -> its definition. A reader compares these word for word, so that no file can bring views or triggers along.
 TABLES = {
     "recording": "CREATE TABLE recording (key TEXT PRIMARY KEY, value TEXT NOT NULL)",
     "toolchain": """CREATE TABLE toolchain (
@@ -39,17 +39,17 @@ SCHEMAS = {
     SCHEMA_VERSION: TABLES,
 }
 
-#: What a part is to its program.
+#: The roles that a part can have in its program.
 ROLES = ("source", "binary", "debug", "spirv", "log")
 FORMS = ("text", "binary")
 OK, FAILED = "ok", "failed"
 
 
-def same_definition(one: str, other: str) -> bool:
-    """Whether two table definitions are the same but for white space."""
-    return re.sub(r"\s+", " ", one) == re.sub(r"\s+", " ", other)
+def same_definition(first: str, second: str) -> bool:
+    """Return whether two table definitions are the same but for white space."""
+    return re.sub(r"\s+", " ", first) == re.sub(r"\s+", " ", second)
 
 
 def is_recording(head: bytes) -> bool:
-    """Whether a file that begins with ``head`` (at least 72 bytes of it) is a recording."""
+    """Return whether a file that begins with ``head`` (at least 72 bytes) is a recording."""
     return head.startswith(SQLITE_MAGIC) and head[68:72] == APPLICATION_ID.to_bytes(4, "big")

@@ -1,4 +1,4 @@
-"""The file that a recording is written to: one writer at a time, and what is there stays until it is replaced."""
+"""Choose and lock the file that a recording is written to: one writer at a time, and no early loss of an old recording."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from pathlib import Path
 from kernlens.errors import OutputError
 from kernlens.recording.schema import HEADER_SIZE, is_recording
 
-#: What SQLite keeps beside a database, by the endings of the names.
+#: The endings of the files that SQLite keeps beside a database.
 _BESIDE = ("-wal", "-shm", "-journal")
 _PARTIAL = ".partial"
-#: For several writers in one process.
+#: Tells the writers of one process apart.
 _numbers = itertools.count(1)
 
 
 class Target:
     """A recording's file, locked for this writer.
 
-    ``file`` is what to write: the recording itself if there was none, else a file beside it that ``publish`` puts in its
-    place. ``create`` makes an empty recording under a given name. Raises OutputError if there is one and ``overwrite`` is
-    False, if what is there is no recording, and if another process writes it.
+    ``file`` is the file to write: the recording itself if there was none, else a file beside it that then replaces it
+    (``publish``). ``create`` makes an empty recording under a given name. Raises OutputError if the file exists and
+    ``overwrite`` is False or it is no recording, and if another process is writing it.
     """
 
     def __init__(self, path: Path, overwrite: bool, create: Callable[[Path], None]) -> None:
@@ -50,24 +50,24 @@ class Target:
 
     @property
     def is_published(self) -> bool:
-        """Whether what is written is the recording under its own name."""
+        """Whether the written file has the recording's name."""
         return self.file == self.path
 
     def publish(self) -> None:
-        """Put the file that was written, and that SQLite has closed, in the place of the recording that was there."""
-        # A journal that a crash left belongs to the file that goes.
+        """Replace the old recording by the written file, which SQLite must have closed."""
+        # A journal that a crash left belongs to the removed file.
         for ending in _BESIDE:
             self.path.with_name(self.path.name + ending).unlink(missing_ok=True)
         self.file.replace(self.path)
         self.file = self.path
 
     def close(self) -> None:
-        """Let others write. SQLite must have closed the file: closing ours would take its locks away."""
+        """Let others write. SQLite must have closed the file, as closing a descriptor of it releases SQLite's locks."""
         while self._locks:
             os.close(self._locks.pop())
 
     def discard(self) -> None:
-        """Remove the file that was written, if it is not published."""
+        """Remove the written file if it is not published."""
         if not self.is_published:
             self.file.unlink(missing_ok=True)
 
@@ -91,7 +91,7 @@ class Target:
 
 
 def _is_recorded(path: Path, overwrite: bool) -> bool:
-    """Whether there is a recording that may be replaced."""
+    """Return whether there is a recording that may be replaced. Raises OutputError if a file may not be replaced."""
     if path.is_dir():
         raise OutputError(f"{path} is a folder; name a file for the recording")
     if not path.exists():
@@ -108,13 +108,13 @@ def _is_recorded(path: Path, overwrite: bool) -> bool:
 
 
 def _put(partial: Path, path: Path) -> bool:
-    """Give the file its name; returns False if somebody was faster."""
+    """Give the file its name; returns False if another writer was faster."""
     try:
         os.link(partial, path, follow_symlinks=False)
     except FileExistsError:
         return False
     except OSError:
-        # A file system without hard links: between the look and this, another writer could lose an empty recording.
+        # The file system has no hard links. Since the check, another writer may have made an empty recording, which is lost.
         partial.replace(path)
         partial.touch()
     return True
@@ -125,7 +125,7 @@ def _name_beside(path: Path) -> Path:
 
 
 def _sweep(path: Path) -> None:
-    """Remove what writers that were killed have left beside the recording."""
+    """Remove what killed writers have left beside the recording."""
     from glob import escape
 
     for old in path.parent.glob(f".{escape(path.name)}.*{_PARTIAL}*"):

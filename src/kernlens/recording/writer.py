@@ -1,10 +1,9 @@
-"""Write a recording (``.klens``) while programs are built, so that a crash costs nothing that was finished.
+"""Write a recording (``.klens``) while programs are built, so that a crash loses no finished program.
 
-Each program is one transaction in SQLite's write-ahead mode, and is carried over into the main file at once. A process
-that is killed at any moment leaves a file that opens and holds every program that ``add`` has returned for; a ``-wal``
-file may lie beside it until the recording is next written or copied. After ``close`` there is one file and nothing
-beside it. (SQLite's older rollback mode would do as well until a crash: then a reader must be allowed to write, to
-roll back.)
+Each program is one transaction in SQLite's write-ahead mode, and is copied into the main file at once. If the process is
+killed at any moment, the file opens and holds every program for which ``add`` has returned; a ``-wal`` file may lie beside
+it until the recording is next written or copied. ``close`` leaves one file and nothing beside it. (With SQLite's older
+rollback mode a reader would need the right to write after a crash, to roll back.)
 """
 
 from __future__ import annotations
@@ -37,16 +36,16 @@ if TYPE_CHECKING:
     from kernlens.model.stage import Snapshot
 
 
-#: Milliseconds to wait for other readers of the file before it is left as it is.
+#: Milliseconds that ``close`` waits for readers of the file, which keep it from being finished.
 READERS_TIMEOUT = 500
 
 
 class RecordingWriter:
-    """Makes a recording; a context manager, safe to use from several threads at once.
+    """Writes a recording; a context manager, safe to use from several threads at once.
 
-    ``command_line`` is what the user ran. With ``redact_source`` no source text is kept, nor copies of its lines in
-    other parts. Raises OutputError if the file cannot be written, if it exists and ``overwrite`` is False, if it exists
-    and is no recording, or if another process is writing it.
+    ``command_line`` is what the user ran. With ``redact_source`` the recording holds no source text, nor copies of its
+    lines in other parts. Raises OutputError if the file cannot be written, if it exists and ``overwrite`` is False or it
+    is no recording, and if another process is writing it.
     """
 
     def __init__(
@@ -80,9 +79,9 @@ class RecordingWriter:
     def add(self, build: Build) -> int:
         """Record one build, whole or not at all; returns its number in the recording, from 1.
 
-        Snapshots that failed, or whose form another tool would have to make and cannot, are left out. When this returns
-        the build survives the end of this process, however it ends; but as long as no build was ok, a recording that was
-        there before stays in its place. Raises OutputError if it cannot be written.
+        Snapshots that failed, or whose form a missing tool would have to make, are left out. Once this returns, the build
+        survives the end of this process, however it ends; but as long as no build was ok, a recording that existed before
+        is not replaced. Raises OutputError if it cannot be written.
         """
         parts = [
             (role, path, None if content is None else _packed(content))
@@ -108,11 +107,11 @@ class RecordingWriter:
 
     @property
     def is_published(self) -> bool:
-        """Whether the recording under its name is this writer's: False while another is there and no build was ok."""
+        """Whether this writer's recording has its name yet: False while an older one has it and no build was ok."""
         return self._target.is_published
 
     def close(self) -> None:
-        """Finish: one file, with nothing beside it once nobody reads it. More calls do nothing."""
+        """Finish the recording, which is then one file, with nothing beside it once nobody reads it. More calls do nothing."""
         with self._lock, self._errors():
             connection, self._connection = self._connection, None
             try:
@@ -175,7 +174,7 @@ def _open(target: Target) -> sqlite3.Connection:
 
     connection = sqlite3.connect(target.file, isolation_level=None, check_same_thread=False)
     if target.is_published:
-        # Where a file system has no shared memory SQLite stays in its older mode, which is as safe.
+        # On a file system without shared memory SQLite stays in its older mode, which is as safe.
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=NORMAL")
     return connection
@@ -214,19 +213,19 @@ def _redaction(build: Build, redact: bool) -> Redaction:
 
 
 def _parts(build: Build, redact: bool) -> Iterator[tuple[str, str, bytes | None]]:
-    """(role, path, content) of each part there is; the content of a source that is left out is None."""
-    clean = _redaction(build, redact)
+    """Yield (role, path, content) of each part; the content of a redacted source is None."""
+    redaction = _redaction(build, redact)
     texts = {source.path: source.text for source in build.sources}
     for path in build.parts.source_paths:
         yield "source", path, None if redact or path not in texts else texts[path].encode("utf-8", "replace")
     contents = (("binary", build.binary), ("debug", build.debug), ("spirv", build.spirv))
     for role, content in (*contents, ("log", build.log.encode("utf-8", "replace"))):
         if content:
-            yield role, "", clean.apply(content)
+            yield role, "", redaction.apply(content)
 
 
 def _packed_snapshots(build: Build, redact: bool) -> Iterator[tuple[Snapshot, PackedBlob]]:
-    clean = _redaction(build, redact)
+    redaction = _redaction(build, redact)
     for snapshot in build.snapshots:
         if redact and snapshot.stage == "source":
             continue
@@ -234,11 +233,11 @@ def _packed_snapshots(build: Build, redact: bool) -> Iterator[tuple[Snapshot, Pa
             content = snapshot.content
         except (ToolError, OutputError, OSError):
             continue
-        yield snapshot, _packed(clean.apply(content))
+        yield snapshot, _packed(redaction.apply(content))
 
 
 def _text(text: str) -> str:
-    """Fit for SQLite, which holds UTF-8 only: bytes of file names that were not become question marks."""
+    """Return the text as UTF-8, which is all that SQLite holds: other bytes of file names become question marks."""
     return text.encode("utf-8", "replace").decode()
 
 
@@ -275,10 +274,10 @@ def _toolchain(connection: sqlite3.Connection, toolchain: BuildToolchain) -> int
 
 
 def _blob(connection: sqlite3.Connection, blob: PackedBlob) -> int:
-    found = connection.execute("SELECT id FROM blob WHERE sha256 = ?", (blob.sha256,)).fetchone()
-    if found is not None:
-        known: int = found[0]
-        return known
+    row = connection.execute("SELECT id FROM blob WHERE sha256 = ?", (blob.sha256,)).fetchone()
+    if row is not None:
+        number: int = row[0]
+        return number
     cursor = connection.execute("INSERT INTO blob (sha256, size, coding, content) VALUES (?, ?, ?, ?)", blob)
     assert cursor.lastrowid is not None
     return cursor.lastrowid

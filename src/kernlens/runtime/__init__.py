@@ -1,1 +1,1 @@
-"""Live objects: OpenCL programs and kernels, Level Zero modules and kernels."""
+"""Read live objects: OpenCL programs and kernels, Level Zero modules and kernels."""

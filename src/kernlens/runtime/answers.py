@@ -1,4 +1,4 @@
-"""Answers of a worker as JSON values and back: dataclasses, tuples, bytes (base64), and plain values."""
+"""Turn a worker's answers into JSON values and back: dataclasses, tuples, bytes (base64), and plain values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _BYTES = "base64"
 
 
 def to_json(value: Any) -> Any:
-    """``value`` as what the json module takes; bytes become ``{"base64": ...}``."""
+    """Return ``value`` as the json module takes it; bytes become ``{"base64": ...}``."""
     if isinstance(value, bytes | bytearray | memoryview):
         return {_BYTES: base64.b64encode(value).decode("ascii")}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
@@ -30,7 +30,7 @@ def to_json(value: Any) -> Any:
 
 
 def from_json(value: Any) -> Any:
-    """The reverse for bytes; dataclasses stay mappings."""
+    """Return ``value`` with its bytes decoded; dataclasses stay mappings."""
     if isinstance(value, dict):
         if value.keys() == {_BYTES}:
             return base64.b64decode(value[_BYTES])
@@ -41,14 +41,13 @@ def from_json(value: Any) -> Any:
 
 
 def object_of(kind: type[Answer], value: Any) -> Answer:
-    """An object of dataclass ``kind`` from what ``from_json`` gave; nested dataclasses and tuples too."""
+    """Return an object of dataclass ``kind`` from what ``from_json`` gave, nested dataclasses and tuples included."""
     hints = typing.get_type_hints(kind)
-    made: Answer = kind(**{name: _convert(hints[name], item) for name, item in value.items()})
-    return made
+    return kind(**{name: _convert(hints[name], item) for name, item in value.items()})
 
 
 def build_of(value: Mapping[str, Any]) -> Build:
-    """The Build that ``from_json`` gave the fields of."""
+    """Return the Build whose fields ``from_json`` gave."""
     return dataclasses.replace(object_of(Build, value), parts=object_of(HeldParts, value["parts"]))
 
 
@@ -60,8 +59,8 @@ def _convert(hint: Any, value: Any) -> Any:
         chosen = next(part for part in parts if part is not type(None))
         return _convert(chosen, value)
     if origin is tuple:
-        items = parts[:1] * len(value) if parts[1:] == (Ellipsis,) else parts
-        return tuple(_convert(item, one) for item, one in zip(items, value, strict=True))
+        hints = parts[:1] * len(value) if parts[1:] == (Ellipsis,) else parts
+        return tuple(_convert(hint, item) for hint, item in zip(hints, value, strict=True))
     if dataclasses.is_dataclass(hint):
         return object_of(typing.cast("type[Any]", hint), value)
     return value

@@ -1,17 +1,17 @@
-"""The largest file that a compiler, a driver or an application on a simulated device may write."""
+"""Limit the files that a compiler, a driver or an application on a simulated device may write."""
 
 from __future__ import annotations
 
 import sys
 
-#: In bytes. Simulation can fill a disk.
+#: The largest file, in bytes; without a limit, simulation can fill a disk.
 FILE_SIZE_LIMIT = 1 << 30
 
 
 def limit_file_size(limit: int, process: int = 0) -> None:
-    """Limits the files that a process (0: this one) and its children write from now on, in bytes; on Linux alone.
+    """Limit the size in bytes of files that a process (0: this one) and its children write from now on; only on Linux.
 
-    Where the process ignores SIGXFSZ a write beyond the limit fails; else the process ends. A lower limit stays.
+    If the process ignores SIGXFSZ, a write beyond the limit fails; otherwise the process ends. A lower limit stays.
     """
     if sys.platform != "linux":
         return
@@ -22,4 +22,4 @@ def limit_file_size(limit: int, process: int = 0) -> None:
         soft = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
         resource.prlimit(process, resource.RLIMIT_FSIZE, (soft, hard))
     except ProcessLookupError:
-        return  # It has ended already, so there is nothing left to limit.
+        return  # The process has ended already.

@@ -1,6 +1,6 @@
-"""Driver work in a child process: a driver that exits, crashes or hangs becomes an error, and the caller lives.
+"""Run a driver in a child process, so that one that exits, crashes or hangs raises an error and the caller survives.
 
-``IsolatedDriver`` keeps one worker (``runtime/worker.py``) for one device, as a driver chooses its device only once.
+``IsolatedDriver`` keeps one worker (``runtime/worker.py``) per device, as a driver chooses its device only once.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
-from kernlens.errors import KernlensError, NotFoundError, ToolError
+from kernlens.errors import KernlensError, NotFoundError, ToolError, call_target
 from kernlens.model.build import Build
 from kernlens.model.kernel import ReportedKernel
 from kernlens.runtime.answers import build_of, from_json, object_of, to_json
@@ -25,7 +25,7 @@ from kernlens.runtime.file_limit import FILE_SIZE_LIMIT
 from kernlens.runtime.level_zero.handle_owner import HandleError
 from kernlens.runtime.level_zero.live_module import GlobalPointer
 from kernlens.runtime.level_zero.module_links import DynamicLink, ModuleLinkage, StaticInput
-from kernlens.runtime.level_zero.result_codes import LevelZeroError, RefusedCallError, place
+from kernlens.runtime.level_zero.result_codes import LevelZeroError, RefusedCallError
 from kernlens.runtime.opencl.error_codes import OpenCLError
 from kernlens.runtime.worker import FILE_SIZE_VARIABLE
 
@@ -33,16 +33,17 @@ LEVEL_ZERO = "level-zero"
 OPENCL = "opencl"
 #: Seconds that one request may take (a build of a large program takes 16 s on two cores).
 TIME_LIMIT = 120.0
-#: Bytes of what a driver printed that an error keeps.
+#: An error keeps at most this many bytes of a driver's output.
 LOG_SIZE = 1 << 16
 _GRACE = 2.0
 
 
 class DriverDiedError(ToolError):
-    """The driver ended the process, or was ended because its time was over.
+    """The driver ended its process, or the process was killed because its time was over.
 
-    ``call`` is the driver call that it was in (None: none yet), ``request`` what was asked for, ``device`` and
-    ``input`` on what; ``status`` is the exit status, negative for a signal, None if the time was over.
+    ``call`` is the driver call that did not return (None: there was none yet), ``request`` the worker's request,
+    ``device`` and ``input`` what it was about. ``status`` is the exit status, negative for a signal, None if the time was
+    over.
     """
 
     def __init__(
@@ -61,22 +62,22 @@ class DriverDiedError(ToolError):
             how = f"crashed ({_signal_name(-status)}) {inside}"
         else:
             how = f"ended the process with exit status {status} {inside}"
-        said = next((line.strip() for line in reversed(log.splitlines()) if line.strip()), "")
-        message = f"the driver {how}{place(device, input)}: {said or advice}"
+        last_line = next((line.strip() for line in reversed(log.splitlines()) if line.strip()), "")
+        message = f"the driver {how}{call_target(device, input)}: {last_line or advice}"
         super().__init__(message, command=call or request, log=log)
 
 
 class IsolatedDriver:
-    """A driver in a process of its own. Use it as a context manager, or ``close`` it.
+    """Runs a driver in a child process. Use it as a context manager, or ``close`` it.
 
-    Objects in the worker are meant by the names that they were given. After a DriverDiedError the worker and its
-    objects are gone, and the next request starts a new one.
+    Requests refer to objects in the worker by name. After a DriverDiedError the worker and its objects are gone, and the
+    next request starts a new worker.
     """
 
     def __init__(
-        self, place: DriverEnvironment, *, time_limit: float = TIME_LIMIT, file_size_limit: int = FILE_SIZE_LIMIT
+        self, environment: DriverEnvironment, *, time_limit: float = TIME_LIMIT, file_size_limit: int = FILE_SIZE_LIMIT
     ) -> None:
-        self.place = place
+        self.environment = environment
         self.time_limit = time_limit
         self.file_size_limit = file_size_limit
         self._worker: _Worker | None = None
@@ -97,14 +98,14 @@ class IsolatedDriver:
             self._worker = None
 
     def request(self, api: str, request: str, /, *, input: str | None = None, **arguments: Any) -> Any:
-        """Ask the worker ``request`` of ``api`` and return its answer as plain data (see ``runtime/worker.py``).
+        """Send the worker a ``request`` of ``api`` and return its answer as plain data (see ``runtime/worker.py``).
 
-        ``input`` is what errors call the thing that is asked about. Raises the worker's error, DriverDiedError if the
+        ``input`` is what errors call the subject of the request. Raises the worker's error, or DriverDiedError if the
         driver took the worker down or ran out of time.
         """
         with self._lock:
             if self._worker is None:
-                self._worker = _Worker(self.place, self.file_size_limit, self.time_limit)
+                self._worker = _Worker(self.environment, self.file_size_limit, self.time_limit)
             message = {"api": api, "request": request, "arguments": to_json(arguments)}
             try:
                 return self._worker.ask(message, f"{api} {request}", input)
@@ -113,31 +114,31 @@ class IsolatedDriver:
                     self._worker = None
 
     def devices(self, api: str = LEVEL_ZERO) -> list[dict[str, Any]]:
-        """The devices that the driver shows there."""
-        found: list[dict[str, Any]] = self.request(api, "devices")
-        return found
+        """List the devices of the drivers."""
+        devices: list[dict[str, Any]] = self.request(api, "devices")
+        return devices
 
     def build_spirv(self, name: str, spirv: bytes, flags: str = "", api: str = LEVEL_ZERO) -> dict[str, Any]:
-        """Make module or program ``name`` from SPIR-V; the answer holds ``log``, and ``kernel_names`` of a module."""
+        """Build module or program ``name`` from SPIR-V; the answer holds ``log``, and ``kernel_names`` for a module."""
         options = {"flags" if api == LEVEL_ZERO else "options": flags}
-        made: dict[str, Any] = self.request(api, "build_spirv", input=name, name=name, spirv=spirv, **options)
-        return made
+        answer: dict[str, Any] = self.request(api, "build_spirv", input=name, name=name, spirv=spirv, **options)
+        return answer
 
     def load_native(self, name: str, binary: bytes, flags: str = "") -> dict[str, Any]:
         """Make module ``name`` from a native binary (Level Zero)."""
-        made: dict[str, Any] = self.request(
+        answer: dict[str, Any] = self.request(
             LEVEL_ZERO, "load_native", input=name, name=name, binary=binary, flags=flags
         )
-        return made
+        return answer
 
     def build_source(self, name: str, text: str, options: str = "") -> str:
-        """Build program ``name`` from OpenCL C (OpenCL); the answer is the build log."""
+        """Build program ``name`` from OpenCL C (OpenCL); returns the build log."""
         return str(self.request(OPENCL, "build_source", input=name, name=name, text=text, options=options)["log"])
 
     def static_link(self, name: str, inputs: Sequence[StaticInput]) -> dict[str, Any]:
-        """Make module ``name`` from several SPIR-V modules."""
-        made: dict[str, Any] = self.request(LEVEL_ZERO, "static_link", input=name, name=name, inputs=list(inputs))
-        return made
+        """Build module ``name`` from several SPIR-V modules; the answer is as for ``build_spirv``."""
+        answer: dict[str, Any] = self.request(LEVEL_ZERO, "static_link", input=name, name=name, inputs=list(inputs))
+        return answer
 
     def dynamic_link(self, names: Sequence[str]) -> DynamicLink:
         """Link modules with each other."""
@@ -145,58 +146,59 @@ class IsolatedDriver:
         return object_of(DynamicLink, answer)
 
     def inspect_linkage(self, names: Sequence[str]) -> tuple[ModuleLinkage, ...]:
-        """Exports and imports of modules."""
+        """Return the exports and imports of modules."""
         answer = self.request(LEVEL_ZERO, "inspect_linkage", input=", ".join(names), names=list(names))
         return tuple(object_of(ModuleLinkage, item) for item in answer)
 
     def function_pointer(self, module: str, name: str) -> int:
-        """The device address of an exported function or a kernel."""
+        """Return the device address of an exported function or a kernel."""
         return int(self.request(LEVEL_ZERO, "function_pointer", input=module, module=module, name=name))
 
     def global_pointer(self, module: str, name: str) -> GlobalPointer:
-        """Where an exported variable lies on the device."""
+        """Return where an exported variable lies on the device."""
         answer = self.request(LEVEL_ZERO, "global_pointer", input=module, module=module, name=name)
         return object_of(GlobalPointer, answer)
 
     def kernel(self, module: str, name: str) -> ReportedKernel:
-        """A kernel's machine code and properties (Level Zero)."""
+        """Return a kernel's machine code and properties (Level Zero)."""
         answer = self.request(LEVEL_ZERO, "kernel", input=f"{module}: {name}", module=module, name=name)
         return object_of(ReportedKernel, answer)
 
     def live_builds(self, name: str, api: str = LEVEL_ZERO) -> tuple[Build, ...]:
-        """All that module or program ``name`` holds, per device."""
+        """Return all that module or program ``name`` holds, a Build per device."""
         return tuple(build_of(item) for item in self.request(api, "live_builds", input=name, name=name))
 
 
 class _Worker:
-    """One child process and the thread that reads its answers."""
+    """A child process and the thread that reads its answers."""
 
-    def __init__(self, place: DriverEnvironment, file_size_limit: int, time_limit: float) -> None:
-        self._place = place
+    def __init__(self, environment: DriverEnvironment, file_size_limit: int, time_limit: float) -> None:
+        self._environment = environment
         self._time_limit = time_limit
         self._is_ready = False
-        # Below the root if the worker is confined to one, so that it finds its modules and can write there.
-        below = None if place.root is None else place.root / "tmp"
+        # A worker that is confined to a root finds its modules, and can write, only below the root.
+        below = None if environment.root is None else environment.root / "tmp"
         self._folder = tempfile.TemporaryDirectory(prefix="kernlens-", dir=below, ignore_cleanup_errors=True)
         modules = str(package_folder())
-        if place.root is not None:
+        if environment.root is not None:
             copy_worker(Path(self._folder.name))
-            modules = "/" + str(Path(self._folder.name).relative_to(place.root))
-        environment = {**place.full_environment(modules), FILE_SIZE_VARIABLE: str(file_size_limit)}
-        self._printed = tempfile.TemporaryFile()  # noqa: SIM115 (lives as long as the worker)
+            modules = "/" + str(Path(self._folder.name).relative_to(environment.root))
+        variables = {**environment.full_environment(modules), FILE_SIZE_VARIABLE: str(file_size_limit)}
+        self._printed = tempfile.TemporaryFile()  # noqa: SIM115 (open as long as the worker runs)
         try:
             self._process = subprocess.Popen(
-                [*place.python, "-m", "kernlens.runtime.worker"],
+                [*environment.python, "-m", "kernlens.runtime.worker"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._printed,
-                env=environment,
-                cwd=place.folder or self._folder.name,
+                env=variables,
+                cwd=environment.folder or self._folder.name,
                 start_new_session=True,
             )
         except OSError as error:
             self._folder.cleanup()
-            raise ToolError(f"{place.python[0]} cannot be started: {error}", command=place.python[0]) from error
+            python = environment.python[0]
+            raise ToolError(f"{python} cannot be started: {error}", command=python) from error
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._input: IO[bytes] = self._process.stdin
@@ -219,7 +221,7 @@ class _Worker:
             self._input.write(json.dumps(message).encode() + b"\n")
             self._input.flush()
         except OSError:
-            # The process is gone; what it said before is still to be read.
+            # The process is gone; what it wrote before can still be read.
             pass
         while True:
             try:
@@ -249,10 +251,10 @@ class _Worker:
         self._printed.seek(max(0, size - LOG_SIZE))
         log = self._printed.read().decode("utf-8", "replace")
         if not self._is_ready:
-            command = " ".join(self._place.python)
-            said = log.strip().splitlines()[-1:] or [f"exit status {status}"]
-            return ToolError(f"Python cannot be started with {command}: {said[0]}", command=command, log=log)
-        return DriverDiedError(call, request, self._place.device, input, status, self._time_limit, log)
+            command = " ".join(self._environment.python)
+            reason = log.strip().splitlines()[-1:] or [f"exit status {status}"]
+            return ToolError(f"Python cannot be started with {command}: {reason[0]}", command=command, log=log)
+        return DriverDiedError(call, request, self._environment.device, input, status, self._time_limit, log)
 
     @property
     def ended(self) -> bool:
@@ -275,7 +277,7 @@ class _Worker:
 
 
 def _error(error: dict[str, Any]) -> KernlensError:
-    """The worker's error, made again. What is not known here becomes a ToolError with the worker's words."""
+    """Return the worker's error as an exception; an error of an unknown kind becomes a ToolError with its message."""
     kind, message, fields = error["kind"], error["message"], from_json(error["fields"])
     if kind == "LevelZeroError":
         names = ("device", "input", "log", "advice")

@@ -1,14 +1,14 @@
-"""The child process in which drivers run: ``python -m kernlens.runtime.worker``.
+"""Run drivers in a child process and answer requests about them: ``python -m kernlens.runtime.worker``.
 
-Requests come as lines of JSON on standard input, answers go as lines of JSON to what was standard output when the
-process started; a driver that prints writes to standard error. Bytes are base64. One request is ::
+Requests come as lines of JSON on standard input. Answers go as lines of JSON to what was standard output when the process
+started; whatever a driver prints goes to standard error. Bytes are base64. A request is ::
 
     {"api": "level-zero", "request": "build_spirv", "arguments": {"name": "a", "spirv": {"base64": "..."}}}
 
-and its answer is ``{"answer": ...}`` or ``{"error": {...}}``. Before it, lines ``{"calling": "zeModuleCreate"}`` name
-each driver call just before it is made, so that whoever waits knows in which call the process died.
+and its answer is ``{"answer": ...}`` or ``{"error": {...}}``. Before the answer, a line ``{"calling": "zeModuleCreate"}``
+announces each driver call, so that the caller knows in which one the process died.
 
-Only the standard library is needed, so that it runs in a toolchain's root that holds a bare Python.
+The worker needs only the standard library, so it runs in a toolchain's root with a bare Python.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from kernlens.errors import KernlensError
 from kernlens.runtime.answers import from_json, to_json
 from kernlens.runtime.file_limit import limit_file_size
 
-#: Environment: the largest file in bytes that the driver may write (simulation can fill a disk).
+#: The environment variable with the largest file, in bytes, that the driver may write: simulation can fill a disk.
 FILE_SIZE_VARIABLE = "KERNLENS_WORKER_FILE_SIZE"
-#: The fields of errors that are carried over, so that the error can be made again on the other side.
+#: The fields of errors that are sent, from which the caller makes the same error.
 _ERROR_FIELDS = ("call", "code", "query", "reason", "device", "input", "log", "advice")
 
 
@@ -58,7 +58,7 @@ def _answer(message: dict[str, Any], apis: dict[str, Any], on_call: Callable[[st
         fields = {name: getattr(error, name) for name in _ERROR_FIELDS if hasattr(error, name)}
         return {"error": {"kind": type(error).__name__, "message": str(error), "fields": to_json(fields)}}
     except Exception as error:
-        # A mistake in the worker itself: the other side must hear of it rather than wait.
+        # The worker itself has a bug: the caller must hear of it rather than wait.
         trace = traceback.format_exc()
         return {"error": {"kind": type(error).__name__, "message": f"{error}", "fields": {"log": trace}}}
 
@@ -78,7 +78,7 @@ def _requests_of(api: str, on_call: Callable[[str], None]) -> object:
 
 
 def _take_over_streams() -> tuple[IO[bytes], IO[bytes]]:
-    """Standard input and output for ourselves; the driver gets nothing to read and standard error to write to."""
+    """Keep standard input and output for the worker; the driver reads nothing and prints to standard error."""
     requests = os.fdopen(os.dup(0), "rb")
     answers = os.fdopen(os.dup(1), "wb", buffering=0)
     nothing = os.open(os.devnull, os.O_RDONLY)
@@ -94,7 +94,7 @@ def _limit_files() -> None:
         return
     import signal
 
-    # Beyond the limit a write fails; the signal that would end the process instead is ignored.
+    # With the signal ignored, a write beyond the limit fails and does not end the process.
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     limit_file_size(int(limit))
 

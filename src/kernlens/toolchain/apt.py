@@ -1,4 +1,4 @@
-"""The Debian mirror that this machine uses, read from apt's own configuration.
+"""Find the Debian mirror that this machine uses in apt's configuration.
 
 Sources: sources.list(5): one-line style in ``sources.list`` and ``*.list``, deb822 style in ``*.sources``.
 """
@@ -13,16 +13,16 @@ from kernlens.errors import NotFoundError
 
 APT_FOLDER = Path("/etc/apt")
 ONE_LINE = re.compile(r"^\s*deb\s+(?:\[[^\]]*\]\s+)?(\S+)\s+\S+")
-#: What debootstrap can read from.
+#: The addresses that debootstrap can read from begin with these.
 SCHEMES = ("http://", "https://", "ftp://", "file:/")
 
 
 def debian_mirror(apt_folder: Path = APT_FOLDER) -> str:
-    """The first address of packages that ends in ``/debian``. Raises NotFoundError if there is none."""
+    """Return the first address of packages that ends in ``/debian``. Raises NotFoundError if there is none."""
     for address in _addresses(apt_folder):
-        plain = address.rstrip("/")
-        if plain.startswith(SCHEMES) and plain.endswith("/debian"):
-            return plain
+        mirror = address.rstrip("/")
+        if mirror.startswith(SCHEMES) and mirror.endswith("/debian"):
+            return mirror
     raise NotFoundError(f"apt's configuration in {apt_folder} names no Debian mirror; give one with --mirror URL")
 
 
@@ -46,8 +46,8 @@ def _of_one_line_style(text: str) -> Iterator[str]:
 
 
 def _of_deb822_style(text: str) -> Iterator[str]:
-    kept = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
-    for stanza in re.split(r"\n\s*\n", kept):
+    uncommented = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
+    for stanza in re.split(r"\n\s*\n", uncommented):
         fields = _fields(stanza)
         enabled = fields.get("enabled", "yes").lower() not in ("no", "false", "0")
         if enabled and "deb" in fields.get("types", "").split():
@@ -55,7 +55,7 @@ def _of_deb822_style(text: str) -> Iterator[str]:
 
 
 def _fields(stanza: str) -> dict[str, str]:
-    """A stanza's fields by lower-case name; a line that begins with white space continues the field above."""
+    """Return a stanza's fields by lower-case name; a line that begins with white space continues the field above."""
     fields: dict[str, str] = {}
     name = ""
     for line in stanza.splitlines():

@@ -1,6 +1,6 @@
-"""OpenCL C to SPIR-V with clang and llvm-spirv: the way to modules that export and import functions.
+"""Compile OpenCL C to SPIR-V with clang and llvm-spirv, for modules that export and import functions.
 
-ocloc's own front end makes SPIR-V without linkage for what nobody calls and refuses function pointers; clang keeps every
+ocloc's front end gives no linkage to functions that nobody calls, and refuses function pointers; clang keeps every
 function, and llvm-spirv writes ``LinkageAttributes`` for each that is not static, and function pointers with
 ``SPV_INTEL_function_pointers`` (which changes nothing in a module that has none).
 """
@@ -18,32 +18,32 @@ from kernlens.toolchain.diagnostics import error_lines
 from kernlens.toolchain.includes import existing_source, split_options
 from kernlens.toolchain.process import PACKAGES, Completed, command_line, run, temporary_folder
 
-#: Seconds that one source may take.
+#: Seconds that one command may take.
 TIMEOUT = 120.0
-#: Versions that work together, newest last: llvm-spirv reads the bitcode of the clang with its own number only.
+#: LLVM's versions, newest last: an llvm-spirv reads only the bitcode of the clang with the same version.
 VERSIONS = (15, 16, 17, 18, 19)
-#: What makes Intel's compiler export every function and variable that has linkage.
+#: These options make Intel's compiler export every function and variable that has linkage.
 LIBRARY_OPTIONS = "-library-compilation -ze-take-global-address"
-#: Beginnings of options that are for the device's compiler and that clang does not know.
+#: How options begin that only the device's compiler knows.
 _BACK_END_OPTIONS = ("-ze-", "-library-compilation", "-cl-intel-", "-cl-take-global-address", "-igc", "-vc-codegen")
 _LANGUAGE = "-cl-std=CL2.0"
 
 
 @dataclass(frozen=True, slots=True)
 class FrontEnd:
-    """A clang and the llvm-spirv that understands it."""
+    """A clang and the llvm-spirv that reads its bitcode."""
 
     clang: str
     translator: str
 
     @property
     def version(self) -> str:
-        """The number that both have in their names: LLVM's major version."""
+        """LLVM's major version, which both have in their names."""
         return self.clang.rpartition("-")[2]
 
 
 def find_front_end() -> FrontEnd:
-    """The oldest pair that is installed. Raises ToolError with what to install if there is none."""
+    """Return the oldest pair that is installed. Raises ToolError, with what to install, if there is none."""
     for version in VERSIONS:
         clang, translator = shutil.which(f"clang-{version}"), shutil.which(f"llvm-spirv-{version}")
         if clang and translator:
@@ -56,10 +56,10 @@ def find_front_end() -> FrontEnd:
 
 
 def compile_library(source: str | Path, options: str = "", timeout: float = TIMEOUT) -> Build:
-    """Compile to the SPIR-V of an OpenCL C file in which every function and variable that is not static is exported.
+    """Compile an OpenCL C file to SPIR-V that exports every function and variable that is not static.
 
-    ``options`` are build options; what only the device's compiler knows is left out. The language is OpenCL C 2.0
-    unless ``-cl-std`` says otherwise. Nothing is optimised: the device's compiler does that. Raises NotFoundError for
+    ``options`` are build options; clang does not get those that only the device's compiler knows. The language is OpenCL C 2.0
+    unless ``-cl-std`` says otherwise. Optimisation is left to the device's compiler. Raises NotFoundError for
     a file that does not exist, ToolError with the compiler's log for one that does not compile.
     """
     path = existing_source(source)
@@ -79,13 +79,13 @@ def compile_library(source: str | Path, options: str = "", timeout: float = TIME
 
 
 def device_options(options: str) -> str:
-    """Build options for the device's compiler, with those added that make it export."""
+    """Return build options for the device's compiler, with those added that make it export."""
     words = split_options(options)
     return " ".join([options, *(word for word in LIBRARY_OPTIONS.split() if word not in words)]).strip()
 
 
 def clang_command(front_end: FrontEnd, source: Path, options: str, output: str) -> list[str]:
-    """OpenCL C to LLVM bitcode in the file ``output``."""
+    """Return the command that compiles OpenCL C to LLVM bitcode in the file ``output``."""
     words = [word for word in split_options(options) if not word.startswith(_BACK_END_OPTIONS)]
     language = [] if any(word.startswith("-cl-std=") for word in words) else [_LANGUAGE]
     return [
@@ -95,31 +95,34 @@ def clang_command(front_end: FrontEnd, source: Path, options: str, output: str) 
 
 
 def translator_command(front_end: FrontEnd, bitcode: str, output: str) -> list[str]:
-    """The file ``bitcode`` to SPIR-V in the file ``output``."""
+    """Return the command that translates the file ``bitcode`` to SPIR-V in the file ``output``."""
     return [front_end.translator, "--spirv-ext=+SPV_INTEL_function_pointers", bitcode, "-o", output]
 
 
 def _typed_pointers(front_end: FrontEnd) -> list[str]:
-    """llvm-spirv 15 writes every pointer as one to char, or fails, unless clang keeps the types of pointers; clang 17
-    no longer can."""
+    """Return the options that make clang keep the types of pointers, which clang 17 no longer can.
+
+    Without them llvm-spirv 15 writes every pointer as one to char, or fails.
+    """
     return ["-Xclang", "-no-opaque-pointers"] if front_end.version in ("15", "16") else []
 
 
-def failure_reason(done: Completed, source: Path) -> str | None:
-    """Why one of the commands above failed on ``source``, with the place if it said one; None if it did not fail."""
-    if done.ok:
+def failure_reason(completed: Completed, source: Path) -> str | None:
+    """Say why one of the commands above failed on ``source``, and where; returns None if it did not fail."""
+    if completed.ok:
         return None
-    errors = [line for line in error_lines(done.log, str(source)) if line.severity == "error"]
+    errors = [line for line in error_lines(completed.log, str(source)) if line.severity == "error"]
     if errors:
         place = f" at {errors[0].path}:{errors[0].line}:{errors[0].column}" if errors[0].path else ""
         return f"{errors[0].message}{place}"
-    said = [line.strip() for line in done.log.splitlines() if line.strip()]
-    return f"{os.path.basename(done.command[0])} {done.ending}" + (f": {said[0]}" if said else "")
+    lines = [line.strip() for line in completed.log.splitlines() if line.strip()]
+    ending = f"{os.path.basename(completed.command[0])} {completed.ending}"
+    return f"{ending}: {lines[0]}" if lines else ending
 
 
 def _run(command: list[str], source: Path, timeout: float) -> Completed:
-    done = run(command, timeout=timeout)
-    reason = failure_reason(done, source)
+    completed = run(command, timeout=timeout)
+    reason = failure_reason(completed, source)
     if reason is not None:
-        raise ToolError(f"{source} does not compile: {reason}", command=command_line(command), log=done.log)
-    return done
+        raise ToolError(f"{source} does not compile: {reason}", command=command_line(command), log=completed.log)
+    return completed

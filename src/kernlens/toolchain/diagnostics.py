@@ -1,6 +1,6 @@
-"""What a compiler says about a source: messages with their places, read out of its log.
+"""Read a compiler's messages about a source, with their places, out of its log.
 
-The form is clang's, which Intel's and PoCL's OpenCL compilers share: ``PATH:LINE:COLUMN: SEVERITY: MESSAGE``.
+Intel's and PoCL's OpenCL compilers write them in clang's form: ``PATH:LINE:COLUMN: SEVERITY: MESSAGE``.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-#: What the OpenCL front end calls the main file when it was not told a name (``-s``): it reads it from memory.
+#: Names that the OpenCL front end gives to the main file, which it reads from memory, unless ``-s`` names it.
 UNNAMED_FILES = ("1", "<stdin>", "<source>")
 
 PLACED = re.compile(
@@ -20,7 +20,7 @@ REFUSED = re.compile(r"^(?:Unrecognized build options|InvalidModule|Invalid \w+|
 
 
 class ErrorLine(NamedTuple):
-    """One message of a compiler. ``line`` and ``column`` count from 1; without a place ``path`` is "" and both are 0.
+    """A compiler's message. ``line`` and ``column`` count from 1; without a place ``path`` is "" and both are 0.
 
     ``severity`` is ``error`` (a fatal one included), ``warning``, ``note`` or ``remark``.
     """
@@ -33,13 +33,13 @@ class ErrorLine(NamedTuple):
 
 
 def error_lines(log: str, source: str = "") -> tuple[ErrorLine, ...]:
-    """The messages of a build log in order. ``source`` replaces the compiler's stand-in for the main file's name."""
-    found = []
+    """Return a build log's messages in order. ``source`` replaces the compiler's stand-in for the main file's name."""
+    messages = []
     for text in log.splitlines():
         message = _placed(text, source) or _unplaced(text)
         if message is not None:
-            found.append(message)
-    return tuple(found)
+            messages.append(message)
+    return tuple(messages)
 
 
 def _placed(text: str, source: str) -> ErrorLine | None:

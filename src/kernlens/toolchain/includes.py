@@ -1,5 +1,5 @@
-"""The files that a compile reads, and the options that name them: the source and what it includes, found as the
-preprocessor would."""
+"""Find the files that a compile reads, the source and what it includes, as the preprocessor does, and handle the options
+that name them."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from kernlens.model.build import Source
 from kernlens.toolchain.preprocessing import Macros, included_names
 from kernlens.toolchain.source_reading import SourceFolders
 
-#: Files beyond these numbers of bytes and files are left out.
+#: Files beyond this total size in bytes, or beyond this number, are left out.
 TOTAL_LIMIT = 64 << 20
 COUNT_LIMIT = 1000
 
 
 def existing_source(source: str | os.PathLike[str]) -> Path:
-    """The path of a source file. Raises NotFoundError if there is no file of that name."""
+    """Return the path of a source file. Raises NotFoundError if there is no file of that name."""
     path = Path(source)
     if not path.is_file():
         raise NotFoundError(f"there is no source file {path}")
@@ -28,7 +28,7 @@ def existing_source(source: str | os.PathLike[str]) -> Path:
 
 
 def split_options(options: str) -> list[str]:
-    """The words of an OpenCL option string. Double quotes group words; nothing else is special.
+    """Split an OpenCL option string into words. Double quotes group words; nothing else is special.
 
     Sources: clBuildProgram's description, and what the offline compilers of NEO 22.43 and 26.27 accept.
     """
@@ -40,12 +40,12 @@ def split_options(options: str) -> list[str]:
     try:
         return list(lexer)
     except ValueError:
-        # A quote without its partner: the compiler will say so; here the words are what counts.
+        # A quote is not closed. The compiler will complain; here only the words count.
         return options.split()
 
 
 def join_options(options: str | Sequence[str]) -> str:
-    """An option string as it is, or one made of words, of which those with spaces are put in double quotes.
+    """Return an option string unchanged, or make one of words, with double quotes around those that have spaces.
 
     The quotes start behind an option's letter (``-I"a b"``): Intel's compilers take ``"-Ia b"`` for no option at all.
     Raises UnsupportedError for a word with a double quote, which an option string has no way to write.
@@ -66,10 +66,10 @@ def _quoted(word: str) -> str:
 
 
 def source_options(source: Path, options: str, *, naming: Sequence[str]) -> str:
-    """The options as Intel's compilers get them: with the source's folder for includes, and with its name for the line
+    """Return the options for Intel's compilers, with the source's folder added for includes, and its name for the line
     table if ``options`` hold one of ``naming``.
 
-    ``-s FILE`` is their option for debuggers; without it a line table calls the source ``1``.
+    All of Intel's OpenCL compilers have ``-s FILE``; without it a line table calls the source ``1``.
     """
     path = os.path.abspath(source)
     if '"' in path:
@@ -86,38 +86,38 @@ def source_options(source: Path, options: str, *, naming: Sequence[str]) -> str:
 
 
 def include_folders(options: str) -> list[str]:
-    """The folders of ``-I`` in an option string, in order, as they were written."""
-    found = []
+    """Return the folders of ``-I`` in an option string, in order, as they were written."""
+    folders = []
     words = iter(split_options(options))
     for word in words:
         if word == "-I":
-            found.append(next(words, ""))
+            folders.append(next(words, ""))
         elif word.startswith("-I"):
-            found.append(word[2:])
-    return [folder for folder in found if folder]
+            folders.append(word[2:])
+    return [folder for folder in folders if folder]
 
 
 def source_files(source: Path, options: str = "") -> tuple[Source, ...]:
-    """Returns the texts, under their absolute paths, of ``source`` and of all that it includes, the source first.
+    """Read ``source`` and all that it includes, the source first; each gets its absolute path.
 
-    The text is decoded as UTF-8 with undecodable bytes replaced. Only files below the source's folder, the working folder
-    and those of ``-I`` are read; another that is included is a Source without text, which says why. Files that cannot be
-    read are left out: the compiler is the one to complain.
+    The texts are decoded as UTF-8, with undecodable bytes replaced. Only files below the source's folder, the working folder
+    and those of ``-I`` are read; any other included file gives a Source without text, which says why. Files that cannot
+    be read are left out, and the compiler will complain.
     """
     start = os.path.abspath(source)
     named = [os.path.abspath(folder) for folder in include_folders(options)]
     readable = SourceFolders([os.path.dirname(start), os.getcwd()], named, "-I")
     macros = Macros(split_options(options))
-    found: list[Source] = []
+    sources: list[Source] = []
     seen, total = {start}, 0
 
     def names_in(path: str, source: Source | None) -> Iterator[tuple[str, str]]:
-        """(the file's folder, name) of each file that it includes; keeps its text."""
+        """Keep the file's text, and yield (its folder, name) for each file that it includes."""
         nonlocal total
         if source is not None:
             total += len(source.text)
-            if total <= TOTAL_LIMIT and len(found) < COUNT_LIMIT:
-                found.append(source)
+            if total <= TOTAL_LIMIT and len(sources) < COUNT_LIMIT:
+                sources.append(source)
                 if not source.unread:
                     return ((os.path.dirname(path), name) for name in included_names(source.text, macros))
         macros.are_open = True
@@ -136,4 +136,4 @@ def source_files(source: Path, options: str = "") -> tuple[Source, ...]:
         elif path not in seen:
             seen.add(path)
             files.append(names_in(path, readable.read(path)))
-    return tuple(found)
+    return tuple(sources)

@@ -1,16 +1,16 @@
-"""Intel's offline compiler, ocloc: from OpenCL C or SPIR-V to a device binary, without a device.
+"""Run Intel's offline compiler, ocloc: from OpenCL C or SPIR-V to a device binary, without a device.
 
-What was measured on ocloc 22.43 and 26.27 and shapes this module:
+These observations on ocloc 22.43 and 26.27 shape the module:
 
-* Messages come on standard output, with ``-q`` not at all (22.43): it is never given.
+* Messages go to standard output. ``-q`` suppresses them altogether (22.43), so it is never given.
 * The exit status is the negative error code as a byte (245 for a failed build, 223 for an unknown device), and 0 when
   the output folder could not be written. A compile has succeeded when the status is 0 *and* the binary exists.
-* The source is compiled from memory: ``#include "x.h"`` is looked up in the working folder, not in the source's own.
+* The source is compiled from memory: ``#include "x.h"`` is looked up in the working folder, not in that of the source.
   The source's folder is therefore added as the last ``-I``.
 * With ``-g`` ocloc names the source to the compiler (``-s``), with ``-gline-tables-only`` it does not, and the line
   table then says ``<stdin>`` and ``1``. ``-s`` is therefore added, so that the line table names the source's real path.
-* The compiler works in the caller's folder, so that relative ``-I`` mean what they mean by hand, and writes into a
-  temporary one. A toolchain root is no exception: see ``toolchains.py``.
+* The compiler runs in the caller's folder, so that relative ``-I`` mean what they mean by hand, and writes into a
+  temporary one. This holds for toolchain roots too: see ``toolchains.py``.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from kernlens.toolchain.toolchains import QUESTION_TIMEOUT, Toolchain, find_tool
 
 #: Seconds that one compile may take unless the caller says otherwise.
 TIMEOUT = 600.0
-#: The base name of ocloc's output files, in a folder of their own.
+#: The base name of ocloc's output files, in a temporary folder.
 OUTPUT_NAME = "program"
 
 DEVICE_LIST = re.compile(r"<device_type> can be: ([^\n]+)")
 DEVICE_NAME = re.compile(r"[a-z][a-z0-9_]*(?:-[a-z0-9]+)*")
-#: Names of a whole family or release of devices; ocloc compiles for each member.
+#: The name of a whole family or release of devices, for each of which ocloc would compile.
 FAMILY_NAME = re.compile(r"gen\d+\w*|xe\d*p?(?:-.*)?")
-#: A device as numbers: an IP version (12.55.8), or a PCI device id (0x56a0).
+#: A device's number: an IP version (12.55.8), or a PCI device id (0x56a0).
 DEVICE_NUMBER = re.compile(r"\d+\.\d+\.\d+|0x[0-9a-fA-F]{1,8}")
 
 
@@ -73,11 +73,11 @@ def compile_source(
         full = options if from_spirv else source_options(path, options, naming=("-gline-tables-only",))
         command += ["-options", full] if full else []
         env = {**os.environ, **environment} if environment else None
-        done = run(command, timeout=timeout, env=env, file_size_limit=FILE_SIZE_LIMIT, on_start=on_start)
+        completed = run(command, timeout=timeout, env=env, file_size_limit=FILE_SIZE_LIMIT, on_start=on_start)
         binary, debug, spirv = _outputs(Path(folder))
     if from_spirv and not spirv:
         spirv = path.read_bytes()
-    ok = done.ok and bool(binary)
+    ok = completed.ok and bool(binary)
     return Build(
         name=path.stem,
         device=device,
@@ -85,11 +85,11 @@ def compile_source(
         options=options,
         command=command_line(command),
         ok=ok,
-        reason=None if ok else _reason(done, path, device),
-        seconds=done.seconds,
+        reason=None if ok else _reason(completed, path, device),
+        seconds=completed.seconds,
         path=str(path),
         parts=HeldParts(
-            log=done.log,
+            log=completed.log,
             binary=binary if ok else b"",
             debug=debug if ok else b"",
             spirv=spirv,
@@ -99,7 +99,7 @@ def compile_source(
 
 
 def compiler(chosen: Toolchain) -> Path:
-    """The toolchain's ocloc. Raises ToolError, with what to install, if there is none."""
+    """Return the toolchain's ocloc. Raises ToolError, with what to install, if there is none."""
     if chosen.ocloc is not None:
         return chosen.ocloc
     if chosen.root is None:
@@ -108,7 +108,7 @@ def compiler(chosen: Toolchain) -> Path:
 
 
 def devices_of(chosen: Toolchain) -> tuple[str, ...]:
-    """The devices that the toolchain compiles for, as it names them, in its order (oldest first).
+    """Return the devices that the toolchain compiles for, as it names them, in its order (oldest first).
 
     Raises ToolError if there is no compiler.
     """
@@ -118,7 +118,7 @@ def devices_of(chosen: Toolchain) -> tuple[str, ...]:
 
 @lru_cache(maxsize=32)
 def _ask_devices(command: tuple[str, ...], modified: int) -> tuple[str, ...]:
-    # ``modified`` is part of the cache's key: a compiler that was replaced is asked again.
+    # ``modified`` is part of the cache's key, so a replaced compiler is asked again.
     answer = run(command, timeout=QUESTION_TIMEOUT)
     names = []
     for listing in DEVICE_LIST.findall(answer.stdout):
@@ -133,15 +133,15 @@ def _ask_devices(command: tuple[str, ...], modified: int) -> tuple[str, ...]:
 
 def check_device(device: str, chosen: Toolchain) -> None:
     """Raise NotFoundError, with the nearest names, if the toolchain does not compile for ``device``."""
-    known = devices_of(chosen)
-    if device in known or DEVICE_NUMBER.fullmatch(device):
+    devices = devices_of(chosen)
+    if device in devices or DEVICE_NUMBER.fullmatch(device):
         return
     message = f"the toolchain {chosen.name} ({chosen.title}) knows no device {device!r}"
     others = [other.name for other in find_toolchains() if other.ocloc and device in devices_of(other)]
     if others:
         raise NotFoundError(f"{message}, but {others[0]} does: add --toolchain {others[0]}")
-    near = nearest(device.lower(), known)
-    advice = f"; the nearest are: {', '.join(near)}" if near else f"; it knows: {', '.join(known)}"
+    near = nearest(device.lower(), devices)
+    advice = f"; the nearest are: {', '.join(near)}" if near else f"; it knows: {', '.join(devices)}"
     raise NotFoundError(message + advice)
 
 
@@ -154,7 +154,7 @@ def _first_bytes(path: Path) -> bytes:
 
 
 def _outputs(folder: Path) -> tuple[bytes, bytes, bytes]:
-    """(binary, debug data, SPIR-V): the binary has no ending in older versions, ``.bin`` or ``.ar`` in newer ones."""
+    """Read (binary, debug data, SPIR-V). Older versions give the binary no ending, newer ones ``.bin`` or ``.ar``."""
 
     def read(*endings: str) -> bytes:
         for ending in endings:
@@ -166,18 +166,18 @@ def _outputs(folder: Path) -> tuple[bytes, bytes, bytes]:
     return read("", ".bin", ".ar"), read(".dbg"), read(".spv")
 
 
-def _reason(done: Completed, source: Path, device: str) -> str:
-    if done.signal is not None:
-        return f"ocloc was killed by {done.signal} while it compiled {source} for {device}"
-    messages = error_lines(done.log, str(source))
+def _reason(completed: Completed, source: Path, device: str) -> str:
+    if completed.signal is not None:
+        return f"ocloc was killed by {completed.signal} while it compiled {source} for {device}"
+    messages = error_lines(completed.log, str(source))
     errors = [message for message in messages if message.severity == "error"]
     if errors:
         first = errors[0]
         place = f" at {first.path}:{first.line}:{first.column}" if first.path else ""
         more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
         return f"{source} does not compile for {device}: {first.message}{place}{more}"
-    if done.ok:
+    if completed.ok:
         return f"ocloc reported success for {source} on {device} but wrote no binary; is the temporary folder full?"
-    said = [line for line in done.log.splitlines() if line.strip() and not line.startswith("Command was:")]
-    detail = f": {said[-1].strip()}" if said else ""
-    return f"ocloc {done.ending} while it compiled {source} for {device}{detail}"
+    lines = [line for line in completed.log.splitlines() if line.strip() and not line.startswith("Command was:")]
+    detail = f": {lines[-1].strip()}" if lines else ""
+    return f"ocloc {completed.ending} while it compiled {source} for {device}{detail}"

@@ -1,4 +1,4 @@
-"""Many compiles at once: child processes driven by threads, results as they finish."""
+"""Compile many sources at once: threads drive child processes, and give each result as it finishes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kernlens.toolchain.toolchains import Toolchain
 
 @dataclass(frozen=True, slots=True)
 class CompileJob:
-    """One compile to do; the fields are ``compile_source``'s arguments."""
+    """A compile to do; the fields are ``compile_source``'s arguments."""
 
     source: Path
     device: str
@@ -28,7 +28,7 @@ class CompileJob:
 
 
 class _Running:
-    """The children that run now, so that all can be ended when the caller stops taking results."""
+    """Keeps the children that run now, so that all can be ended when the caller stops taking results."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -36,11 +36,11 @@ class _Running:
         self._stopped = False
 
     def compile(self, job: CompileJob) -> Build:
-        mine: list[Child] = []
+        children: list[Child] = []
 
-        def started(child: Child) -> None:
+        def on_start(child: Child) -> None:
             with self._lock:
-                mine.append(child)
+                children.append(child)
                 self._children.add(child)
                 if self._stopped:
                     child.kill()
@@ -48,12 +48,12 @@ class _Running:
         if self._stopped:
             raise CancelledError
         try:
-            return compile_source(job.source, job.device, job.options, job.toolchain, job.timeout, started)
+            return compile_source(job.source, job.device, job.options, job.toolchain, job.timeout, on_start)
         except KernlensError as error:
             return _failed(job, error)
         finally:
             with self._lock:
-                self._children.difference_update(mine)
+                self._children.difference_update(children)
 
     def stop(self) -> None:
         with self._lock:
@@ -63,7 +63,7 @@ class _Running:
 
 
 def _failed(job: CompileJob, error: KernlensError) -> Build:
-    """The build of a job that could not be compiled at all: it has failed like any other, and the rest goes on."""
+    """Return the Build of a job that could not be compiled at all, as for a failed compile, so that the rest goes on."""
     command, log = (error.command or "", error.log) if isinstance(error, ToolError) else ("", "")
     return Build(
         name=job.source.stem,
@@ -85,8 +85,8 @@ def compile_many(
 ) -> Iterator[Build]:
     """Compile all ``jobs``, ``workers`` at a time (None: one per processor), and give each result as it finishes.
 
-    A job that fails for any reason gives a Build that is not ``ok``, with its ``reason``. ``on_progress(done, total,
-    build)`` is called in the caller's thread, before the result is given. When the caller stops early, running
+    A job that fails for any reason gives a Build that is not ``ok``, with its ``reason``. ``on_progress(count, total,
+    build)`` is called in the caller's thread before each result is given. When the caller stops early, running
     compiles are ended and waiting ones dropped.
     """
     waiting = list(jobs)
@@ -94,10 +94,10 @@ def compile_many(
     pool = ThreadPoolExecutor(max_workers=max(workers or os.cpu_count() or 1, 1), thread_name_prefix="compile")
     futures: list[Future[Build]] = [pool.submit(running.compile, job) for job in waiting]
     try:
-        for done, future in enumerate(as_completed(futures), start=1):
+        for count, future in enumerate(as_completed(futures), start=1):
             result = future.result()
             if on_progress is not None:
-                on_progress(done, len(waiting), result)
+                on_progress(count, len(waiting), result)
             yield result
     finally:
         pool.shutdown(wait=False, cancel_futures=True)

@@ -1,7 +1,7 @@
-"""Which files a source includes, with the conditions around the directives taken into account.
+"""Find the files that a source includes, taking account of the conditions around the directives.
 
 Directives: C99, 6.10. A condition that depends on what only the compiler defines (``__OPENCL_VERSION__``, ``cl_khr_fp64``)
-is not known here; then all its branches count, so that nothing that the compiler may have included is missed.
+cannot be evaluated here; then all its branches count, so that nothing that the compiler may include is missed.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ _NAME = re.compile(r"(?<!\w)[A-Za-z_]\w*")
 _COMMENT_OR_TEXT = re.compile(r'//[^\n]*|/\*.*?(?:\*/|\Z)|"(?:[^"\\\n]|\\.)*"', re.DOTALL)
 _DEFINED = re.compile(r"\bdefined\s*(?:\(\s*(\w+)\s*\)|(\w+))")
 _NUMBER = re.compile(r"\b(0[xX][0-9a-fA-F]+|\d+)[uUlL]*\b")
-#: Names that the compiler itself may define.
+#: How names begin that the compiler itself may define, or such names.
 _OF_THE_COMPILER = re.compile(
     r"__|_[A-Z]|cl_|CL_|NULL$|kernel$|INFINITY$|NAN$|MAXFLOAT$|M_|FLT_|DBL_|HALF_|INT_|CHAR_|OPENCL"
 )
-#: A condition longer than this many characters, or of more macros, is not worked out.
+#: A condition with more characters, or more macros, is not evaluated.
 _LENGTH_LIMIT = 1000
 _EXPANSION_LIMIT = 200
 
 
 class _UnknownError(Exception):
-    """A condition depends on something that is not known here."""
+    """A condition depends on something unknown."""
 
 
 class Macros:
-    """The macros that options and directives define. A name is known to be undefined, or not known at all."""
+    """The macros that options and directives define; a name is defined, undefined, or unknown."""
 
     def __init__(self, words: Sequence[str] = ()) -> None:
-        #: Name -> its replacement; None for one that is not known any more.
+        #: Name -> its replacement; None if that is unknown.
         self._texts: dict[str, str | None] = {}
-        #: Whether a file was included that cannot be read: it may define anything.
+        #: Whether the source includes a file that cannot be read, which may define anything.
         self.are_open = False
         expected = ""
         for word in words:
@@ -55,15 +55,15 @@ class Macros:
             self._texts[name] = value if "=" in text else "1"
 
     def define(self, text: str, certain: bool) -> None:
-        """Note a ``#define``; one that is not certain to be reached leaves the name unknown."""
+        """Note a ``#define``; unless it is ``certain`` to be reached, the name becomes unknown."""
         match = _NAME.match(text)
         if match is not None:
             rest = text[match.end() :]
-            # A macro with parameters is defined, but not worked out.
+            # A macro with parameters is not expanded.
             self._texts[match[0]] = rest.strip() if certain and not rest.startswith("(") else None
 
     def undefine(self, text: str, certain: bool) -> None:
-        """Note an ``#undef``, likewise."""
+        """Note an ``#undef``; unless it is ``certain`` to be reached, the name becomes unknown."""
         match = _NAME.match(text)
         if match is None:
             return
@@ -73,13 +73,13 @@ class Macros:
             self._texts[match[0]] = None
 
     def is_defined(self, name: str) -> bool | None:
-        """Whether the name is defined; None if that is not known."""
+        """Return whether the name is defined; None if that is unknown."""
         if name in self._texts:
             return True if self._texts[name] is not None else None
         return None if self.are_open or _OF_THE_COMPILER.match(name) else False
 
     def is_true(self, condition: str) -> bool | None:
-        """Whether the condition of an ``#if`` holds; None if that is not known."""
+        """Return whether the condition of an ``#if`` holds; None if that is unknown."""
         if len(condition) > _LENGTH_LIMIT:
             return None
         try:
@@ -93,10 +93,10 @@ class Macros:
             raise _UnknownError
 
         def defined(match: re.Match[str]) -> str:
-            found = self.is_defined(match[1] or match[2])
-            if found is None:
+            is_defined = self.is_defined(match[1] or match[2])
+            if is_defined is None:
                 raise _UnknownError
-            return str(int(found))
+            return str(int(is_defined))
 
         def named(match: re.Match[str]) -> str:
             name = match[0]
@@ -111,7 +111,7 @@ class Macros:
 
 
 def _python(condition: str) -> str:
-    """The condition, which holds numbers and operators only, in Python's words."""
+    """Translate a condition, which may hold only numbers and operators, to Python."""
     if not re.fullmatch(r"[\s0-9a-fA-FxX()!<>=&|+*/%~^-]*", condition):
         raise _UnknownError
     octal = re.sub(r"\b0+(?=[0-9])", "0o", condition)
@@ -162,8 +162,10 @@ def _compared(operator: ast.cmpop, left: int, right: int) -> bool:
 
 
 class _Branch:
-    """An open ``#if``: whether its present branch counts, and whether a later one still can. ``certain`` is whether the
-    branch is reached for sure, those around it included."""
+    """An open ``#if``: whether its current branch counts, and whether a later one still can.
+
+    ``certain`` says whether the compiler is sure to reach the branch and those around it.
+    """
 
     __slots__ = ("_outer", "certain", "counts", "taken")
 
@@ -174,7 +176,7 @@ class _Branch:
         self.taken = counts  # True: a branch was certainly taken; None: perhaps
 
     def turn(self, condition: bool | None) -> None:
-        """Go on to an ``#elif`` or ``#else``, whose condition this is."""
+        """Go on to the ``#elif`` or ``#else`` with this condition."""
         self.counts = self.taken is not True and condition is not False
         self.certain = self._outer and self.taken is False and condition is True
         if condition is True and self.taken is False:
@@ -184,8 +186,10 @@ class _Branch:
 
 
 def included_names(text: str, macros: Macros) -> Iterator[str]:
-    """The names in the ``#include`` directives of a file that the compiler reaches, or may reach; ``macros`` are followed
-    through the file, and changed by it. What a name stands for is to be read before the next is asked for."""
+    """Yield the names in a file's ``#include`` directives that the compiler reaches or may reach.
+
+    The file's directives change ``macros``, so the caller must read an included file before it asks for the next name.
+    """
     branches: list[_Branch] = []
     dead = 0  # open branches within one that does not count
     for line in _lines(text):
@@ -230,7 +234,7 @@ def _condition(word: str, rest: str, macros: Macros) -> bool | None:
 
 
 def _lines(text: str) -> Iterator[str]:
-    """The lines of a file with continued lines joined, and without comments."""
+    """Return a file's lines, with continued lines joined and without comments."""
     joined = text.replace("\r\n", "\n").replace("\\\n", "")
     plain = _COMMENT_OR_TEXT.sub(lambda match: match[0] if match[0][0] == '"' else " ", joined)
     return iter(plain.split("\n"))

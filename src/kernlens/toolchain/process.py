@@ -1,6 +1,6 @@
-"""Run a compiler, disassembler or driver probe as a child process: with a time limit, and without surprises.
+"""Run a compiler, disassembler or driver probe as a child process, with limits on time, output and files.
 
-The whole process group is killed when the time is over, output is bounded, and a death by a signal has a name.
+When the time is over the whole process group is killed. A process that dies of a signal gets the signal's name.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 #: Bytes kept of standard output, and of standard error; the rest is read and dropped.
 OUTPUT_LIMIT = 16 << 20
-#: Seconds that output pipes may stay open after the child has ended (a grandchild may hold them).
+#: Seconds that output pipes may stay open after the child has ended, as a grandchild may hold them.
 PIPE_GRACE = 1.0
 CHUNK = 1 << 16
 
-#: The Debian package that holds a program, for the sentence that says what to install.
+#: A program -> the Debian package that holds it, for messages that say what to install.
 PACKAGES = {
     "chroot": "coreutils",
     "clang-15": "clang-15",
@@ -49,7 +49,7 @@ PACKAGES = {
 
 @dataclass(frozen=True, slots=True)
 class Completed:
-    """How a child process ended. ``stdout`` and ``stderr`` are decoded as UTF-8, undecodable bytes replaced."""
+    """How a child process ended. ``stdout`` and ``stderr`` are decoded as UTF-8, with undecodable bytes replaced."""
 
     command: tuple[str, ...]
     returncode: int
@@ -68,7 +68,7 @@ class Completed:
 
     @property
     def ending(self) -> str:
-        """How it ended, as the end of a sentence: ``was killed by SIGSEGV`` or ``ended with status 3``."""
+        """How the process ended, as a sentence's end: ``was killed by SIGSEGV`` or ``ended with status 3``."""
         name = self.signal
         return f"was killed by {name}" if name else f"ended with status {self.returncode}"
 
@@ -81,7 +81,7 @@ class Completed:
 
 
 def signal_name(returncode: int) -> str | None:
-    """The signal behind a ``returncode`` of subprocess, where a signal is a negative number; None if there is none."""
+    """Return the signal in a ``returncode`` of subprocess, which is negative for a signal; None if there is none."""
     if returncode >= 0:
         return None
     try:
@@ -91,22 +91,22 @@ def signal_name(returncode: int) -> str | None:
 
 
 def command_line(command: Sequence[str]) -> str:
-    """The command as a line that a shell understands."""
+    """Return the command as a line that a shell understands."""
     return shlex.join(command)
 
 
 class Child:
-    """A running child process and, where the platform has them, its process group."""
+    """A running child process with, where the platform has them, its process group."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self._process = process
 
     def kill(self) -> None:
-        """End the process and everything that it started, at once. No error if it has already ended."""
+        """Kill the process and everything that it started; does nothing if it has ended already."""
         if sys.platform == "win32":
             self._process.kill()
             return
-        # The group's number is the child's own (start_new_session), and stays taken while any member lives.
+        # start_new_session gave the group the child's number, which stays taken while any member lives.
         try:
             os.killpg(self._process.pid, signal.SIGKILL)
         except (ProcessLookupError, PermissionError):
@@ -114,7 +114,7 @@ class Child:
 
 
 class _Reader(threading.Thread):
-    """Collects one output pipe up to a limit; the rest is read and dropped, so the child never blocks on it."""
+    """Collects one output pipe up to a limit. It reads and drops the rest, so that the child never blocks."""
 
     def __init__(self, pipe: IO[bytes], limit: int, on_line: Callable[[str], None] | None) -> None:
         super().__init__(daemon=True)
@@ -129,10 +129,10 @@ class _Reader(threading.Thread):
     def run(self) -> None:
         descriptor = self._pipe.fileno()
         while chunk := os.read(descriptor, CHUNK):
-            kept = chunk[: self._limit - self._kept]
-            self._chunks.append(kept)
-            self._kept += len(kept)
-            self._dropped += len(chunk) - len(kept)
+            head = chunk[: self._limit - self._kept]
+            self._chunks.append(head)
+            self._kept += len(head)
+            self._dropped += len(chunk) - len(head)
             if self._on_line is not None:
                 self._tell(chunk, self._on_line)
 
@@ -161,16 +161,16 @@ def run(
     on_start: Callable[[Child], None] | None = None,
     keep_open: Sequence[int] = (),
 ) -> Completed:
-    """Run ``command`` to its end and return how it ended; its exit status is the caller's to judge.
+    """Run ``command`` to its end and return how it ended; the caller judges the exit status.
 
     ``timeout`` is in seconds. ``env`` replaces the environment (None: inherit it). ``stdin`` is what the child reads
     (None: nothing). ``file_size_limit`` is the largest file in bytes that it may write (Linux only; elsewhere it is
-    ignored); a child that goes beyond dies of SIGXFSZ. ``on_line`` gets each line of its standard output as it comes,
+    ignored); a child that exceeds it dies of SIGXFSZ. ``on_line`` gets each line of its standard output as it comes,
     from another thread. ``on_start`` gets the Child, so that another thread can end it early. ``keep_open`` lists
     file descriptors that the child inherits.
 
-    Raises ToolError if the program is missing or cannot start, and if the time is over; then the whole process group
-    has been killed, and the error holds the output so far.
+    Raises ToolError if the program is missing or cannot start. If the time is over it kills the whole process group and
+    raises ToolError with the output so far.
     """
     arguments = tuple(os.fspath(word) for word in command)
     start = time.monotonic()
@@ -208,8 +208,7 @@ def run(
 
 
 def temporary_folder(below: Path | None = None) -> TemporaryDirectory[str]:
-    """A folder that is removed with its content, below ``below`` (None: the system's). Raises OutputError if there can
-    be none."""
+    """Make a folder in ``below`` (None: the system's) that is removed after use. Raises OutputError if that fails."""
     from tempfile import TemporaryDirectory
 
     try:
@@ -257,7 +256,7 @@ def _missing(program: str) -> str:
 
 
 def _feed(process: subprocess.Popen[bytes], content: bytes) -> None:
-    """Write the child's input from a thread of its own: a child that does not read must not outlive its time limit."""
+    """Write the child's input from another thread, so that a child that does not read cannot outlive its time limit."""
 
     def write() -> None:
         assert process.stdin is not None
@@ -265,16 +264,16 @@ def _feed(process: subprocess.Popen[bytes], content: bytes) -> None:
             with process.stdin as pipe:
                 pipe.write(content)
         except (BrokenPipeError, ConnectionResetError):
-            return  # The child did not want all of it; its exit status tells the rest.
+            return  # The child did not read all of it; its exit status says whether that was right.
 
     threading.Thread(target=write, daemon=True).start()
 
 
 def _wait(process: subprocess.Popen[bytes], readers: Sequence[_Reader], deadline: float) -> bool:
-    """Wait for the child's end; False if the deadline came first."""
+    """Wait for the child's end; returns False if the deadline came first."""
     import subprocess
 
-    # A child closes its pipes when it ends: waiting for that costs no polling, unlike Popen.wait(timeout).
+    # A child closes its pipes when it ends. Waiting for that needs no polling, unlike Popen.wait(timeout).
     for reader in readers:
         while reader.is_alive():
             reader.join(min(PIPE_GRACE, max(deadline - time.monotonic(), 0.0)))
@@ -290,7 +289,7 @@ def _wait(process: subprocess.Popen[bytes], readers: Sequence[_Reader], deadline
 
 
 def _close(process: subprocess.Popen[bytes], readers: Sequence[_Reader], child: Child) -> None:
-    """Take what is left in the pipes; end what the child left behind holding them open."""
+    """Read what is left in the pipes, and kill processes that the child left behind and that hold them open."""
     for reader in readers:
         if reader.ident is not None:
             reader.join(PIPE_GRACE)

@@ -1,9 +1,9 @@
 """Toolchain roots: build one, register one, remove one.
 
-A root is Debian's newest Intel stack unpacked into a folder of the user's own. debootstrap finds, downloads and
-verifies the packages; they are only unpacked, and nothing of them is installed or run on the way, so no privilege is
-needed: no chroot, no mount, no user namespace. It is built under a hidden name and renamed when it works, so an
-interrupted ``add`` leaves no half-done toolchain; what it does leave, the next ``add`` removes.
+A root is Debian's newest Intel stack, unpacked into a folder of the user's. debootstrap finds, downloads and verifies the
+packages. They are only unpacked, not installed, and none of their scripts runs, so no privilege is needed: no chroot, no
+mount, no user namespace. The root is built under a hidden name and renamed when it works, so an interrupted ``add`` leaves
+no half-built toolchain; the next ``add`` removes what it does leave.
 """
 
 from __future__ import annotations
@@ -46,23 +46,23 @@ PACKAGES = (
     "clinfo",
     "python3",
 )
-#: debootstrap's rules for releases that it does not know by name.
+#: debootstrap's script for releases that it does not know by name.
 SCRIPT = "/usr/share/debootstrap/scripts/sid"
 #: Bytes: 170 MB of packages and 520 MB unpacked were measured.
 SPACE_NEEDED = 800 << 20
 DOWNLOAD_TIMEOUT = 3600.0
 UNPACK_TIMEOUT = 300.0
-#: Seconds to wait for another ``add`` or ``remove``, or for what an interrupted one left running.
+#: Seconds to wait for another ``add`` or ``remove``, or for a process that an interrupted one left running.
 LOCK_TIMEOUT = 120.0
 PARTIAL = ".partial-"
-#: Links that every Debian root has since all programs and libraries moved below /usr.
+#: Every Debian root has these links since all programs and libraries moved below /usr.
 MERGED = ("bin", "lib", "lib64", "sbin")
 
 Progress = Callable[[str], None]
 
 
 def _silent(line: str) -> None:
-    """Progress that nobody watches."""
+    """Ignore the progress."""
 
 
 def add(
@@ -72,7 +72,7 @@ def add(
 
     ``mirror`` is a Debian mirror's address (None: the one that apt uses). ``on_progress`` gets one line per step, from
     any thread. Raises KernlensError if the name is taken or not allowed, OutputError if the folder cannot be written,
-    ToolError if a package cannot be had or the result does not work.
+    ToolError if a package cannot be downloaded or the result does not work.
     """
     _check_name(name)
     folder = toolchains_folder()
@@ -99,14 +99,14 @@ def remove(name: str) -> None:
     folder = toolchains_folder()
     path = folder / name
     if not os.path.lexists(path):
-        toolchain(name)  # Says which there are; one that is there without being registered is named by the variable.
+        toolchain(name)  # Raises NotFoundError, unless the variable names the toolchain.
         raise NotFoundError(f"the toolchain {name} is named by KERNLENS_NEWEST_ROOT; unset that instead")
     with _output_errors(folder), _locked(folder, _silent):
         if path.is_symlink():
             path.unlink()
             return
         _refuse_mounts(path)
-        # Renamed first, it is gone as a toolchain even if the removal is interrupted.
+        # Under the hidden name it is no toolchain any more, even if the removal is interrupted.
         hidden = folder / f"{PARTIAL}{name}-removed-{os.getpid()}"
         path.rename(hidden)
         _delete(hidden)
@@ -126,15 +126,15 @@ def _output_errors(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        place = error.filename or folder
-        raise OutputError(f"the toolchains' folder {folder} cannot be changed: {error.strerror} ({place})") from error
+        path = error.filename or folder
+        raise OutputError(f"the toolchains' folder {folder} cannot be changed: {error.strerror} ({path})") from error
 
 
 @contextlib.contextmanager
 def _locked(folder: Path, on_progress: Progress) -> Iterator[int]:
-    """Hold the folder's lock; gives its file descriptor, which child processes inherit.
+    """Hold the folder's lock; gives the lock's file descriptor, which child processes inherit.
 
-    A child that outlives a killed parent so keeps the lock, and nobody removes the folder that it writes into.
+    A child that outlives its killed parent keeps the lock, so that nobody removes the folder that it writes into.
     """
     if sys.platform == "win32":
         raise UnsupportedError("toolchain roots hold Linux programs; they cannot be used on Windows")
@@ -164,14 +164,14 @@ def _locked(folder: Path, on_progress: Progress) -> Iterator[int]:
 
 
 def _link(path: Path, root: Path) -> None:
-    whole = root.resolve()
-    if not whole.is_dir():
+    target = root.resolve()
+    if not target.is_dir():
         raise NotFoundError(f"there is no folder {root} to register as a toolchain")
-    if not programs(whole, "ocloc"):
+    if not programs(target, "ocloc"):
         raise KernlensError(f"{root} holds no ocloc below usr/bin, so it is no toolchain's root")
-    if loader(whole) is None:
+    if loader(target) is None:
         raise KernlensError(f"{root} holds no dynamic loader (ld-linux), so its programs cannot run; name a whole root")
-    path.symlink_to(whole)
+    path.symlink_to(target)
 
 
 def _build(folder: Path, name: str, mirror: str | None, lock: int, on_progress: Progress) -> None:
@@ -196,11 +196,11 @@ def _build(folder: Path, name: str, mirror: str | None, lock: int, on_progress: 
 
 
 def _download(target: Path, mirror: str, lock: int, on_progress: Progress) -> list[Path]:
-    """Let debootstrap find, download and verify the packages; returns their files."""
+    """Have debootstrap find, download and verify the packages; returns their files."""
     on_progress(f"Looking for the packages of Debian {SUITE}")
     command = ["debootstrap", "--download-only", "--variant=minbase", "--arch=amd64", f"--include={','.join(PACKAGES)}"]
     command += [SUITE, str(target), mirror, SCRIPT]
-    # debootstrap lives where an ordinary user's PATH does not look.
+    # An ordinary user's PATH lacks the folder of debootstrap.
     path = os.environ.get("PATH", os.defpath) + ":/usr/sbin:/sbin"
     environment = {**os.environ, "PATH": path, "LC_ALL": "C"}
     program = shutil.which("debootstrap", path=path)
@@ -211,15 +211,15 @@ def _download(target: Path, mirror: str, lock: int, on_progress: Progress) -> li
 
     if program is not None:
         command[0] = program
-    done = run(command, timeout=DOWNLOAD_TIMEOUT, env=environment, on_line=tell, keep_open=(lock,))
+    completed = run(command, timeout=DOWNLOAD_TIMEOUT, env=environment, on_line=tell, keep_open=(lock,))
     packages = sorted((target / "var/cache/apt/archives").glob("*.deb"))
-    if not done.ok or not packages:
-        said = [line.removeprefix("E: ") for line in done.log.splitlines() if line.startswith("E: ")]
-        reason = said[-1] if said else f"debootstrap {done.ending}"
+    if not completed.ok or not packages:
+        errors = [line.removeprefix("E: ") for line in completed.log.splitlines() if line.startswith("E: ")]
+        reason = errors[-1] if errors else f"debootstrap {completed.ending}"
         raise ToolError(
             f"the packages could not be had from {mirror}: {reason}; try another mirror with --mirror URL",
             command=" ".join(command),
-            log=done.log,
+            log=completed.log,
         )
     return packages
 
@@ -231,18 +231,18 @@ def _unpack(packages: list[Path], root: Path, lock: int, on_progress: Progress) 
     for number, package in enumerate(packages, start=1):
         on_progress(f"Unpacking {package.name.partition('_')[0]} ({number} of {len(packages)})")
         command = ["dpkg-deb", "--extract", str(package), str(root)]
-        done = run(command, timeout=UNPACK_TIMEOUT, keep_open=(lock,))
-        if not done.ok:
+        completed = run(command, timeout=UNPACK_TIMEOUT, keep_open=(lock,))
+        if not completed.ok:
             raise ToolError(
-                f"{package.name} could not be unpacked: dpkg-deb {done.ending}; is there room left on the disk?",
+                f"{package.name} could not be unpacked: dpkg-deb {completed.ending}; is there room left on the disk?",
                 command=" ".join(command),
-                log=done.log,
+                log=completed.log,
             )
         package.unlink()
 
 
 def _make_harmless(root: Path) -> None:
-    """Take away the right to run as another user, and see to it that the folders can be removed again."""
+    """Remove setuid and setgid bits, and make all folders removable by their owner."""
     for path, folders, files in os.walk(root):
         for name in [*folders, *files]:
             entry = os.path.join(path, name)
@@ -254,21 +254,21 @@ def _make_harmless(root: Path) -> None:
 
 
 def _check(root: Path) -> None:
-    built = of_root(root.parent.name, root)
-    if built.ocloc is None or built.neo_version is None:
+    unpacked = of_root(root.parent.name, root)
+    if unpacked.ocloc is None or unpacked.neo_version is None:
         raise ToolError(f"the packages of Debian {SUITE} were unpacked, but their ocloc does not answer")
 
 
 def _remove_leftovers(folder: Path) -> None:
-    """Remove what interrupted commands left; the lock says that none is at work."""
+    """Remove what interrupted commands left. The caller holds the lock, so no other command is at work."""
     for path in folder.glob(f"{PARTIAL}*"):
         _delete(path)
 
 
 def _delete(path: Path) -> None:
-    """Remove a folder with all in it, following neither links nor mounts."""
+    """Remove a folder and everything in it, following neither links nor mounts."""
     _refuse_mounts(path)
-    # rmtree does not follow links, and on Linux is safe against links put in place meanwhile.
+    # rmtree does not follow links, on Linux not even those that appear meanwhile.
     shutil.rmtree(path)
 
 
@@ -280,7 +280,7 @@ def _refuse_mounts(path: Path) -> None:
 
 
 def _mount_points() -> list[str]:
-    """Where file systems are mounted. Source: proc_pid_mountinfo(5), field 5, with octal escapes."""
+    """Return where file systems are mounted. Source: proc_pid_mountinfo(5), field 5, with octal escapes."""
     try:
         lines = Path("/proc/self/mountinfo").read_text("utf-8", "surrogateescape").splitlines()
     except FileNotFoundError:

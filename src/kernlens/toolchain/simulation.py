@@ -1,11 +1,11 @@
-"""Simulated devices: Intel's real driver and compiler for a device that is not there.
+"""Simulate devices: have Intel's real driver and compiler build for a device that this machine lacks.
 
-The driver (NEO) has a simulation mode that environment variables switch on. It reads them once, when its library is
-loaded, so the device is chosen before the process starts and stays for its life. Programs are built for real; what is
-enqueued completes without being computed.
+Environment variables switch on the simulation mode of the driver (NEO). It reads them once, when its library is loaded,
+so a process keeps the device that was chosen before its start. The driver really builds programs; enqueued kernels
+complete without being computed.
 
 Variable names and meanings: ``shared/source/debug_settings/debug_variables_base.inl`` of intel/compute-runtime. The
-values below were each tried on NEO 22.43 and 26.27; other releases are taken to behave like the nearer of the two.
+values below were tested on NEO 22.43 and 26.27; other releases are taken to behave like the nearer of the two.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kernlens.errors import NotFoundError, UnsupportedError
 from kernlens.runtime.driver_environment import DriverEnvironment
 from kernlens.toolchain.toolchains import SYSTEM, Toolchain, find_toolchains, toolchain
 
-#: What a user of a simulated device has to know.
+#: The warning to users of a simulated device.
 EXPLANATION = (
     "The device is simulated: programs are built by the real driver, but nothing is computed. Kernels that the"
     " application enqueues complete without effect, buffers hold no results, and an application that checks its own"
@@ -30,7 +30,7 @@ NULL_DEVICE_YEAR = 24
 
 @dataclass(frozen=True, slots=True)
 class SimulatedDevice:
-    """A product in the driver's own spelling, and the size that makes it work (slices x subslices x EUs).
+    """A product in the driver's spelling, and the size that makes it work (slices x subslices x EUs).
 
     Without a size, kernels cannot be created on products whose size the driver reads from the hardware.
     """
@@ -58,15 +58,15 @@ _NEWER = (
 
 # Without the second, the first wait for enqueued work never returns on pvc and bmg.
 _COMMON = {"NEOReadDebugKeys": "1", "EnableTimestampWaitForQueues": "0"}
-# Receiver 1 writes the command stream to a file (.aub). Sub-capture mode 2 starts that file only when it is told to,
-# which nobody does; the file's name is there for the case that somebody does.
+# Receiver 1 writes the command stream to a file (.aub). Sub-capture mode 2 starts that file only on request, which never
+# comes; the file's name is a precaution.
 _OLDER_RECEIVER = {
     "SetCommandStreamReceiver": "1",
     "AUBDumpSubCaptureMode": "2",
     "AUBDumpCaptureFileName": "/dev/null",
 }
-# Receiver 5 is a null device: it writes nothing. Debian's build has no aub_stream library: without UseAubStream=0 it
-# dereferences null; the other two keep the driver from heaps that only that library provides.
+# Receiver 5 is a null device: it writes nothing. Debian's build has no aub_stream library: without UseAubStream=0 the
+# driver dereferences null. The other two keep it from heaps that only that library provides.
 _NEWER_RECEIVER = {
     "SetCommandStreamReceiver": "5",
     "UseAubStream": "0",
@@ -76,39 +76,39 @@ _NEWER_RECEIVER = {
 
 
 def simulated_devices(chosen: Toolchain) -> tuple[str, ...]:
-    """The devices that the toolchain's driver is known to simulate; none if the toolchain has no known driver."""
+    """Return the devices that the toolchain's driver is known to simulate; none if its version is unknown."""
     return tuple(device.product for device in _devices(chosen))
 
 
 def simulated_environment(device: str, chosen: Toolchain | None = None) -> dict[str, str]:
-    """The variables that make the toolchain's driver simulate ``device``; they are added to the usual environment.
+    """Return the variables that make the toolchain's driver simulate ``device``, to be added to an environment.
 
     No file is written (.aub). The driver must be the chosen toolchain's (None: the system's): see ``Toolchain.command``
     and ``Toolchain.environment``.
 
-    Raises NotFoundError, with the devices there are, if the driver does not simulate ``device``: left to itself the
-    driver would take another device without a word. Raises UnsupportedError if the toolchain has no known driver.
+    Raises NotFoundError, with the devices that it can simulate, if the driver does not simulate ``device``: it would
+    silently take another one. Raises UnsupportedError if the driver's version is unknown.
     """
     chosen = chosen or toolchain()
-    known = {simulated.product: simulated for simulated in _devices(chosen)}
-    if not known:
+    devices = {simulated.product: simulated for simulated in _devices(chosen)}
+    if not devices:
         raise UnsupportedError(
             f"the toolchain {chosen.name} has no driver whose version is known, so it simulates no device; install one"
             " (on Debian: apt install intel-opencl-icd)"
         )
-    if device not in known:
-        raise NotFoundError(_not_simulated(device, chosen, tuple(known)))
+    if device not in devices:
+        raise NotFoundError(_not_simulated(device, chosen, tuple(devices)))
     receiver = _NEWER_RECEIVER if _is_newer(chosen) else _OLDER_RECEIVER
-    size = known[device].size
+    size = devices[device].size
     return {**_COMMON, **receiver, "ProductFamilyOverride": device, "HardwareInfoOverride": size}
 
 
-def _not_simulated(device: str, chosen: Toolchain, known: tuple[str, ...]) -> str:
+def _not_simulated(device: str, chosen: Toolchain, devices: tuple[str, ...]) -> str:
     message = f"the driver of toolchain {chosen.name} ({chosen.title}) does not simulate {device!r}"
     others = [other.name for other in find_toolchains() if device in simulated_devices(other)]
     if others:
         return f"{message}, but that of {others[0]} does: add --toolchain {others[0]}"
-    return f"{message}; it simulates: {', '.join(known)}"
+    return f"{message}; it simulates: {', '.join(devices)}"
 
 
 def _is_newer(chosen: Toolchain) -> bool:
@@ -122,10 +122,10 @@ def _devices(chosen: Toolchain) -> tuple[SimulatedDevice, ...]:
 
 
 def simulated_driver(device: str, toolchain_name: str = SYSTEM) -> DriverEnvironment:
-    """A worker with the toolchain's driver simulating ``device``; nothing is computed, programs are built for real.
+    """Return the environment in which the toolchain's driver simulates ``device``: it builds programs and computes nothing.
 
     Raises NotFoundError for a device that the driver does not simulate, and for a toolchain that does not exist.
     """
     chosen = toolchain(toolchain_name)
-    environment = {**chosen.environment(), **simulated_environment(device, chosen)}
-    return DriverEnvironment(device, environment, tuple(chosen.command(Path(sys.executable))))
+    variables = {**chosen.environment(), **simulated_environment(device, chosen)}
+    return DriverEnvironment(device, variables, tuple(chosen.command(Path(sys.executable))))

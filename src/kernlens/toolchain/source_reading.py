@@ -1,4 +1,4 @@
-"""Reads source files from disk: only those that the user can be taken to mean.
+"""Read source files from disk, but only those that the user can be assumed to mean.
 
 Line tables, ``#include`` lines and recordings name files, and may come from anybody. A name is followed only to a regular
 file that lies, after all links are resolved, below a folder that the user has named or works in.
@@ -13,11 +13,11 @@ from collections.abc import Iterable
 
 from kernlens.model.build import Source
 
-#: Bytes of the largest file that is taken for source text.
+#: The size in bytes of the largest file that counts as source text.
 SIZE_LIMIT = 16 << 20
 #: No file's path is longer than this many bytes (PATH_MAX of Linux).
 PATH_LIMIT = 4096
-#: Below these folders lies no source, though regular files do.
+#: These folders contain regular files, but no sources.
 _SYSTEM_FOLDERS = ("/proc", "/sys", "/dev", "/run")
 
 
@@ -34,8 +34,10 @@ class SourceFolders:
         self._advice = advice
 
     def read(self, path: str) -> Source | None:
-        """Returns the text of ``path`` under that name; a Source without text, which says why, if it must not be read; None
-        if there is no such file, or it is no text file of a source's size."""
+        """Return the text of ``path`` under that name, or a Source without text that says why it must not be read.
+
+        Returns None if there is no such file, or it is too large for a source.
+        """
         if "\0" in path or len(path) >= PATH_LIMIT:
             return None
         try:
@@ -52,12 +54,12 @@ class SourceFolders:
         return None if content is None else Source(path, content.decode("utf-8", "replace"))
 
     def named(self, path: str) -> Source | None:
-        """Returns the text of a file that the user has named; None if it is no file of a source's size."""
+        """Return the text of a file that the user has named; None if there is none or it is too large for a source."""
         content = _content(os.path.realpath(path)) if os.path.isfile(path) else None
         return None if content is None else Source(path, content.decode("utf-8", "replace"))
 
     def _refusal(self, real: str) -> str | None:
-        """Why the file of this resolved path must not be read; None if it may be."""
+        """Say why the file of this resolved path must not be read; returns None if it may be read."""
         if any(_is_below(real, folder) for folder in _SYSTEM_FOLDERS):
             return "it is a file of the system"
         if any(_is_below(real, folder) for folder in self._named):
@@ -75,9 +77,9 @@ def _is_below(path: str, folder: str) -> bool:
 
 
 def _content(real: str) -> bytes | None:
-    """The bytes of a regular file; None if it is too large, or something else has taken its place meanwhile."""
+    """Read a regular file; returns None if it is too large, or something else has replaced it meanwhile."""
     try:
-        # Without waiting: what was a file a moment ago may be a pipe by now.
+        # O_NONBLOCK, as a pipe may have replaced the file, and opening it would wait.
         descriptor = os.open(real, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
         return None

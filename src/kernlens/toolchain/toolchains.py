@@ -1,8 +1,8 @@
-"""Toolchains: the compilers and drivers of this machine, side by side.
+"""Find toolchains: the compilers and drivers of this machine, side by side.
 
 ``system`` is what the machine's packages installed. Every other toolchain is a *root*: a folder that holds a whole
 small Linux system with its own C library, compiler and driver (see ``roots.py``). A program of a root is started
-through the root's own dynamic loader, so it sees this machine's files under their usual names: include paths, working
+through the root's dynamic loader, so it sees this machine's files under their usual names: include paths, working
 folders and the names in line tables mean the same inside and outside, and no privilege is needed.
 """
 
@@ -20,13 +20,13 @@ from kernlens.errors import NotFoundError, ToolError
 from kernlens.model.build import BuildToolchain
 from kernlens.toolchain.process import run, temporary_folder
 
-#: The name of the toolchain that the machine's own packages make up.
+#: The name of the toolchain that the machine's packages installed.
 SYSTEM = "system"
-#: The name that ``toolchain add newest`` uses, and that KERNLENS_NEWEST_ROOT gives a root to.
+#: The name that ``toolchain add newest`` registers, and that the root KERNLENS_NEWEST_ROOT gets.
 NEWEST = "newest"
-#: A toolchain's name is a folder's name, and never hidden.
+#: A toolchain's name is that of a folder that is not hidden.
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}")
-#: Seconds that a question to ocloc may take.
+#: Seconds that ocloc may take to answer a question.
 QUESTION_TIMEOUT = 30.0
 
 SYSTEM_LIBRARY_FOLDERS = ("/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib")
@@ -56,12 +56,12 @@ class Toolchain:
 
     @property
     def title(self) -> str:
-        """Its versions for a person: ``NEO 22.43.24595 / IGC 1.0.12504``."""
+        """The versions as users see them: ``NEO 22.43.24595 / IGC 1.0.12504``."""
         return f"NEO {self.neo_version or 'unknown'} / IGC {self.igc_version or 'unknown'}"
 
     @property
     def of_build(self) -> BuildToolchain:
-        """What a build notes of it."""
+        """The toolchain as a Build holds it."""
         return BuildToolchain(self.name, self.neo_version or "", self.igc_version or "")
 
     @property
@@ -71,12 +71,12 @@ class Toolchain:
         return (int(match[1]), int(match[2])) if match else None
 
     def command(self, program: str | Path, *arguments: str, called: str | None = None) -> list[str]:
-        """The command that runs ``program`` with this toolchain's libraries before the machine's own.
+        """Return the command that runs ``program`` with this toolchain's libraries before the machine's.
 
-        ``program`` is one of the toolchain's by name (``"clinfo"``) or any by path; a program of the machine itself
-        works too, as a C library serves programs that were built for an older one. What that program starts in turn
-        runs with the machine's libraries again. ``called`` is the name that a program of a root finds as its argument 0
-        (None: its path); it takes a root with glibc 2.33 or newer, whose loader has the option.
+        ``program`` is one of the toolchain's by name (``"clinfo"``) or any by path; the machine's programs work too, as
+        a C library serves programs that were built for an older one. Whatever the program starts in turn runs with the
+        machine's libraries again. ``called`` is what a root's program gets as its argument 0 (None: its path); the
+        root needs glibc 2.33 or newer, whose loader has the option.
 
         Raises NotFoundError if the root has no such program, ToolError if the root is not complete.
         """
@@ -96,13 +96,13 @@ class Toolchain:
     def _program(self, root: Path, name: str) -> Path:
         if os.sep in name:
             return Path(name)
-        found = programs(root, name)
-        if not found:
+        candidates = programs(root, name)
+        if not candidates:
             raise NotFoundError(f"the toolchain {self.name} ({root}) has no program {name}")
-        return found[0]
+        return candidates[0]
 
     def environment(self) -> dict[str, str]:
-        """Variables that lead a process started by ``command`` to this toolchain's drivers; empty for the system's."""
+        """Return variables that lead a process started by ``command`` to this toolchain's drivers; none for the system's."""
         if self.root is None:
             return {}
         for folder in library_folders(self.root):
@@ -113,7 +113,7 @@ class Toolchain:
 
 
 def toolchains_folder() -> Path:
-    """Where roots are registered: KERNLENS_TOOLCHAINS, else ``kernlens/toolchains`` in the user's data folder."""
+    """Return the folder of registered roots: KERNLENS_TOOLCHAINS, else ``kernlens/toolchains`` in the user's data folder."""
     chosen = os.environ.get("KERNLENS_TOOLCHAINS")
     if chosen:
         return Path(chosen)
@@ -124,25 +124,25 @@ def toolchains_folder() -> Path:
 
 
 def find_toolchains() -> tuple[Toolchain, ...]:
-    """The system's toolchain first (its ``ocloc`` is None where no compiler is installed), then the roots by name."""
-    found = roots()
-    return (_system(), *(of_root(name, found[name]) for name in sorted(found)))
+    """Return the system's toolchain, whose ``ocloc`` is None if no compiler is installed, then the roots by name."""
+    registered = roots()
+    return (_system(), *(of_root(name, registered[name]) for name in sorted(registered)))
 
 
 def toolchain(name: str = SYSTEM) -> Toolchain:
-    """The toolchain of that name. Raises NotFoundError, with the names that exist, if there is none."""
+    """Return the toolchain of that name. Raises NotFoundError, with the names that exist, if there is none."""
     if name == SYSTEM:
         return _system()
-    found = roots()
-    if name in found:
-        return of_root(name, found[name])
-    known = ", ".join([SYSTEM, *sorted(found)])
+    registered = roots()
+    if name in registered:
+        return of_root(name, registered[name])
+    names = ", ".join([SYSTEM, *sorted(registered)])
     advice = f"; 'kernlens toolchain add {NEWEST}' builds one" if name == NEWEST else ""
-    raise NotFoundError(f"there is no toolchain {name!r}; there are: {known}{advice}")
+    raise NotFoundError(f"there is no toolchain {name!r}; there are: {names}{advice}")
 
 
 def roots() -> dict[str, Path]:
-    """Registered roots by name; a broken link or a half-built folder is none."""
+    """Return registered roots by name, without broken links and half-built folders."""
     found: dict[str, Path] = {}
     folder = toolchains_folder()
     if folder.is_dir():
@@ -159,15 +159,15 @@ def roots() -> dict[str, Path]:
 
 
 def library_folders(root: Path) -> list[Path]:
-    """A root's folders of shared libraries, the multi-arch one first."""
+    """Return a root's folders of shared libraries, the multi-arch one first."""
     plain = [folder for folder in (root / "usr/lib64", root / "usr/lib") if folder.is_dir()]
     return [*sorted(root.glob("usr/lib/*-linux-gnu")), *plain]
 
 
 def programs(root: Path, name: str) -> list[Path]:
-    """A root's programs of that name, or of that name with a version after it, newest first.
+    """Return a root's programs of that name, with or without a version after it, newest first.
 
-    A link that leads out of the root (``/etc/alternatives`` does, seen from outside) is left out.
+    A link that leads out of the root, as those through ``/etc/alternatives`` do, is left out.
     """
     inside = root.resolve()
     found = []
@@ -184,7 +184,7 @@ def _version_key(text: str) -> tuple[int, ...]:
 
 
 def loader(root: Path) -> Path | None:
-    """A root's dynamic loader, None if it has none (and then none of its programs can run)."""
+    """Return a root's dynamic loader; None if it has none, and then none of its programs can run."""
     for folder in (*library_folders(root), root / "lib64"):
         for path in folder.glob("ld-linux-*.so.*"):
             return path
@@ -200,15 +200,18 @@ def _system() -> Toolchain:
 
 
 def _versioned_compilers() -> list[str]:
-    """Debian's newer packages install ``ocloc-26.27.1`` and a link to it, which an administrator may have removed."""
-    found: list[Path] = []
+    """Return the compilers in PATH with a version in their names, newest first.
+
+    Debian's newer packages install ``ocloc-26.27.1`` and a link to it, which an administrator may have removed.
+    """
+    compilers: list[Path] = []
     for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
-        found += [path for path in Path(folder or ".").glob("ocloc-[0-9]*") if os.access(path, os.X_OK)]
-    return [str(path) for path in sorted(found, key=lambda path: _version_key(path.name), reverse=True)]
+        compilers += [path for path in Path(folder or ".").glob("ocloc-[0-9]*") if os.access(path, os.X_OK)]
+    return [str(path) for path in sorted(compilers, key=lambda path: _version_key(path.name), reverse=True)]
 
 
 def of_root(name: str, root: Path) -> Toolchain:
-    """The toolchain that the folder ``root`` holds, as ``name``."""
+    """Return the toolchain in the folder ``root``, as ``name``."""
     compilers = programs(root, "ocloc")
     folders = library_folders(root)
     ocloc = compilers[0] if compilers else None
@@ -221,7 +224,7 @@ def _iga_libraries(folders: Sequence[Path]) -> tuple[Path, ...]:
 
 
 def _neo_version(bare: Toolchain) -> str | None:
-    """What ocloc says of its driver's version; None if there is no ocloc or it does not answer."""
+    """Ask ocloc for its driver's version; returns None if there is no ocloc or it does not answer."""
     if bare.ocloc is None or (bare.root is not None and loader(bare.root) is None):
         return None
     return _ask_version(tuple(bare.command(bare.ocloc, "query", "OCL_DRIVER_VERSION")), bare.ocloc.stat().st_mtime_ns)
@@ -229,9 +232,9 @@ def _neo_version(bare: Toolchain) -> str | None:
 
 @lru_cache(maxsize=32)
 def _ask_version(command: tuple[str, ...], modified: int) -> str | None:
-    # ``modified`` is part of the cache's key: a compiler that was replaced is asked again.
+    # ``modified`` is part of the cache's key, so a replaced compiler is asked again.
     with temporary_folder() as folder:
-        # ocloc writes the answer into a file of the question's name in its working folder; newer ones print it too.
+        # ocloc writes the answer into a file in its working folder, named after the question; newer ones print it too.
         try:
             run(command, timeout=QUESTION_TIMEOUT, cwd=folder)
             answer = Path(folder, command[-1]).read_text("utf-8", "replace")
@@ -242,12 +245,12 @@ def _ask_version(command: tuple[str, ...], modified: int) -> str | None:
 
 
 def _igc_version(root: Path, folders: Sequence[Path]) -> str | None:
-    """The compiler's version, from dpkg's status file, else from the name that ``libigc.so.N`` links to."""
+    """Read the compiler's version from dpkg's status file, else from the file name that ``libigc.so.N`` links to."""
     status = root / "var/lib/dpkg/status"
     if status.is_file():
-        known = _packaged_igc(status, status.stat().st_mtime_ns)
-        if known is not None:
-            return known
+        version = _packaged_igc(status, status.stat().st_mtime_ns)
+        if version is not None:
+            return version
     for folder in folders:
         for link in sorted(folder.glob("libigc.so.[0-9]"), reverse=True):
             match = re.search(r"\.so\.(\d+\.\d+\.\d+)", os.path.basename(os.path.realpath(link)))

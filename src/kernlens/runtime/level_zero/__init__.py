@@ -1,5 +1,5 @@
-"""Level Zero through ctypes: drivers, devices, modules, kernels, linking; ``kernlens.level_zero`` exports them.
+"""Use Level Zero through ctypes: drivers, devices, modules, kernels, links; ``kernlens.level_zero`` exports the names.
 
-What lies here imports nothing but the standard library, ``kernlens.errors``, ``kernlens.model`` and, to read a
-module's own binary, ``kernlens.formats``: it runs in a toolchain's root that holds a bare Python.
+This package imports only the standard library, ``kernlens.errors``, ``kernlens.model`` and, to read a module's binary,
+``kernlens.formats``, so it runs in a toolchain's root with a bare Python.
 """

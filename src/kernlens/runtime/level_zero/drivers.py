@@ -1,4 +1,4 @@
-"""Drivers, their devices, and contexts."""
+"""List drivers and their devices, and create contexts."""
 
 from __future__ import annotations
 
@@ -26,35 +26,35 @@ DEVICE_TYPES = {1: "gpu", 2: "cpu", 3: "fpga", 4: "mca", 5: "vpu"}
 
 @dataclass(frozen=True)
 class Driver:
-    """One installed driver."""
+    """An installed driver."""
 
     handle: int
     loader: Loader = field(repr=False)
 
     @cached_property
     def version(self) -> int:
-        """The driver's own version number, which only ever grows (Intel's: 8 bits major, 8 minor, 16 build)."""
+        """The driver's version number, which only ever grows (Intel's: 8 bits major, 8 minor, 16 build)."""
         properties = make(ze_driver_properties_t)
         self.loader.call("zeDriverGetProperties", self.handle, byref(properties))
         return int(properties.driverVersion)
 
     @cached_property
     def extensions(self) -> dict[str, int]:
-        """Name -> version of each extension that the driver reports."""
+        """The name and version of each extension that the driver reports."""
         count = c_uint32(0)
         self.loader.call("zeDriverGetExtensionProperties", self.handle, byref(count), None)
-        listed = (ze_driver_extension_properties_t * count.value)()
-        self.loader.call("zeDriverGetExtensionProperties", self.handle, byref(count), listed)
-        return {entry.name.decode("utf-8", "replace"): int(entry.version) for entry in listed[: count.value]}
+        properties = (ze_driver_extension_properties_t * count.value)()
+        self.loader.call("zeDriverGetExtensionProperties", self.handle, byref(count), properties)
+        return {entry.name.decode("utf-8", "replace"): int(entry.version) for entry in properties[: count.value]}
 
     def extension_function(self, name: str) -> int | None:
-        """The address of extension function ``name``; None if the driver has none of that name."""
+        """Return the address of extension function ``name``; None if the driver has none of that name."""
         address = c_void_p(0)
         code = self.loader.result("zeDriverGetExtensionFunctionAddress", self.handle, name.encode(), byref(address))
         return address.value if code == SUCCESS and address.value else None
 
     def last_error(self) -> str:
-        """The driver's words for the calling thread's last error; empty if it has none or cannot tell."""
+        """Return the driver's description of the calling thread's last error; empty if it has none."""
         if not self.loader.has("zeDriverGetLastErrorDescription"):
             return ""
         text = ctypes.c_char_p(None)
@@ -75,8 +75,8 @@ class Driver:
 class LiveDevice:
     """A device as its driver describes it.
 
-    ``name`` is the driver's words, ``pci_id`` the PCI device number, ``type`` ``gpu`` and so on. ``ip`` is None where
-    the driver does not say it. ``slices``, ``subslices`` per slice and ``eus`` per subslice count execution units.
+    ``name`` is what the driver calls it, ``pci_id`` the PCI device number, ``type`` ``gpu`` and so on. ``ip`` is None if
+    the driver does not report it. ``slices``, ``subslices`` per slice and ``eus`` per subslice count execution units.
     """
 
     handle: int
@@ -106,7 +106,7 @@ def _device(driver: Driver, handle: int) -> LiveDevice:
         type=DEVICE_TYPES.get(properties.type, str(properties.type)),
         vendor_id=properties.vendorId,
         pci_id=properties.deviceId,
-        # A driver without the extension leaves the structure alone.
+        # A driver without the extension does not write to the structure.
         ip=IpVersion.unpack(ip.ipVersion) if ip.ipVersion else None,
         slices=properties.numSlices,
         subslices=properties.numSubslicesPerSlice,
@@ -129,7 +129,7 @@ class Context(HandleOwner):
 
 
 def drivers() -> tuple[Driver, ...]:
-    """The drivers that the loader finds. Raises ToolError if there is no loader or no driver that works."""
+    """Return the drivers that the loader finds. Raises ToolError if there is no loader or no driver that works."""
     loader = open_loader()
     count = c_uint32(0)
     loader.call("zeDriverGet", byref(count), None)
@@ -139,7 +139,7 @@ def drivers() -> tuple[Driver, ...]:
 
 
 def first_device() -> LiveDevice:
-    """The first device of the first driver that has one. Raises NotFoundError if none has."""
+    """Return the first device of the first driver that has one. Raises NotFoundError if none has."""
     for driver in drivers():
         for device in driver.devices:
             return device

@@ -1,6 +1,6 @@
-"""Handles: what the driver gave for an object, which kind of object it is, and whether it is still alive.
+"""Own and check handles: the driver's pointers to its objects, the kind of each object, and whether it is alive.
 
-The driver follows any pointer that it is given, so a wrong handle is a crash there; here it is an error with a name.
+The driver follows any pointer, so a wrong handle crashes it; the checks here raise an error instead.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import ClassVar, Self
 from kernlens.errors import KernlensError
 from kernlens.runtime.level_zero.loader import Loader
 
-# The living handles of this process that the binding owns, and the kind of each ("module", "kernel", ...).
-_known: dict[int, str] = {}
+# Each living handle that the binding owns -> its kind ("module", "kernel", ...).
+_kinds: dict[int, str] = {}
 
 
 class HandleError(KernlensError):
@@ -24,14 +24,14 @@ class HandleError(KernlensError):
 
 
 class BufferTooSmallError(KernlensError):
-    """A caller's buffer that the answer does not fit into; nothing was written."""
+    """A caller's buffer that is too small for the answer; nothing was written."""
 
 
 class HandleOwner:
-    """Base of the objects that stand for a driver's object.
+    """The base of objects that stand for a driver's object.
 
-    ``close`` destroys the driver's object, and first those that were made from it; so does garbage collection, as each
-    object keeps what it was made from alive. With ``destroy`` None the object belongs to the application.
+    ``close`` destroys the driver's object, after those that were made from it. Garbage collection does the same, as each
+    object keeps alive what it was made from. With ``destroy`` None the driver's object belongs to the application.
     """
 
     kind: ClassVar[str] = "object"
@@ -43,7 +43,7 @@ class HandleOwner:
         if parent is not None:
             parent._children.add(self)
         if destroy is not None:
-            _known[handle] = self.kind
+            _kinds[handle] = self.kind
         self._finalizer = weakref.finalize(self, _destroy, loader, handle, destroy)
 
     @property
@@ -71,16 +71,15 @@ class HandleOwner:
 
 def _destroy(loader: Loader, handle: int, destroy: str | None) -> None:
     if destroy is not None:
-        _known.pop(handle, None)
+        _kinds.pop(handle, None)
         loader.result(destroy, handle)
 
 
 def check_raw_handle(handle: object, kind: str, like: int | None = None) -> int:
-    """``handle`` as an integer, after the checks that can be made of a bare number.
+    """Check a raw handle as far as a number can be checked, and return it.
 
-    ``like`` is a good handle of the same kind and driver to compare with, where there is one. Raises HandleError if
-    ``handle`` is no integer, null, not aligned as an object is, points to no memory of this process, or points to
-    something that is an object of another kind or none.
+    ``like`` is a valid handle of the same kind and driver to compare with, if there is one. Raises HandleError if
+    ``handle`` is not an integer, null, not aligned, outside this process's memory, or not an object of that kind.
     """
     if isinstance(handle, bool) or not isinstance(handle, int):
         raise HandleError(f"a {kind} handle must be an integer, not {type(handle).__name__}")
@@ -90,9 +89,9 @@ def check_raw_handle(handle: object, kind: str, like: int | None = None) -> int:
         raise HandleError(f"the {kind} handle {handle:#x} is not an address")
     if handle % 8:
         raise HandleError(f"the {kind} handle {handle:#x} is not aligned to 8 bytes, so it is no driver object")
-    known = _known.get(handle)
-    if known is not None and known != kind:
-        raise HandleError(f"the handle {handle:#x} is a {known}, not a {kind}")
+    known_kind = _kinds.get(handle)
+    if known_kind is not None and known_kind != kind:
+        raise HandleError(f"the handle {handle:#x} is a {known_kind}, not a {kind}")
     tables = _function_tables(handle)
     if tables is None:
         raise HandleError(f"the {kind} handle {handle:#x} points to no memory of this process")
@@ -102,26 +101,26 @@ def check_raw_handle(handle: object, kind: str, like: int | None = None) -> int:
 
 
 def known_handle(kind: str) -> int | None:
-    """A living handle of ``kind`` that the binding owns, to compare others with; None if there is none."""
-    return next((handle for handle, of in tuple(_known.items()) if of == kind), None)
+    """Return a living handle of ``kind`` that the binding owns, to compare others with; None if there is none."""
+    return next((handle for handle, its_kind in tuple(_kinds.items()) if its_kind == kind), None)
 
 
 def _function_tables(handle: int) -> tuple[int, ...] | None:
-    """The addresses of an object's function tables: the same for all objects of one kind and driver.
+    """Return the addresses of an object's function tables, which all objects of one kind and driver share.
 
-    In 22.43 the object begins with it; in 26.27 the loader's table is there and the object's own just before it, where
-    22.43 has the heap's bookkeeping, which is no address. None if the memory cannot be read.
+    In 22.43 the object begins with its table. In 26.27 it begins with the loader's table, and its own comes just before,
+    where 22.43 has the heap's bookkeeping, which is no address. Returns None if the memory cannot be read.
     """
     if sys.platform != "linux":
         return ()
     memory = os.open("/proc/self/mem", os.O_RDONLY)
     try:
-        found = os.pread(memory, 16, handle - 8)
+        words = os.pread(memory, 16, handle - 8)
     except (OSError, OverflowError):
         return None
     finally:
         os.close(memory)
-    if len(found) < 16:
+    if len(words) < 16:
         return None
-    before, first = struct.unpack("<QQ", found)
+    before, first = struct.unpack("<QQ", words)
     return (before, first) if before >= 1 << 32 else (first,)

@@ -1,4 +1,4 @@
-"""What a worker can be asked of Level Zero: modules are made and then meant by their names."""
+"""Answer a worker's requests about Level Zero, which make modules and then refer to them by name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kernlens.runtime.level_zero.module_links import StaticInput, dynamic_link, 
 
 
 class LevelZeroRequests:
-    """Answers requests by name with data. Everything happens on the first device, which is the simulated one."""
+    """Answers requests with plain data; each method is a request. All use the first device, which is the simulated one."""
 
     def __init__(self, on_call: Callable[[str], None]) -> None:
         self._on_call = on_call
@@ -33,7 +33,7 @@ class LevelZeroRequests:
         return Context(self._device.driver)
 
     def devices(self) -> list[Mapping[str, Any]]:
-        """Every device of every driver."""
+        """List every device of every driver."""
         self._on_call("zeInit")
         return [
             {
@@ -57,7 +57,7 @@ class LevelZeroRequests:
         return self._keep(load_native(self._context, self._device, binary, flags, name))
 
     def static_link(self, name: str, inputs: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
-        """Make module ``name`` from several of SPIR-V."""
+        """Make module ``name`` from several SPIR-V modules."""
         return self._keep(static_link(self._context, self._device, [StaticInput(**item) for item in inputs], name))
 
     def dynamic_link(self, names: Sequence[str]) -> object:
@@ -65,24 +65,24 @@ class LevelZeroRequests:
         return dynamic_link([self._module(name) for name in names])
 
     def inspect_linkage(self, names: Sequence[str]) -> object:
-        """Exports and imports of the modules of these names."""
+        """Return the exports and imports of the modules of these names."""
         return inspect_linkage([self._module(name) for name in names])
 
     def function_pointer(self, module: str, name: str) -> int:
-        """The device address of an exported function or a kernel."""
+        """Return the device address of an exported function or a kernel."""
         return self._module(module).function_pointer(name)
 
     def global_pointer(self, module: str, name: str) -> object:
-        """Where an exported variable lies on the device."""
+        """Return where an exported variable lies on the device."""
         return self._module(module).global_pointer(name)
 
     def kernel(self, module: str, name: str) -> object:
-        """One kernel's machine code and properties."""
+        """Return a kernel's machine code and properties."""
         with LiveKernel.create(self._module(module), name) as kernel:
             return kernel_binary(kernel)
 
     def live_builds(self, name: str) -> list[object]:
-        """All that module ``name`` holds."""
+        """Return all that module ``name`` holds."""
         return [live_build(self._module(name))]
 
     def _keep(self, module: LiveModule) -> Mapping[str, Any]:
@@ -95,7 +95,7 @@ class LevelZeroRequests:
         }
 
     def _module(self, name: str) -> LiveModule:
-        found = self._modules.get(name)
-        if found is None:
+        module = self._modules.get(name)
+        if module is None:
             raise NotFoundError(f"the worker has no module {name!r}; it has: {', '.join(self._modules) or 'none'}")
-        return found
+        return module

@@ -1,7 +1,7 @@
-"""Kernels: their properties and their machine code.
+"""Read the properties and the machine code of live kernels.
 
-The machine code is had in the best of three ways: the driver's extension zeIntelKernelGetBinaryExp, the standard
-zeKernelGetBinaryExp, or the kernel's part of the module's native binary. All three give the same bytes: the kernel as
+The machine code comes from the first of three that works: the driver's extension zeIntelKernelGetBinaryExp, the standard
+zeKernelGetBinaryExp, and the kernel's part of the module's native binary. All three give the same bytes: the kernel as
 compiled, **before** the driver's relocations, even after a dynamic link.
 """
 
@@ -28,13 +28,13 @@ from kernlens.runtime.level_zero.structures import make, ze_kernel_desc_t, ze_ke
 
 INTEL_FUNCTION = "zeIntelKernelGetBinaryExp"
 STANDARD_FUNCTION = "zeKernelGetBinaryExp"
-#: ``LiveKernel.binary_origin`` of bytes that were cut out of the module's binary.
+#: The ``LiveKernel.binary_origin`` of bytes that were cut out of the module's binary.
 FROM_NATIVE_BINARY = "zeModuleGetNativeBinary"
 
 
 @dataclass(frozen=True, slots=True)
 class KernelProperties:
-    """What the driver says of a kernel. Sizes are bytes; required sizes are None where nothing is required.
+    """What the driver reports of a kernel. Sizes are in bytes; a required size is None if the kernel requires none.
 
     ``simd`` is the compiled width in channels (the driver's maximum sub-group size), ``spill_bytes`` per hardware
     thread, ``private_bytes`` per work-item, ``slm_bytes`` per work-group.
@@ -52,9 +52,9 @@ class KernelProperties:
 
 
 class LiveKernel(HandleOwner):
-    """A kernel of a live module; it keeps its module alive.
+    """A kernel of a live module, which it keeps alive.
 
-    ``binary`` may be called from many threads at once.
+    Many threads may call ``binary`` at once.
     """
 
     kind = "kernel"
@@ -67,13 +67,16 @@ class LiveKernel(HandleOwner):
 
     @classmethod
     def create(cls, module: LiveModule, name: str) -> LiveKernel:
-        """A new kernel of ``module``. Raises NotFoundError if it has none of that name, LevelZeroError if it has imports
-        that are still unlinked, or the driver refuses else."""
+        """Create a kernel of ``module``.
+
+        Raises NotFoundError if there is none of that name, LevelZeroError if the module has imports that are still
+        unlinked, or the driver refuses for another reason.
+        """
         return cls(module, name, _create(module, name), owned=True)
 
     @classmethod
     def from_handle(cls, module: LiveModule, name: str, handle: int) -> LiveKernel:
-        """A kernel that the application made from ``module``; it is not destroyed with this object.
+        """Wrap a kernel that the application made from ``module``; it is not destroyed with this object.
 
         Raises HandleError if ``handle`` cannot be a kernel's, NotFoundError if ``module`` has no kernel ``name``.
         """
@@ -99,7 +102,7 @@ class LiveKernel(HandleOwner):
 
     @cached_property
     def properties(self) -> KernelProperties:
-        """The driver's zeKernelGetProperties."""
+        """What zeKernelGetProperties reports."""
         raw = make(ze_kernel_properties_t)
         self._loader.call("zeKernelGetProperties", self.handle, byref(raw), device=self.device, input=self.name)
         group = (raw.requiredGroupSizeX, raw.requiredGroupSizeY, raw.requiredGroupSizeZ)
@@ -117,11 +120,11 @@ class LiveKernel(HandleOwner):
 
     @cached_property
     def _function(self) -> tuple[str, Callable[..., int] | None, int]:
-        """The way to the machine code: its name, the function, and the handle that the function takes."""
+        """How to read the machine code: the function's name, the function, and the handle that it takes."""
         driver = self.module.context.driver
         address = driver.extension_function(INTEL_FUNCTION)
         if address is not None:
-            # An extension function belongs to the driver, which knows nothing of the loader's wrapped handles.
+            # An extension function belongs to the driver, which does not know the loader's wrapped handles.
             handle = self._loader.driver_handle(ZEL_HANDLE_KERNEL, self.handle)
             return INTEL_FUNCTION, self._loader.kernel_binary_function(address, INTEL_FUNCTION), handle
         if self._loader.has(STANDARD_FUNCTION):
@@ -141,7 +144,7 @@ class LiveKernel(HandleOwner):
 
     @property
     def binary_size(self) -> int:
-        """Bytes that ``binary`` returns, padding included. Asks the driver at each use."""
+        """The number of bytes that ``binary`` returns, padding included. Asks the driver at each use."""
         name, function, handle = self._function
         self._check_open()
         if function is None:
@@ -151,7 +154,7 @@ class LiveKernel(HandleOwner):
         return size.value
 
     def binary(self) -> bytes:
-        """The kernel's machine code as the driver holds it: padded, and from before relocation.
+        """Return the kernel's machine code as the driver holds it: padded, and from before relocation.
 
         Asks the driver at each call. Raises LevelZeroError if it refuses, HandleError after ``close``.
         """
@@ -164,7 +167,7 @@ class LiveKernel(HandleOwner):
     def binary_into(self, buffer: bytearray | memoryview) -> int:
         """Write ``binary`` to the start of ``buffer``; returns the bytes written.
 
-        Raises BufferTooSmallError if it does not fit (the driver would fill what there is and report success), and
+        Raises BufferTooSmallError if it does not fit (the driver would fill the buffer and report success), and
         HandleError if ``buffer`` is None or cannot be written to.
         """
         if buffer is None:
@@ -172,20 +175,20 @@ class LiveKernel(HandleOwner):
         view = memoryview(buffer).cast("B")
         if view.readonly:
             raise HandleError(f"the buffer for kernel {self.name} cannot be written to: pass a bytearray")
-        found = self.binary()
-        if len(view) < len(found):
+        code = self.binary()
+        if len(view) < len(code):
             raise BufferTooSmallError(
-                f"the buffer for kernel {self.name} has {len(view)} bytes, but its binary has {len(found)}: "
+                f"the buffer for kernel {self.name} has {len(view)} bytes, but its binary has {len(code)}: "
                 "make it as large as binary_size"
             )
-        view[: len(found)] = found
-        return len(found)
+        view[: len(code)] = code
+        return len(code)
 
     def _read(self, name: str, function: Callable[..., int], handle: int, size: int) -> bytes:
         self._check_open()
-        room = ctypes.create_string_buffer(size)
+        buffer = ctypes.create_string_buffer(size)
         written = c_size_t(size)
-        self._check(name, function(handle, byref(written), room))
+        self._check(name, function(handle, byref(written), buffer))
         if written.value != size:
             raise LevelZeroError(
                 name,
@@ -194,13 +197,13 @@ class LiveKernel(HandleOwner):
                 input=self.name,
                 advice=f"{size} bytes were announced, then {written.value} were written",
             )
-        return room.raw
+        return buffer.raw
 
     @property
     def code(self) -> bytes:
         """The machine code without its padding, from before relocation.
 
-        The module's binary tells its length: the kernel's symbol in a zebin, the unpadded size in patch tokens.
+        The module's binary holds its length: the kernel's symbol in a zebin, the unpadded size in patch tokens.
         """
         return bytes(self._native.code(self.name))
 

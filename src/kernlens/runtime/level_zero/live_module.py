@@ -1,4 +1,4 @@
-"""Modules: built from SPIR-V or from a native binary, and everything that they hold."""
+"""Build modules from SPIR-V or load them from a native binary, and read everything that they hold."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from kernlens.runtime.level_zero.structures import (
 LIBRARY_FLAG = "-library-compilation"
 GLOBALS_FLAG = "-ze-take-global-address"
 
-# What the drivers answer for a symbol that is not exported; they do not agree.
+# The drivers' answers for a symbol that is not exported, which differ.
 NO_FUNCTION = (INVALID_FUNCTION_NAME, INVALID_ARGUMENT, UNSUPPORTED_FEATURE)
 NO_GLOBAL = (INVALID_GLOBAL_NAME, INVALID_ARGUMENT, UNSUPPORTED_FEATURE)
 
@@ -54,9 +54,9 @@ class GlobalPointer:
 class LiveModule(HandleOwner):
     """A module of the driver. ``name`` is what errors and logs call it.
 
-    ``spirv`` and ``flags`` are what it was made from, None where that is not known (a raw handle), and ``build_log`` is
-    the driver's log of making it, empty if all was well. ``partners`` are modules that this one was linked with: they
-    stay alive as long as this one does, because the driver's machine code calls into them.
+    ``spirv`` and ``flags`` are what it was made from, None if that is unknown (a raw handle). ``build_log`` is the driver's
+    log of making it, empty if there was nothing to report. ``partners`` are the modules that it was linked with: they stay
+    alive as long as this one, because its machine code calls into them.
     """
 
     kind = "module"
@@ -84,26 +84,26 @@ class LiveModule(HandleOwner):
 
     @classmethod
     def from_handle(cls, context: Context, device: LiveDevice, handle: int, name: str = "module") -> LiveModule:
-        """A module that the application made; it is not destroyed with this object.
+        """Wrap a module that the application made; it is not destroyed with this object.
 
         Raises HandleError if ``handle`` cannot be a module's.
         """
-        good = check_raw_handle(handle, "module", like=known_handle("module"))
-        return cls(context, device, good, name=name, owned=False)
+        checked = check_raw_handle(handle, "module", like=known_handle("module"))
+        return cls(context, device, checked, name=name, owned=False)
 
     @cached_property
     def has_imports(self) -> bool:
-        """Whether the module was built with imports; it stays true after they are linked."""
+        """Whether the module was built with imports; which stays true after they are linked."""
         properties = make(ze_module_properties_t)
-        self._loader.call("zeModuleGetProperties", self.handle, byref(properties), **self._where)
+        self._loader.call("zeModuleGetProperties", self.handle, byref(properties), **self._error_fields)
         return bool(properties.flags & ZE_MODULE_PROPERTY_FLAG_IMPORTS)
 
     @cached_property
     def _listed_names(self) -> tuple[str, ...]:
         count = c_uint32(0)
-        self._loader.call("zeModuleGetKernelNames", self.handle, byref(count), None, **self._where)
+        self._loader.call("zeModuleGetKernelNames", self.handle, byref(count), None, **self._error_fields)
         names = (c_char_p * count.value)()
-        self._loader.call("zeModuleGetKernelNames", self.handle, byref(count), names, **self._where)
+        self._loader.call("zeModuleGetKernelNames", self.handle, byref(count), names, **self._error_fields)
         return tuple((name or b"").decode("utf-8", "replace") for name in names[: count.value])
 
     @property
@@ -120,38 +120,38 @@ class LiveModule(HandleOwner):
     def native_binary(self) -> bytes:
         """The module's whole binary. Linking does not change it."""
         size = c_size_t(0)
-        self._loader.call("zeModuleGetNativeBinary", self.handle, byref(size), None, **self._where)
+        self._loader.call("zeModuleGetNativeBinary", self.handle, byref(size), None, **self._error_fields)
         # The driver ignores the size that it is given and writes the whole binary.
-        room = ctypes.create_string_buffer(size.value)
-        self._loader.call("zeModuleGetNativeBinary", self.handle, byref(size), room, **self._where)
-        return room.raw[: size.value]
+        buffer = ctypes.create_string_buffer(size.value)
+        self._loader.call("zeModuleGetNativeBinary", self.handle, byref(size), buffer, **self._error_fields)
+        return buffer.raw[: size.value]
 
     @cached_property
     def debug_bytes(self) -> bytes | None:
         """The module's debug data through zetModuleGetDebugInfo, as the driver gives it; None if it has none."""
         size = c_size_t(0)
         arguments = (self.handle, ZET_MODULE_DEBUG_INFO_FORMAT_ELF_DWARF, byref(size))
-        self._loader.call("zetModuleGetDebugInfo", *arguments, None, **self._where)
+        self._loader.call("zetModuleGetDebugInfo", *arguments, None, **self._error_fields)
         if size.value == 0:
             return None
-        room = ctypes.create_string_buffer(size.value)
-        self._loader.call("zetModuleGetDebugInfo", *arguments, room, **self._where)
-        return room.raw[: size.value] or None
+        buffer = ctypes.create_string_buffer(size.value)
+        self._loader.call("zetModuleGetDebugInfo", *arguments, buffer, **self._error_fields)
+        return buffer.raw[: size.value] or None
 
     @cached_property
     def native(self) -> NativeBinary:
-        """The native binary, read: its kernels, exports and imports."""
+        """A reader of the native binary: its kernels, exports and imports."""
         return NativeBinary(self.native_binary, self.name)
 
     def function_pointer(self, name: str) -> int:
-        """The device address of exported function ``name``, or of a kernel; a function's is an offset within 4 GB.
+        """Return the device address of exported function ``name``, or of a kernel; a function's is an offset within 4 GB.
 
         Raises NotFoundError if the module has no such export, with the build flag that makes exports.
         """
         call = "zeModuleGetFunctionPointer"
         pointer = c_void_p(0)
         code = self._loader.result(call, self.handle, name.encode(), byref(pointer))
-        # For an unknown name a driver may report success and leave the pointer alone: hence it starts as null.
+        # For an unknown name a driver may report success and not set the pointer, which is null before the call.
         if code in NO_FUNCTION or (code == SUCCESS and not pointer.value):
             raise NotFoundError(
                 f"{self.name} exports no function {name!r} ({call} on {self.device}): "
@@ -162,7 +162,7 @@ class LiveModule(HandleOwner):
         return int(pointer.value or 0)
 
     def global_pointer(self, name: str) -> GlobalPointer:
-        """Where exported variable ``name`` lies on the device, and its size in bytes.
+        """Return where exported variable ``name`` lies on the device, and its size in bytes.
 
         Raises NotFoundError if the module has no such export, with the build flag that makes exports.
         """
@@ -179,19 +179,19 @@ class LiveModule(HandleOwner):
         return GlobalPointer(name, int(pointer.value or 0), size.value)
 
     def _last_words(self, code: int) -> str:
-        """The driver's own words for an error; they are of no use after a success."""
+        """Return the driver's description of an error as a sentence's end; empty after a success."""
         words = "" if code == SUCCESS else self.context.driver.last_error().strip()
         return f" (the driver says: {words})" if words else ""
 
     @property
-    def _where(self) -> dict[str, str]:
+    def _error_fields(self) -> dict[str, str]:
         return {"device": str(self.device), "input": self.name}
 
 
 def build_spirv(
     context: Context, device: LiveDevice, spirv: bytes, flags: str = "", name: str = "module"
 ) -> LiveModule:
-    """A module from SPIR-V, compiled by the driver with build ``flags``.
+    """Compile a module from SPIR-V with build ``flags``.
 
     Raises RefusedCallError for input that is known to crash the driver, LevelZeroError with the build log if the
     driver refuses it. Other garbage makes Intel's drivers end the process: see ``IsolatedDriver``.
@@ -205,10 +205,9 @@ def build_spirv(
 def load_native(
     context: Context, device: LiveDevice, binary: bytes, flags: str = "", name: str = "module"
 ) -> LiveModule:
-    """A module from a native binary. Raises LevelZeroError if the driver does not take it.
+    """Load a module from a native binary. Raises LevelZeroError if the driver does not take it.
 
-    A driver that finds a binary of another device compiles it anew from the SPIR-V inside, if any, and says so in
-    ``build_log``.
+    If the binary is for another device, a driver compiles the SPIR-V in it, if any, and says so in ``build_log``.
     """
     description = _description(ZE_MODULE_FORMAT_NATIVE, binary, flags)
     handle, log = create(context, device, description, name)
@@ -216,7 +215,7 @@ def load_native(
 
 
 def _description(format: int, input: bytes, flags: str) -> ze_module_desc_t:
-    """The caller keeps ``input`` alive until the module is made."""
+    """Describe a module to be made. The caller keeps ``input`` alive until then."""
     return make(
         ze_module_desc_t,
         format=format,
@@ -227,7 +226,7 @@ def _description(format: int, input: bytes, flags: str) -> ze_module_desc_t:
 
 
 def create(context: Context, device: LiveDevice, description: ze_module_desc_t, name: str) -> tuple[int, str]:
-    """zeModuleCreate: the new module's handle and the build log. Raises LevelZeroError, the log with it."""
+    """Call zeModuleCreate; returns the module's handle and the build log. Raises LevelZeroError with the log."""
     loader = context.driver.loader
     handle, log_handle = c_void_p(0), c_void_p(0)
     code = loader.result(
@@ -242,14 +241,14 @@ def create(context: Context, device: LiveDevice, description: ze_module_desc_t, 
 
 
 def read_log(loader: Loader, log: Any) -> str:
-    """The text of build log handle ``log``, which is destroyed; empty for a null handle."""
+    """Read build log handle ``log`` and destroy it; returns an empty text for a null handle."""
     if not log.value:
         return ""
     size = c_size_t(0)
     try:
         loader.call("zeModuleBuildLogGetString", log, byref(size), None)
-        room = ctypes.create_string_buffer(size.value + 1)
-        loader.call("zeModuleBuildLogGetString", log, byref(size), room)
+        buffer = ctypes.create_string_buffer(size.value + 1)
+        loader.call("zeModuleBuildLogGetString", log, byref(size), buffer)
     finally:
         loader.result("zeModuleBuildLogDestroy", log)
-    return room.value.decode("utf-8", "replace")
+    return buffer.value.decode("utf-8", "replace")

@@ -1,8 +1,7 @@
-"""The Level Zero loader library, opened through ctypes, with checked calls.
+"""Open the Level Zero loader library through ctypes, and check the results of its calls.
 
-Prototypes: ``ze_api.h``, ``zet_api.h`` and ``loader/ze_loader.h`` of the Level Zero specification. ctypes lets go of
-the interpreter's lock during each call, and nothing here is changed by a call, so any number of threads may call at
-once.
+Prototypes: ``ze_api.h``, ``zet_api.h`` and ``loader/ze_loader.h`` of the Level Zero specification. ctypes releases the
+interpreter's lock during each call, and a call changes nothing here, so any number of threads may call at once.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from kernlens.runtime.level_zero.result_codes import SUCCESS, UNINITIALIZED, Lev
 
 LIBRARY_NAMES = {"win32": "ze_loader.dll", "linux": "libze_loader.so.1"}
 
-#: ``zel_handle_type_t``: the kinds of handle that a loader for several drivers wraps.
+#: The kind of a kernel's handle, which a loader for several drivers wraps (``zel_handle_type_t``).
 ZEL_HANDLE_KERNEL = 11
 
 _POINTER = c_void_p
@@ -61,7 +60,7 @@ KERNEL_BINARY_FUNCTION = ctypes.CFUNCTYPE(c_uint32, c_void_p, ctypes.POINTER(c_s
 
 
 class Loader:
-    """The loader library and its functions. ``on_call`` is told each function's name just before it is called."""
+    """The loader library and its functions. ``on_call`` gets each function's name just before the call."""
 
     def __init__(self, library: ctypes.CDLL, path: str) -> None:
         self.path = path
@@ -75,11 +74,11 @@ class Loader:
                 self._functions[name] = function
 
     def has(self, name: str) -> bool:
-        """Whether this version of the loader exports function ``name``."""
+        """Return whether this version of the loader exports function ``name``."""
         return name in self._functions
 
     def result(self, name: str, *arguments: Any) -> int:
-        """Call ``name`` and return its result code. Raises ToolError if the loader is too old to have it."""
+        """Call ``name`` and return its result code. Raises ToolError if the loader is too old for it."""
         function = self._functions.get(name)
         if function is None:
             raise ToolError(f"{self.path} has no function {name}: install a newer Level Zero loader", command=name)
@@ -96,7 +95,7 @@ class Loader:
             raise LevelZeroError(name, code, device=device, input=input, advice=advice)
 
     def kernel_binary_function(self, address: int, name: str) -> Callable[..., int]:
-        """The driver's extension function ``name`` at ``address``, announced to ``on_call`` like the loader's own."""
+        """Return the driver's extension function ``name`` at ``address``, which ``on_call`` sees like the loader's."""
         function = KERNEL_BINARY_FUNCTION(address)
 
         def call(*arguments: Any) -> int:
@@ -107,7 +106,7 @@ class Loader:
         return call
 
     def driver_handle(self, kind: int, handle: int) -> int:
-        """The driver's own handle behind the loader's ``handle``; extension functions of a driver take only that."""
+        """Return the driver's handle behind the loader's ``handle``, which a driver's extension functions need."""
         if not self.has("zelLoaderTranslateHandle"):
             return handle
         translated = c_void_p(0)
@@ -120,7 +119,7 @@ _opened: dict[str, Loader] = {}
 
 
 def open_loader(path: str | None = None) -> Loader:
-    """The loader at ``path`` (default: the platform's), initialised; opened once per process.
+    """Open and initialise the loader at ``path`` (None: the platform's), once per process.
 
     Raises ToolError if the library is missing, LevelZeroError if it finds no driver that works.
     """

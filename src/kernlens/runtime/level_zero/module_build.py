@@ -1,4 +1,4 @@
-"""Everything that a live module holds, read out of the driver."""
+"""Read everything that a live module holds out of the driver."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ NO_OPTIONS = "the module was made by the application, and Level Zero does not gi
 
 
 def live_build(module: LiveModule, kernels: Sequence[str] | None = None) -> Build:
-    """The module's binary, debug data, SPIR-V, flags, log and kernels (``kernels``: only these).
+    """Return the module's binary, debug data, SPIR-V, flags, log and kernels (``kernels``: only these).
 
-    Raises NotFoundError for a kernel that is not there.
+    Raises NotFoundError for a kernel that the module does not have.
     """
     missing: dict[str, str] = {"sources": NO_SOURCE}
     debug = None
@@ -56,7 +56,7 @@ def live_build(module: LiveModule, kernels: Sequence[str] | None = None) -> Buil
 
 
 def version_text(version: int) -> str:
-    """Intel's driver version, ``1.3.24595``: 8 bits, 8 bits, and 16 bits that are the release's build number."""
+    """Format Intel's driver version as ``1.3.24595``: 8 bits, 8 bits, and the release's build number in 16 bits."""
     return f"{version >> 24}.{version >> 16 & 0xFF}.{version & 0xFFFF}"
 
 
@@ -69,7 +69,7 @@ def _kernel(module: LiveModule, name: str) -> ReportedKernel:
 
 
 def kernel_binary(kernel: LiveKernel) -> ReportedKernel:
-    """The kernel's machine code and properties. Raises KernlensError if the driver does not give its binary."""
+    """Return the kernel's machine code and properties. Raises KernlensError if the driver does not give its binary."""
     properties = kernel.properties
     reason = None
     code: bytes | None = None

@@ -1,4 +1,4 @@
-"""Linking on the driver: dynamic, static, and the inspection of what a link would need."""
+"""Link modules on the driver, dynamically or statically, and inspect what a link would need."""
 
 from __future__ import annotations
 
@@ -43,9 +43,10 @@ _INSPECT_ALL = 7
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """One import and the module that the driver bound it to; ``provider`` None: no module exports it.
+    """An import and the module that the driver bound it to.
 
-    ``user`` and ``provider`` are the modules' names; ``user`` is None for a module that is not among those linked.
+    ``user`` and ``provider`` are the modules' names. ``user`` is None for a module that is not among those linked,
+    ``provider`` None if no module exports the symbol.
     """
 
     symbol: str
@@ -57,8 +58,8 @@ class Resolution:
 class DynamicLink:
     """What zeModuleDynamicLink answered. ``log`` is its whole text, with the modules' names for their addresses.
 
-    ``resolutions`` are the imports that were bound, ``missing`` those that no module exports. ``words`` is what the
-    driver says of its failure beside the log, empty if nothing.
+    ``resolutions`` are the imports that were bound, ``missing`` those that no module exports. ``words`` is the driver's
+    description of a failure, beside the log; empty if there is none.
     """
 
     linked: bool
@@ -78,8 +79,8 @@ class DynamicLink:
 class ModuleLinkage:
     """A module's exports and imports; ``unresolved`` are the imports that none of the inspected modules exports.
 
-    ``origin`` is ``zeModuleInspectLinkageExt``, or ``zeModuleGetNativeBinary`` where the driver has no inspection and
-    the module's binary was read instead.
+    ``origin`` is ``zeModuleInspectLinkageExt``, or ``zeModuleGetNativeBinary`` if the driver has no inspection and the
+    module's binary was read instead.
     """
 
     module: str
@@ -91,7 +92,7 @@ class ModuleLinkage:
 
 @dataclass(frozen=True, slots=True)
 class StaticInput:
-    """One SPIR-V module of a static link, with its own build flags. One module's flags act on the whole result."""
+    """A SPIR-V module of a static link, with build flags, which act on the whole result."""
 
     spirv: bytes = field(repr=False)
     flags: str = ""
@@ -102,7 +103,7 @@ def dynamic_link(modules: Sequence[LiveModule]) -> DynamicLink:
     """Link ``modules`` with each other. A link that fails is an answer, not an error.
 
     The first module of the list that exports a symbol provides it. After a failure, the modules before the failing one
-    are linked all the same. Raises RefusedCallError for calls that would crash the driver, HandleError for a closed or
+    are linked all the same. Raises RefusedCallError for a call that would crash the driver, HandleError for a closed or
     foreign object, LevelZeroError for any result but success and link failure.
     """
     call = "zeModuleDynamicLink"
@@ -122,19 +123,19 @@ def dynamic_link(modules: Sequence[LiveModule]) -> DynamicLink:
 
 
 def parse_dynamic_link(code: int, log: str, names: dict[int, str], words: str = "") -> DynamicLink:
-    """The driver's link log as data; ``names`` are the modules' names by handle."""
+    """Parse the driver's link log; ``names`` are the modules' names by handle."""
     resolutions: list[Resolution] = []
     missing: list[Resolution] = []
     for line in log.splitlines():
-        if found := _RESOLVED.search(line):
-            user, provider = _named(found["user"], names), _named(found["provider"], names)
-            resolutions.append(Resolution(found["symbol"], user, provider))
-        elif found := _UNRESOLVED.search(line):
-            missing.append(Resolution(found["symbol"], _named(found["user"], names), None))
+        if match := _RESOLVED.search(line):
+            user, provider = _named(match["user"], names), _named(match["provider"], names)
+            resolutions.append(Resolution(match["symbol"], user, provider))
+        elif match := _UNRESOLVED.search(line):
+            missing.append(Resolution(match["symbol"], _named(match["user"], names), None))
     return DynamicLink(
         linked=code == SUCCESS,
         code=code,
-        log=_ADDRESS.sub(lambda found: f"Module <{_named(found[1], names) or found[1]}>", log),
+        log=_ADDRESS.sub(lambda match: f"Module <{_named(match[1], names) or match[1]}>", log),
         resolutions=tuple(dict.fromkeys(resolutions)),
         missing=tuple(dict.fromkeys(missing)),
         words=words,
@@ -144,10 +145,10 @@ def parse_dynamic_link(code: int, log: str, names: dict[int, str], words: str = 
 def static_link(
     context: Context, device: LiveDevice, inputs: Sequence[StaticInput], name: str = "linked module"
 ) -> LiveModule:
-    """One module compiled from several SPIR-V modules (ze_module_program_exp_desc_t).
+    """Compile several SPIR-V modules to one module (ze_module_program_exp_desc_t).
 
     A symbol that none of them provides is no error: the module then has imports. Raises LevelZeroError with the build
-    log for what the compiler refuses, RefusedCallError for what would crash it.
+    log if the compiler refuses the modules, RefusedCallError if they would crash it.
     """
     call = "zeModuleCreate"
     if not inputs:
@@ -173,7 +174,7 @@ def static_link(
 
 
 def inspect_linkage(modules: Sequence[LiveModule]) -> tuple[ModuleLinkage, ...]:
-    """Exports and imports of each of ``modules``, in their order, and which imports none of them can provide.
+    """Return the exports and imports of each of ``modules``, in their order, and which imports none of them provides.
 
     Raises RefusedCallError and HandleError as ``dynamic_link``, LevelZeroError if the driver fails.
     """
@@ -194,23 +195,23 @@ def inspect_linkage(modules: Sequence[LiveModule]) -> tuple[ModuleLinkage, ...]:
 
 
 def parse_inspection(log: str, names: dict[int, str]) -> tuple[ModuleLinkage, ...]:
-    """The driver's inspection log as data; ``names`` are the modules' names by handle, in the order to answer.
+    """Parse the driver's inspection log; ``names`` are the modules' names by handle, in the order of the answer.
 
-    The driver repeats a module's earlier lines in each of its entries, so that only a line's text tells what it is.
+    The driver repeats a module's earlier lines in each of its entries, so only a line's text says what it is.
     """
-    found: dict[tuple[int | None, str], dict[str, None]] = {}
+    symbols: dict[tuple[int | None, str], dict[str, None]] = {}
     for match in _INSPECTED.finditer(log):
-        found.setdefault((_handle(match["module"], names), match["kind"]), {})[match["symbol"]] = None
+        symbols.setdefault((_handle(match["module"], names), match["kind"]), {})[match["symbol"]] = None
 
-    def symbols(handle: int, kind: str) -> tuple[str, ...]:
-        return tuple(found.get((handle, kind), ()))
+    def symbols_of(handle: int, kind: str) -> tuple[str, ...]:
+        return tuple(symbols.get((handle, kind), ()))
 
     return tuple(
         ModuleLinkage(
             module=name,
-            exports=symbols(handle, "Exported"),
-            imports=symbols(handle, "Imported"),
-            unresolved=symbols(handle, "Unresolved Imported"),
+            exports=symbols_of(handle, "Exported"),
+            imports=symbols_of(handle, "Imported"),
+            unresolved=symbols_of(handle, "Unresolved Imported"),
             origin="zeModuleInspectLinkageExt",
         )
         for handle, name in names.items()
@@ -240,10 +241,10 @@ def _handles(call: str, modules: Sequence[LiveModule]) -> Array[c_void_p]:
 
 
 def refuse_link(call: str, modules: Sequence[LiveModule]) -> None:
-    """Raises RefusedCallError if linking ``modules`` dynamically would crash the driver.
+    """Raise RefusedCallError if linking ``modules`` dynamically would crash the driver.
 
-    * No module, or something that is not a module: a segmentation fault in both drivers.
-    * 26.27: a module whose global initialiser takes the address of a variable that another of ``modules`` exports.
+    * Both drivers crash if there is no module, or something that is not a module.
+    * 26.27 crashes if a module's global initialiser takes the address of a variable that another of ``modules`` exports.
     """
     if not modules:
         raise RefusedCallError(call, "the list of modules is empty, and the driver crashes on it")
@@ -266,7 +267,7 @@ def refuse_link(call: str, modules: Sequence[LiveModule]) -> None:
 
 
 def _handle(address: str, names: dict[int, str]) -> int | None:
-    """The handle of the module that a log calls by ``address``; None if it is none of ``names``."""
+    """Return the handle of the module that a log calls ``address``; None if it is none of ``names``."""
     try:
         value = int(address, 16)
     except ValueError:

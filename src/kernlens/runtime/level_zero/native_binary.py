@@ -1,4 +1,4 @@
-"""What the binding needs to know of a module's native binary: its kernels' code, its exports and imports."""
+"""Read what the binding needs of a module's native binary: its kernels' code, its exports and imports."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class NativeBinary:
         self._name = name
 
     def code(self, kernel: str) -> memoryview:
-        """The kernel's machine code without padding. Raises NotFoundError if the binary has no such kernel."""
+        """Return the kernel's machine code without padding. Raises NotFoundError if the binary has no such kernel."""
         return self._kernel(kernel)[0]
 
     def heap(self, kernel: str) -> memoryview:
-        """The kernel's machine code as the driver loads it, padding included. Raises NotFoundError as ``code``."""
+        """Return the kernel's machine code as the driver loads it, with padding. Raises NotFoundError like ``code``."""
         return self._kernel(kernel)[1]
 
     @cached_property
@@ -53,20 +53,20 @@ class NativeBinary:
 
     @cached_property
     def data_imports(self) -> tuple[str, ...]:
-        """Imports whose address a global initialiser takes; only a zebin tells them."""
-        # A patch-token program's relocations are all in kernels, whose names hold no dot.
-        named = dict.fromkeys(item.symbol for item in self._program.relocations if item.section.startswith(_DATA))
-        return tuple(name for name in named if name in self.imports)
+        """The imports whose address a global initialiser takes; only a zebin holds them."""
+        # A patch-token program's relocations are all in kernels, whose names contain no dot.
+        symbols = dict.fromkeys(item.symbol for item in self._program.relocations if item.section.startswith(_DATA))
+        return tuple(name for name in symbols if name in self.imports)
 
     def _named(self, kind: str) -> tuple[str, ...]:
         symbols: tuple[Symbol, ...] = self._program.symbols
         return tuple(dict.fromkeys(symbol.name for symbol in symbols if symbol.kind == kind))
 
     def _kernel(self, name: str) -> tuple[memoryview, memoryview]:
-        found = self._kernels.get(name)
-        if found is None:
+        code = self._kernels.get(name)
+        if code is None:
             raise NotFoundError(f"the binary of {self._name} has no kernel {name!r}")
-        return found
+        return code
 
     @cached_property
     def _kernels(self) -> Mapping[str, tuple[memoryview, memoryview]]:

@@ -1,6 +1,6 @@
-"""SPIR-V that is known to crash a driver, found out before it is compiled.
+"""Refuse SPIR-V that is known to crash a driver before it is compiled.
 
-Each rule was measured on the drivers that its docstring names; where a rule does not apply, the call is made.
+Each rule was measured on the drivers that the docstring names; the call is made if no rule applies.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ LIBRARY_FLAGS = ("-library-compilation", "-ze-library-compilation")
 
 
 def refuse_spirv(call: str, spirv: bytes, flags: str, device: LiveDevice, name: str) -> None:
-    """Raises RefusedCallError if ``spirv`` would crash the driver of ``device``.
+    """Raise RefusedCallError if ``spirv`` would crash the driver of ``device``.
 
-    * Input that is no SPIR-V at all: Intel's drivers end the process (exit status 1 in 22.43, 10 in 26.27).
-    * Instructions that run beyond the module's end: 22.43 ends the process, 26.27 never comes back.
-    * 22.43 on skl, icllp and tgllp (not on dg2 and pvc): a library module that exports a function using most of the
-      work-item built-ins is a segmentation fault.
+    * On input that is not SPIR-V, Intel's drivers end the process (exit status 1 in 22.43, 10 in 26.27).
+    * On instructions that run beyond the module's end, 22.43 ends the process and 26.27 hangs.
+    * On a library module that exports a function using most of the work-item built-ins, 22.43 has a segmentation fault
+      on skl, icllp and tgllp, but not on dg2 and pvc.
     """
     reason = None
     if len(spirv) < SPIRV_HEADER_SIZE or len(spirv) % 4 or not is_spirv(spirv):
@@ -52,9 +52,9 @@ def refuse_spirv(call: str, spirv: bytes, flags: str, device: LiveDevice, name: 
 
 
 def crashes_on_libraries(device: LiveDevice) -> bool:
-    """Whether the driver is as old as 22.43, and the device older than Xe-HP.
+    """Return whether the driver is 22.43 or older and the device is older than Xe-HP.
 
-    The old driver does not tell a device's IP version, and not even its PCI number when it simulates; but execution
+    The old driver does not report a device's IP version, nor its PCI number if the device is simulated; but execution
     units run seven threads before Xe-HP and eight since.
     """
     return device.driver.version <= LAST_CRASHING_DRIVER and device.threads_per_eu == 7

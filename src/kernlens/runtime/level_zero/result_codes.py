@@ -1,11 +1,11 @@
-"""Level Zero's result codes, and the error that carries one.
+"""Name Level Zero's result codes, and define the errors that carry one.
 
 Source: ``ze_result_t`` in ``ze_api.h`` of the Level Zero specification.
 """
 
 from __future__ import annotations
 
-from kernlens.errors import ToolError
+from kernlens.errors import ToolError, call_target
 
 SUCCESS = 0
 LINK_FAILURE = 0x70000005
@@ -63,15 +63,15 @@ RESULT_NAMES = {
 
 
 def result_name(code: int) -> str:
-    """The constant's name, or the number in hexadecimal where the specification has none."""
+    """Return the constant's name, or the number in hexadecimal if the specification has none."""
     return RESULT_NAMES.get(code & 0xFFFFFFFF, f"{code & 0xFFFFFFFF:#x}")
 
 
 class LevelZeroError(ToolError):
     """A Level Zero call returned an error.
 
-    ``call`` is the function's name, ``code`` its result, ``device`` and ``input`` what it was asked about (None where
-    they play no part), ``log`` the driver's build or link log.
+    ``call`` is the function's name, ``code`` its result, ``device`` and ``input`` what the call was about (None if they do
+    not matter), ``log`` the driver's build or link log.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class LevelZeroError(ToolError):
         self.device = device
         self.input = input
         self.advice = advice
-        message = f"{call} returned {self.code_name} ({self.code:#x})" + place(device, input)
+        message = f"{call} returned {self.code_name} ({self.code:#x})" + call_target(device, input)
         if advice:
             message += f": {advice}"
         super().__init__(message, command=call, log=log)
@@ -104,9 +104,4 @@ class RefusedCallError(ToolError):
         self.reason = reason
         self.device = device
         self.input = input
-        super().__init__(f"{call} was not called{place(device, input)}: {reason}", command=call)
-
-
-def place(device: str | None, input: str | None) -> str:
-    """`` on DEVICE for INPUT``, as far as they are known."""
-    return (f" on {device}" if device else "") + (f" for {input}" if input else "")
+        super().__init__(f"{call} was not called{call_target(device, input)}: {reason}", command=call)

@@ -1,4 +1,4 @@
-"""SPIR-V that drivers crash on: instructions beyond the end, exported functions that ask for their work-item's place.
+"""Detect SPIR-V that crashes drivers: instructions beyond the end, exported functions that ask for their work-item.
 
 Layout: the SPIR-V specification, sections "Physical Layout of a SPIR-V Module and Instruction" and "Binary Form".
 """
@@ -12,7 +12,7 @@ from kernlens.formats.spirv.magic import LITTLE_ENDIAN
 from kernlens.model.binary import c_text
 
 _OP_ENTRY_POINT, _OP_FUNCTION, _OP_FUNCTION_END, _OP_FUNCTION_CALL, _OP_DECORATE = 15, 54, 56, 57, 71
-# Instructions that read through a pointer or derive one; its id is their third operand, as is a call's function.
+# Instructions that read through a pointer or derive one. Its id is their third operand, as is a call's function.
 _OP_LOAD, _OP_ACCESS_CHAIN, _OP_IN_BOUNDS_ACCESS_CHAIN, _OP_PTR_ACCESS_CHAIN, _OP_BITCAST = 61, 65, 66, 67, 124
 _USES = (
     _OP_FUNCTION_CALL,
@@ -29,9 +29,9 @@ _HEADER_WORDS = 5
 
 
 def exports_using_work_items(spirv: bytes) -> tuple[str, ...]:
-    """The exported functions that read a built-in variable (global id, local size, ...), themselves or through calls.
+    """Return the exported functions that read a built-in variable (global id, local size, ...), directly or through calls.
 
-    Empty for input that is not well-formed: the driver's own checks deal with that.
+    Returns none for malformed input, which the driver's checks handle.
     """
     built_ins: set[int] = set()
     exports: dict[int, str] = {}
@@ -52,26 +52,26 @@ def exports_using_work_items(spirv: bytes) -> tuple[str, ...]:
             function = None
         elif function is not None and opcode in _USES and len(operands) > 2:
             users.setdefault(operands[2], set()).add(function)
-    askers: set[int] = set()
-    found = list(built_ins)
-    while found:
-        new = users.get(found.pop(), set()) - askers
-        askers |= new
-        found.extend(new)
-    # The translator gives each kernel a function of the kernel's own name; the compiler exports the kernel alone.
-    return tuple(name for function, name in exports.items() if function in askers and name not in entry_points)
+    reading: set[int] = set()
+    waiting = list(built_ins)
+    while waiting:
+        new = users.get(waiting.pop(), set()) - reading
+        reading |= new
+        waiting.extend(new)
+    # The translator writes a function of the same name for each kernel; the compiler exports the kernel alone.
+    return tuple(name for function, name in exports.items() if function in reading and name not in entry_points)
 
 
 def overrunning_instruction(spirv: bytes) -> int | None:
-    """The byte offset of the first instruction that has no length or ends beyond ``spirv``; None if all is well."""
+    """Return the byte offset of the first instruction that has no length or overruns ``spirv``; None if there is none."""
     order = "<" if spirv[:4] == LITTLE_ENDIAN else ">"
     words = struct.unpack(f"{order}{len(spirv) // 4}I", spirv[: len(spirv) & ~3])
-    at, end = _HEADER_WORDS, len(words)
-    while at < end:
-        count = words[at] >> 16
-        if count == 0 or at + count > end:
-            return at * 4
-        at += count
+    index, end = _HEADER_WORDS, len(words)
+    while index < end:
+        count = words[index] >> 16
+        if count == 0 or index + count > end:
+            return index * 4
+        index += count
     return None
 
 
@@ -80,13 +80,13 @@ def _instructions(spirv: bytes) -> Iterator[tuple[int, tuple[int, ...]]]:
         return
     order = "<" if spirv[:4] == LITTLE_ENDIAN else ">"
     words = struct.unpack(f"{order}{len(spirv) // 4}I", spirv)
-    at = _HEADER_WORDS
-    while at < len(words):
-        count, opcode = words[at] >> 16, words[at] & 0xFFFF
-        if count == 0 or at + count > len(words):
+    index = _HEADER_WORDS
+    while index < len(words):
+        count, opcode = words[index] >> 16, words[index] & 0xFFFF
+        if count == 0 or index + count > len(words):
             return
-        yield opcode, words[at + 1 : at + count]
-        at += count
+        yield opcode, words[index + 1 : index + count]
+        index += count
 
 
 def _string(words: tuple[int, ...]) -> str:

@@ -1,4 +1,4 @@
-"""The structures of ``ze_api.h`` that the binding passes to the driver, under the specification's own names.
+"""Define the structures of ``ze_api.h`` that the binding passes to the driver, under the specification's names.
 
 Every structure starts with its type (``stype``) and a pointer to the next one; ``make`` fills both in.
 """
@@ -15,7 +15,7 @@ ZET_MODULE_DEBUG_INFO_FORMAT_ELF_DWARF = 0
 
 
 class ZeStructure(Structure):
-    """A structure that begins with ``stype`` and ``pNext``. ``STYPE`` is its value in ``ze_structure_type_t``."""
+    """A structure that begins with ``stype`` and ``pNext``. ``STYPE`` is its type in ``ze_structure_type_t``."""
 
     STYPE: ClassVar[int] = 0
 
@@ -24,11 +24,11 @@ AnyStructure = TypeVar("AnyStructure", bound=ZeStructure)
 
 
 def make(kind: type[AnyStructure], **fields: Any) -> AnyStructure:
-    """A structure of ``kind`` with its type set and ``fields`` filled in; the rest is zero."""
-    made = kind(stype=kind.STYPE)
+    """Return a structure of ``kind`` with its type and ``fields`` set and the rest zero."""
+    structure = kind(stype=kind.STYPE)
     for name, value in fields.items():
-        setattr(made, name, value)
-    return made
+        setattr(structure, name, value)
+    return structure
 
 
 class ze_driver_properties_t(ZeStructure):  # noqa: N801

@@ -1,4 +1,4 @@
-"""OpenCL programs and kernels of the running process: pyopencl's objects or raw handles; ``kernlens.opencl`` exports them.
+"""Read OpenCL programs and kernels of the running process (``kernlens.opencl`` exports the functions).
 
-Imports only the standard library, ``kernlens.errors``, ``kernlens.model`` and readers of ``kernlens.formats``.
+This package imports only the standard library, ``kernlens.errors``, ``kernlens.model`` and readers of ``kernlens.formats``.
 """

@@ -1,8 +1,8 @@
-"""OpenCL's error codes, and the error that carries one. Source: ``CL/cl.h`` of the OpenCL headers."""
+"""Name OpenCL's error codes, and define the error that carries one. Source: ``CL/cl.h`` of the OpenCL headers."""
 
 from __future__ import annotations
 
-from kernlens.errors import ToolError, telling_line
+from kernlens.errors import ToolError, call_target, telling_line
 
 PLATFORM_NOT_FOUND = -1001
 
@@ -38,7 +38,7 @@ ERROR_NAMES = {
 
 
 class OpenCLError(ToolError):
-    """An OpenCL call returned an error: ``call`` is the function, ``query`` what it was asked, ``code`` its result."""
+    """An OpenCL call returned an error: ``call`` is the function, ``query`` the query's name, ``code`` the result."""
 
     def __init__(
         self,
@@ -57,8 +57,7 @@ class OpenCLError(ToolError):
         self.device = device
         self.input = input
         asked = f"{call}({query})" if query else call
-        place = (f" on {device}" if device else "") + (f" for {input}" if input else "")
-        message = f"{asked} returned {self.code_name} ({code}){place}"
+        message = f"{asked} returned {self.code_name} ({code}){call_target(device, input)}"
         telling = telling_line(log)
         if telling:
             message += f": {telling}"

@@ -1,7 +1,7 @@
-"""A live OpenCL kernel: its raw machine code and its arguments.
+"""Read a live OpenCL kernel's raw machine code and arguments.
 
 ``CL_KERNEL_BINARY_PROGRAM_INTEL`` gives the kernel's machine code with its padding, from before the driver's
-relocations. It names no device: of a program for several devices it gives the first device's code.
+relocations. The query names no device: of a program for several devices it gives the first device's code.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _TYPE_QUALIFIERS = {1: "const", 2: "restrict", 4: "volatile", 8: "pipe"}
 
 
 def kernel_binary(kernel: object) -> bytes:
-    """A kernel's raw machine code, padding included. ``kernel`` is pyopencl's or a raw ``cl_kernel``.
+    """Return a kernel's raw machine code, padding included. ``kernel`` is pyopencl's or a raw ``cl_kernel``.
 
-    Raises OpenCLError where the platform does not have Intel's query, OpenCLHandleError for what is no kernel.
+    Raises OpenCLError if the platform does not have Intel's query, OpenCLHandleError for what is no kernel.
     """
     library = open_opencl()
     return read_binary(library, handle_of(kernel, "kernel", library))
@@ -48,7 +48,7 @@ def read_binary(library: OpenCL, handle: int) -> bytes:
 
 
 def kernel_arguments(kernel: object) -> tuple[KernelArgument, ...]:
-    """A kernel's arguments; names and types are None where the program was built without ``-cl-kernel-arg-info``.
+    """Return a kernel's arguments; names and types are None if the program was built without ``-cl-kernel-arg-info``.
 
     Raises OpenCLHandleError for what is no kernel.
     """
@@ -85,7 +85,7 @@ def _argument(library: OpenCL, handle: int, index: int) -> KernelArgument:
 
 
 def read_kernel(library: OpenCL, handle: int, name: str, device: int, *, is_first_device: bool) -> ReportedKernel:
-    """All that the driver tells of a kernel on ``device``; its machine code only if that is the first device."""
+    """Return all that the driver tells of a kernel on ``device``; its machine code only on the first device."""
     binary: bytes | None = None
     reason: str | None = "the query gives the machine code of the program's first device only"
     if is_first_device:
@@ -96,10 +96,10 @@ def read_kernel(library: OpenCL, handle: int, name: str, device: int, *, is_firs
 
     def number(query: int) -> int | None:
         try:
-            found = library.query("clGetKernelWorkGroupInfo", handle, device, query, query=f"{query:#x}")
+            answer = library.query("clGetKernelWorkGroupInfo", handle, device, query, query=f"{query:#x}")
         except OpenCLError:
             return None
-        return int.from_bytes(found, "little") if found else None
+        return int.from_bytes(answer, "little") if answer else None
 
     return ReportedKernel(
         name=name,
@@ -118,7 +118,7 @@ def read_kernel(library: OpenCL, handle: int, name: str, device: int, *, is_firs
 
 def _required_size(library: OpenCL, handle: int, device: int) -> tuple[int, int, int] | None:
     try:
-        found = library.query(
+        answer = library.query(
             "clGetKernelWorkGroupInfo",
             handle,
             device,
@@ -127,7 +127,7 @@ def _required_size(library: OpenCL, handle: int, device: int) -> tuple[int, int,
         )
     except OpenCLError:
         return None
-    if len(found) != 24:
+    if len(answer) != 24:
         return None
-    x, y, z = struct.unpack("<3Q", found)
+    x, y, z = struct.unpack("<3Q", answer)
     return (x, y, z) if x else None

@@ -1,7 +1,7 @@
-"""The OpenCL loader through ctypes: queries of programs, kernels and devices, by handle.
+"""Call the OpenCL loader through ctypes: queries of programs, kernels and devices, by handle.
 
 Names and numbers: ``CL/cl.h`` of the OpenCL headers; Intel's queries: the extension headers of compute-runtime.
-Every handle begins with its driver's table of functions, so any OpenCL loader serves handles of any other.
+Every object begins with its driver's function table, so any OpenCL loader serves the handles of any other.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ _PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "clGetKernelWorkGroupInfo": (c_int32, (c_void_p, c_void_p, c_uint32, c_size_t, c_void_p, c_void_p)),
 }
 
-#: The largest answer that a query may announce, in bytes; a driver that does not check handles announces anything.
+#: The largest size in bytes that a query may announce; a driver that does not check handles announces anything.
 SIZE_LIMIT = 1 << 32
 
 
 class OpenCL:
-    """The loader and its functions. ``on_call`` is told each function's name just before it is called."""
+    """The loader and its functions. ``on_call`` gets each function's name just before the call."""
 
     def __init__(self, library: ctypes.CDLL, path: str) -> None:
         self.path = path
@@ -73,7 +73,7 @@ class OpenCL:
             raise OpenCLError(name, code, query=query, input=input)
 
     def create(self, name: str, *arguments: Any, input: str | None = None) -> int:
-        """Call a function that returns a handle and stores its error code through the last argument, added here."""
+        """Call a function that returns a handle and stores its error code through a last argument, which is added here."""
         code = c_int32(0)
         handle = self.result(name, *arguments, byref(code))
         if code.value != 0 or not handle:
@@ -81,7 +81,7 @@ class OpenCL:
         return int(handle)
 
     def platforms(self) -> list[int]:
-        """The handles of the installed platforms; none is no error."""
+        """Return the handles of the installed platforms; having none is no error."""
         count = c_uint32(0)
         code = int(self.result("clGetPlatformIDs", 0, None, byref(count)))
         if code == PLATFORM_NOT_FOUND or count.value == 0:
@@ -91,9 +91,9 @@ class OpenCL:
         return [int(handle) for handle in handles if handle]
 
     def query(self, name: str, *what: Any, query: str) -> bytes:
-        """The bytes that a ``clGet*Info`` function gives: first their number, then themselves.
+        """Ask a ``clGet*Info`` function for the size of its answer, then for the answer, and return it.
 
-        Raises OpenCLError if the driver does not know the query, or announces another number than it writes.
+        Raises OpenCLError if the driver does not know the query, ToolError if it announces another size than it writes.
         """
         size = c_size_t(0)
         self.call(name, *what, 0, None, byref(size), query=query)
@@ -104,18 +104,18 @@ class OpenCL:
                 f"{name}({query}) announces {size.value} bytes, which cannot be: the handle is of another kind",
                 command=name,
             )
-        room = ctypes.create_string_buffer(size.value)
+        buffer = ctypes.create_string_buffer(size.value)
         written = c_size_t(0)
-        self.call(name, *what, size.value, room, byref(written), query=query)
+        self.call(name, *what, size.value, buffer, byref(written), query=query)
         if written.value not in (0, size.value):
             raise ToolError(
                 f"{name}({query}) announced {size.value} bytes and then wrote {written.value}: the driver is at fault",
                 command=name,
             )
-        return room.raw
+        return buffer.raw
 
     def text(self, name: str, *what: Any, query: str) -> str:
-        """The text that a query gives, without the terminating NUL."""
+        """Return the text that a query gives, without the terminating NUL."""
         return c_text(self.query(name, *what, query=query))
 
 
@@ -124,9 +124,9 @@ _opened: list[OpenCL] = []
 
 
 def open_opencl() -> OpenCL:
-    """The OpenCL loader: the one that this process has loaded already (pyopencl brings its own), else the system's.
+    """Open the OpenCL loader that this process has loaded already (pyopencl brings one), else the system's.
 
-    Opened once per process. Raises ToolError if there is none.
+    It is opened once per process. Raises ToolError if there is none.
     """
     with _lock:
         if not _opened:
@@ -144,7 +144,7 @@ def open_opencl() -> OpenCL:
 def _loaded_path() -> str | None:
     try:
         with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as maps:
-            found = re.search(r"\s(/\S*/libOpenCL[^/\s]*\.so[^/\s]*)$", maps.read(), re.MULTILINE)
+            match = re.search(r"\s(/\S*/libOpenCL[^/\s]*\.so[^/\s]*)$", maps.read(), re.MULTILINE)
     except OSError:
         return None
-    return found[1] if found else None
+    return match[1] if match else None

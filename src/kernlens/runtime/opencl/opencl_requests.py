@@ -1,4 +1,4 @@
-"""What a worker can be asked of OpenCL: programs are built and then meant by their names."""
+"""Answer a worker's requests about OpenCL, which build programs and then refer to them by name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from kernlens.runtime.opencl.program_queries import read_builds
 
 
 class OpenCLRequests:
-    """Answers requests by name with data. Programs are built for all devices of ``platform`` (a part of its name)."""
+    """Answers requests with plain data; each method is a request.
+
+    Programs are built for all devices of the platform whose name contains ``platform``.
+    """
 
     def __init__(self, on_call: Callable[[str], None], platform: str = "Intel") -> None:
         self._on_call = on_call
@@ -26,7 +29,7 @@ class OpenCLRequests:
         return OpenCLContext(self._platform)
 
     def devices(self) -> list[Mapping[str, Any]]:
-        """Every device of every platform."""
+        """List every device of every platform."""
         open_opencl().on_call = self._on_call
         return [
             {"platform": device.platform, "name": device.name, "driver_version": device.driver_version}
@@ -46,7 +49,7 @@ class OpenCLRequests:
         return self._keep(self._context.load_binary(binary, options, name))
 
     def live_builds(self, name: str) -> object:
-        """All that program ``name`` holds, per device."""
+        """Return all that program ``name`` holds, a Build per device."""
         program = self._programs.get(name)
         if program is None:
             raise NotFoundError(f"the worker has no program {name!r}; it has: {', '.join(self._programs) or 'none'}")

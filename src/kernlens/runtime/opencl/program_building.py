@@ -1,4 +1,4 @@
-"""Building OpenCL programs without pyopencl: from source text, SPIR-V, or a binary, on a platform's devices."""
+"""Build OpenCL programs without pyopencl: from source text, SPIR-V, or a binary, for a platform's devices."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _DEVICE_NOT_FOUND = -1
 
 @dataclass(frozen=True, slots=True)
 class OpenCLDevice:
-    """A device and its platform, by their drivers' names."""
+    """A device and its platform, as their driver names them."""
 
     platform: str
     name: str
@@ -32,13 +32,13 @@ class OpenCLDevice:
 
 
 def opencl_devices(library: OpenCL | None = None) -> tuple[OpenCLDevice, ...]:
-    """All devices of all platforms. Raises ToolError without a loader; no platform at all gives an empty tuple."""
+    """Return all devices of all platforms; none if there is no platform. Raises ToolError if there is no loader."""
     library = library or open_opencl()
-    found = []
+    devices = []
     for platform in library.platforms():
         name = library.text("clGetPlatformInfo", platform, CL_PLATFORM_NAME, query="CL_PLATFORM_NAME")
         for device in _devices_of(library, platform):
-            found.append(
+            devices.append(
                 OpenCLDevice(
                     platform=name,
                     name=library.text("clGetDeviceInfo", device, CL_DEVICE_NAME, query="CL_DEVICE_NAME").strip(),
@@ -48,7 +48,7 @@ def opencl_devices(library: OpenCL | None = None) -> tuple[OpenCLDevice, ...]:
                     handle=device,
                 )
             )
-    return tuple(found)
+    return tuple(devices)
 
 
 def _devices_of(library: OpenCL, platform: int) -> list[int]:
@@ -62,9 +62,9 @@ def _devices_of(library: OpenCL, platform: int) -> list[int]:
 
 
 class OpenCLContext:
-    """A context of all devices of one platform. ``platform`` is a part of its name; empty: the first with a device.
+    """A context of all devices of one platform: the first that has a device and whose name contains ``platform``.
 
-    ``only`` are the devices that it is to be made of instead. Raises NotFoundError if there is no such platform with a
+    ``only`` are the devices to choose from (empty: all). Raises NotFoundError if there is no such platform with a
     device.
     """
 
@@ -83,7 +83,7 @@ class OpenCLContext:
         self._finalizer = weakref.finalize(self, self.library.result, "clReleaseContext", self.handle)
 
     def build_source(self, text: str, options: str = "", name: str = "program") -> OpenCLProgram:
-        """A program from OpenCL C, built for all devices. Raises OpenCLError with the build log."""
+        """Build a program from OpenCL C for all devices. Raises OpenCLError with the build log."""
         encoded = text.encode()
         pointer, size = c_char_p(encoded), c_size_t(len(encoded))
         handle = self.library.create(
@@ -92,12 +92,12 @@ class OpenCLContext:
         return self._built(handle, options, name)
 
     def build_spirv(self, spirv: bytes, options: str = "", name: str = "program") -> OpenCLProgram:
-        """A program from SPIR-V, built for all devices. Raises OpenCLError with the build log."""
+        """Build a program from SPIR-V for all devices. Raises OpenCLError with the build log."""
         handle = self.library.create("clCreateProgramWithIL", self.handle, spirv, len(spirv), input=name)
         return self._built(handle, options, name)
 
     def load_binary(self, binary: bytes, options: str = "", name: str = "program") -> OpenCLProgram:
-        """A program from the binary of one device, built for each. Raises OpenCLError if a device does not take it."""
+        """Build a program for all devices from the binary of one. Raises OpenCLError if a device does not take it."""
         count = len(self.devices)
         sizes = (c_size_t * count)(*[len(binary)] * count)
         address = cast(c_char_p(binary), c_void_p).value
@@ -119,7 +119,7 @@ class OpenCLContext:
 
 
 class OpenCLProgram:
-    """A program of an ``OpenCLContext``, which it keeps alive; released with this object."""
+    """A program of an ``OpenCLContext``, which it keeps alive. The program is released with this object."""
 
     def __init__(self, context: OpenCLContext, handle: int, name: str) -> None:
         self.context = context

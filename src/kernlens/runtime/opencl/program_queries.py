@@ -1,4 +1,4 @@
-"""A live OpenCL program: everything that it holds, for each of its devices."""
+"""Read everything that a live OpenCL program holds, for each of its devices."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ Answer = TypeVar("Answer")
 
 
 def live_builds(program: object, name: str = "program") -> tuple[Build, ...]:
-    """What ``program`` (pyopencl's or a raw ``cl_program``) holds: a Build per device, in the program's order.
+    """Return what ``program`` (pyopencl's or a raw ``cl_program``) holds: a Build per device, in the program's order.
 
-    A part that the platform does not give is empty, and its reason is in ``missing``. Raises OpenCLHandleError for what is
+    A part that the platform does not give is empty, and ``missing`` holds the reason. Raises OpenCLHandleError for what is
     no program, OpenCLError if even the standard queries fail.
     """
     library = open_opencl()
@@ -66,7 +66,7 @@ def live_builds(program: object, name: str = "program") -> tuple[Build, ...]:
 
 
 def read_builds(library: OpenCL, handle: int, name: str) -> tuple[Build, ...]:
-    """As ``live_builds``, for a checked handle."""
+    """Return the Builds of ``live_builds`` for a checked handle."""
     devices = program_devices(library, handle)
     shared: dict[str, str] = {}
     source = _optional("sources", shared, lambda: _program_text(library, handle, CL_PROGRAM_SOURCE) or None, NO_SOURCE)
@@ -79,11 +79,11 @@ def read_builds(library: OpenCL, handle: int, name: str) -> tuple[Build, ...]:
     builds = []
     for position, device in enumerate(devices):
         missing = dict(shared)
-        own_debug = None if debug is None else debug[position]
+        device_debug = None if debug is None else debug[position]
         binary = binaries[position]
         if binary is None:
             missing["binary"] = NOT_BUILT
-        if own_debug is None:
+        if device_debug is None:
             missing.setdefault("debug", NO_DEBUG)
         ask_log = partial(_build_text, library, handle, device, CL_PROGRAM_BUILD_LOG)
         log = _optional("log", missing, ask_log, NOT_BUILT)
@@ -105,7 +105,7 @@ def read_builds(library: OpenCL, handle: int, name: str) -> tuple[Build, ...]:
                 parts=HeldParts(
                     log=log or "",
                     binary=binary or b"",
-                    debug=own_debug or b"",
+                    debug=device_debug or b"",
                     spirv=spirv or b"",
                     sources=(Source("", source, "program"),) if source else (),
                 ),
@@ -115,7 +115,7 @@ def read_builds(library: OpenCL, handle: int, name: str) -> tuple[Build, ...]:
 
 
 def program_platform(program: object) -> str:
-    """The name of the platform that ``program`` (pyopencl's or a raw ``cl_program``) belongs to."""
+    """Return the name of the platform that ``program`` (pyopencl's or a raw ``cl_program``) belongs to."""
     library = open_opencl()
     device = program_devices(library, handle_of(program, "program", library))[0]
     platform = library.query("clGetDeviceInfo", device, CL_DEVICE_PLATFORM, query="CL_DEVICE_PLATFORM")
@@ -124,13 +124,13 @@ def program_platform(program: object) -> str:
 
 
 def program_devices(library: OpenCL, handle: int) -> tuple[int, ...]:
-    """The devices that the program belongs to, as raw handles."""
-    found = library.query("clGetProgramInfo", handle, CL_PROGRAM_DEVICES, query="CL_PROGRAM_DEVICES")
-    return struct.unpack(f"<{len(found) // 8}Q", found)
+    """Return the devices that the program belongs to, as raw handles."""
+    handles = library.query("clGetProgramInfo", handle, CL_PROGRAM_DEVICES, query="CL_PROGRAM_DEVICES")
+    return struct.unpack(f"<{len(handles) // 8}Q", handles)
 
 
 def program_binaries(library: OpenCL, handle: int, devices: tuple[int, ...]) -> tuple[bytes | None, ...]:
-    """The program's binary for each of its devices; None where it is not built."""
+    """Return the program's binary for each of its devices; None for a device that it is not built for."""
     sizes, binaries = (CL_PROGRAM_BINARY_SIZES, "CL_PROGRAM_BINARY_SIZES"), (CL_PROGRAM_BINARIES, "CL_PROGRAM_BINARIES")
     try:
         return _per_device(library, handle, devices, sizes, binaries)
@@ -141,7 +141,7 @@ def program_binaries(library: OpenCL, handle: int, devices: tuple[int, ...]) -> 
 
 
 def program_debug(library: OpenCL, handle: int, devices: tuple[int, ...]) -> tuple[bytes | None, ...]:
-    """The debug data for each device; None where there is none. Raises OpenCLError without Intel's query."""
+    """Return the debug data for each device, or None. Raises OpenCLError if the platform lacks Intel's query."""
     return _per_device(
         library,
         handle,
@@ -208,16 +208,16 @@ def _kernel(
     except OpenCLError as error:
         return ReportedKernel(name, reason=str(error))
     try:
-        found = read_kernel(library, kernel, name, device, is_first_device=is_first)
+        reported = read_kernel(library, kernel, name, device, is_first_device=is_first)
     finally:
         library.result("clReleaseKernel", kernel)
-    return with_code(found, binary)
+    return with_code(reported, binary)
 
 
 def with_code(kernel: ReportedKernel, binary: bytes | None) -> ReportedKernel:
-    """``kernel`` with what the program's ``binary`` adds: the length of its code, and the code of other devices.
+    """Return ``kernel`` with what ``binary``, the program's, adds: the length of its code, and other devices' code.
 
-    Only Intel's binaries are read; of another platform's, ``kernel`` comes back as it was.
+    Only Intel's binaries can be read; for those of another platform, ``kernel`` is returned unchanged.
     """
     from dataclasses import replace
 
@@ -234,15 +234,15 @@ def with_code(kernel: ReportedKernel, binary: bytes | None) -> ReportedKernel:
 
 
 def _optional(what: str, reasons: dict[str, str], ask: Callable[[], Answer | None], absent: str) -> Answer | None:
-    """What ``ask`` gives; else None, and in ``reasons`` why: ``absent``, or the platform's refusal of the query."""
+    """Return what ``ask`` gives, else None with the reason in ``reasons``: ``absent``, or that the query was refused."""
     try:
-        found = ask()
+        answer = ask()
     except OpenCLError as error:
         reasons[what] = f"{absent}, or the platform does not have the query ({error})"
         return None
-    if found is None:
+    if answer is None:
         reasons[what] = absent
-    return found
+    return answer
 
 
 def _program_query(library: OpenCL, handle: int, query: int) -> bytes:
@@ -271,6 +271,6 @@ def _device_number(library: OpenCL, device: int, query: int) -> int | None:
 def _ip_text(ip: int | None) -> str | None:
     from kernlens.model.device import IpVersion
 
-    # 22.43 answers with a packing of its own, whose architecture reads as 0.
+    # 22.43 packs the version differently, so that its architecture reads as 0.
     version = None if ip is None else IpVersion.unpack(ip)
     return str(version) if version is not None and version.architecture else None

@@ -1,4 +1,4 @@
-"""One build for one device in a worker, for what only a process of its own can give: the compiler's stages."""
+"""Do a second build in a worker, whose compiler keeps its stages: one program for one device."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CL_DEVICE_PLATFORM = 0x1031
 
 
 class SecondBuildRequests:
-    """Answers ``build``: see ``OpenCLRequests`` for the frame."""
+    """Answers the request ``build``, as ``OpenCLRequests`` answers others."""
 
     def __init__(self, on_call: Callable[[str], None]) -> None:
         self._on_call = on_call
@@ -32,11 +32,11 @@ class SecondBuildRequests:
     ) -> Build:
         """Build OpenCL C ``text``, or ``spirv``, for the ``position``-th device of the platform of that very name.
 
-        ``loader`` is the OpenCL loader to use (None: the system's). The binary is asked for as well: PoCL compiles
-        kernels no sooner. Raises NotFoundError without such a device, OpenCLError if the program does not build.
+        ``loader`` is the path of the OpenCL loader to use (None: the system's). The binary is read as well, as PoCL compiles
+        kernels only then. Raises NotFoundError if there is no such device, OpenCLError if the program does not build.
         """
         if loader is not None:
-            # The loader that is in the process already is the one that gets used.
+            # open_opencl uses the loader that the process has loaded already.
             ctypes.CDLL(loader)
         library = open_opencl()
         library.on_call = self._on_call
@@ -50,17 +50,17 @@ class SecondBuildRequests:
 
 def _device(platform: str, position: int) -> OpenCLDevice:
     devices = opencl_devices()
-    found = [device for device in devices if device.platform == platform]
-    if position >= len(found):
+    of_platform = [device for device in devices if device.platform == platform]
+    if position >= len(of_platform):
         names = ", ".join(dict.fromkeys(device.platform for device in devices)) or "none"
         raise NotFoundError(f"there is no OpenCL platform {platform!r} with {position + 1} devices; there are: {names}")
-    return found[position]
+    return of_platform[position]
 
 
 def _build(context: OpenCLContext, device: OpenCLDevice, program: OpenCLProgram) -> Build:
     library = context.library
-    what = ("clGetDeviceInfo", device.handle, CL_DEVICE_PLATFORM)
-    platform = int.from_bytes(library.query(*what, query="CL_DEVICE_PLATFORM"), "little")
+    call = ("clGetDeviceInfo", device.handle, CL_DEVICE_PLATFORM)
+    platform = int.from_bytes(library.query(*call, query="CL_DEVICE_PLATFORM"), "little")
     version = library.text("clGetPlatformInfo", platform, CL_PLATFORM_VERSION, query="CL_PLATFORM_VERSION")
     (binary,) = program_binaries(library, program.handle, (device.handle,))
     return Build(

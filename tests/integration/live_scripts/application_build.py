@@ -1,4 +1,4 @@
-"""Snapshots of the application's own build, without the layer and with no second build: ``own_build.py PLATFORM SOURCE``.
+"""Take snapshots of the application's build, with no layer and no second build: ``application_build.py PLATFORM SOURCE``.
 
 Prints JSON: stage -> the endings and kernels that came, in order; under "another thread", what came while a second
 thread lived; under "binaries differ", the stages whose request changed the program's binary.
@@ -47,7 +47,7 @@ def build(stage: str | None, form: int) -> tuple[list[list[str]], bytes]:
 
 
 def main() -> None:
-    LiveProgram._rebuilt = no_second_build  # type: ignore[method-assign]
+    LiveProgram._second_build = no_second_build  # type: ignore[method-assign]
     stages = request_program_snapshot_list(pyopencl.Program(CONTEXT, TEXT_OF_SOURCE), DEVICE)
     came: dict[str, Any] = {}
     differ = []
