@@ -25,6 +25,7 @@ def _no_registered_roots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_older_driver_writes_to_nowhere() -> None:
     assert simulated_environment("dg2", OLDER) == {
         "NEOReadDebugKeys": "1",
+        "EnableTimestampWaitForQueues": "0",
         "SetCommandStreamReceiver": "1",
         "AUBDumpSubCaptureMode": "2",
         "AUBDumpCaptureFileName": "/dev/null",
@@ -36,6 +37,7 @@ def test_older_driver_writes_to_nowhere() -> None:
 def test_newer_driver_has_a_null_device() -> None:
     assert simulated_environment("bmg", NEWER) == {
         "NEOReadDebugKeys": "1",
+        "EnableTimestampWaitForQueues": "0",
         "SetCommandStreamReceiver": "5",
         "UseAubStream": "0",
         "UseExternalAllocatorForSshAndDsh": "0",
