@@ -34,7 +34,7 @@ SPEC_CONSTANT_VALUES = 0xFF00000C
 
 @dataclass(frozen=True, slots=True)
 class NeoPart:
-    """One section: its type, its first byte in the file, its bytes (a view)."""
+    """One section. ``type`` is its ``sh_type``, ``offset`` that of its first byte in the file; ``data`` is a view."""
 
     type: int
     offset: int
@@ -49,7 +49,7 @@ class NeoElf:
     parts: tuple[NeoPart, ...]
 
     def part(self, type: int) -> NeoPart | None:
-        """The first section of this type; None if there is none or it is empty."""
+        """Returns the first section of this type, None if there is none or it is empty."""
         for part in self.parts:
             if part.type == type:
                 return part
@@ -93,27 +93,21 @@ def is_neo_elf(data: memoryview) -> bool:
         elf_header.is_elf(data)
         and len(data) >= elf_header.HEADER_SIZE
         and elf_header.machine_of(data) == elf_header.EM_NONE
-        and _type(data) in KINDS
+        and elf_header.type_of(data) in KINDS
     )
 
 
 def read_neo_elf(data: memoryview) -> NeoElf:
-    """Read a NEO ELF. Raises FormatError if it is none or if a section lies outside the file."""
+    """Read a NEO ELF. Raises FormatError for any other file and if a section lies outside the file."""
     headers = elf_header.section_headers(data, format=FORMAT)
-    machine = elf_header.machine_of(data)
+    type, machine = elf_header.type_of(data), elf_header.machine_of(data)
     if machine != elf_header.EM_NONE:
         raise FormatError(f"e_machine is {machine}; a NEO ELF has 0", format=FORMAT, offset=18)
-    if _type(data) not in KINDS:
-        raise FormatError(f"e_type is {_type(data):#x}; a NEO ELF has 0xff01 to 0xff05", format=FORMAT, offset=16)
-    return NeoElf(
-        _type(data),
-        tuple(
-            NeoPart(header[1], header[4], data[header[4] : header[4] + header[5]])
-            for header in headers
-            if header[1] & 0xFFFFFF00 == SOURCE and header[5]
-        ),
+    if type not in KINDS:
+        raise FormatError(f"e_type is {type:#x}; a NEO ELF has 0xff01 to 0xff05", format=FORMAT, offset=16)
+    parts = tuple(
+        NeoPart(header.sh_type, header.sh_offset, elf_header.section_bytes(data, header))
+        for header in headers
+        if header.sh_type & 0xFFFFFF00 == SOURCE and header.sh_size
     )
-
-
-def _type(data: memoryview) -> int:
-    return data[16] | data[17] << 8
+    return NeoElf(type, parts)

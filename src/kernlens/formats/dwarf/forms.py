@@ -65,9 +65,29 @@ class Encoding(NamedTuple):
     version: int
 
 
+class InitialLength(NamedTuple):
+    """The length field that begins a unit or a line program (DWARF 5, section 7.4 "32-Bit and 64-Bit DWARF Formats").
+
+    ``unit_length`` counts the bytes from ``start`` on, which is right behind the field; ``offset_size`` is 4, or 8 in
+    the 64-bit format.
+    """
+
+    unit_length: int
+    offset_size: int
+    start: int
+
+
 def malformed(message: str, section: str | None = None, offset: int | None = None) -> FormatError:
-    """The error of every DWARF reader; ``offset`` is within ``section``."""
+    """Makes the error of every DWARF reader; ``offset`` is within ``section``."""
     return FormatError(message, format="dwarf", section=section, offset=offset)
+
+
+def read_initial_length(buffer: bytes, position: int) -> InitialLength:
+    """Reads an initial length. Raises struct.error at the buffer's end."""
+    (unit_length,) = _U32.unpack_from(buffer, position)
+    if unit_length != 0xFFFFFFFF:
+        return InitialLength(unit_length, 4, position + 4)
+    return InitialLength(_U64.unpack_from(buffer, position + 4)[0], 8, position + 12)
 
 
 def read_unsigned(buffer: bytes, position: int) -> tuple[int, int]:

@@ -60,7 +60,7 @@ def run_line_program(buffer: bytes, header: LineHeader, code_offset: Callable[[i
 
     Raises FormatError for a program that ends within an opcode and for rows outside what 32 bits can hold.
     """
-    if header.opcode_lengths[: len(_KNOWN_LENGTHS)] != _KNOWN_LENGTHS[: header.opcode_base]:
+    if header.standard_opcode_lengths[: len(_KNOWN_LENGTHS)] != _KNOWN_LENGTHS[: header.opcode_base]:
         raise malformed("standard opcodes with other operands than the specification gives", _LINE, header.program)
     try:
         return _run(buffer[header.program : header.end], header, code_offset)
@@ -126,7 +126,7 @@ def _run(program: bytes, header: LineHeader, code_offset: Callable[[int], int]) 
             elif opcode == 9:  # DW_LNS_fixed_advance_pc
                 address += next(rest) | next(rest) << 8
             else:  # basic block, epilogue, isa, and opcodes of later versions: nothing that a row keeps
-                for _ in range(header.opcode_lengths[opcode]):
+                for _ in range(header.standard_opcode_lengths[opcode]):
                     _unsigned(next(rest), rest)
         rows.pack(row_values)
     return rows.columns()

@@ -11,6 +11,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from kernlens.formats.dwarf.forms import (
     ADDRESS_INDEX_FORMS,
@@ -22,6 +23,7 @@ from kernlens.formats.dwarf.forms import (
     Encoding,
     malformed,
     read_form,
+    read_initial_length,
     read_signed,
     read_unsigned,
 )
@@ -40,13 +42,18 @@ DW_AT_SPECIFICATION = 0x47
 DW_AT_STR_OFFSETS_BASE = 0x72
 DW_AT_ADDR_BASE = 0x73
 
+DW_UT_COMPILE = 1
+DW_UT_TYPE = 2
+DW_UT_SPLIT_TYPE = 6
 
 _INFO = ".debug_info"
 _ABBREV = ".debug_abbrev"
-_UNIT_KINDS_WITH_ID = {4: 8, 5: 8}  # skeleton, split compile: u64 id
-_TYPE_UNITS = (2, 6)  # type, split type: u64 signature, offset of the type
+_UNIT_TYPES_WITH_ID = {4: 8, 5: 8}  # skeleton, split compile: u64 id
 _U32 = struct.Struct("<I")
 _U64 = struct.Struct("<Q")
+#: What follows a unit's length, by the size of offsets: of version 5, and of versions 2 to 4.
+_LAYOUTS_5 = {4: struct.Struct("<HBBI"), 8: struct.Struct("<HBBQ")}
+_LAYOUTS_4 = {4: struct.Struct("<HIB"), 8: struct.Struct("<HQB")}
 
 #: attribute, form, value of an implicit constant
 _Specification = tuple[int, int, int]
@@ -67,12 +74,32 @@ class Unit:
     strings: DebugStrings = field(repr=False, compare=False)
 
 
+class _UnitHeader5(NamedTuple):
+    """The header of a unit of version 5 (section 7.5.1) behind its length."""
+
+    version: int
+    unit_type: int
+    address_size: int
+    debug_abbrev_offset: int
+
+
+class _UnitHeader4(NamedTuple):
+    """The same of versions 2 to 4."""
+
+    version: int
+    debug_abbrev_offset: int
+    address_size: int
+
+
 @dataclass(frozen=True, slots=True)
 class _Header:
+    """A unit's header, with offsets in .debug_info: where the unit starts, where it ends, where its entries begin."""
+
     start: int
     end: int
     entries: int
-    abbreviations: int
+    unit_type: int
+    debug_abbrev_offset: int
     encoding: Encoding
 
 
@@ -138,40 +165,40 @@ class UnitReader:
         position = 0
         while position < len(self._info):
             try:
-                header, is_type_unit = self._header(position)
-                if not is_type_unit and header.entries < header.end:
+                header = self._header(position)
+                if header.unit_type not in (DW_UT_TYPE, DW_UT_SPLIT_TYPE) and header.entries < header.end:
                     yield self._unit(header, with_kernel)
             except (IndexError, struct.error):
                 raise malformed("the unit ends within an entry", _INFO, position) from None
             position = header.end
 
-    def _header(self, start: int) -> tuple[_Header, bool]:
+    def _header(self, offset: int) -> _Header:
         info = self._info
-        length, position, offset_size = _U32.unpack_from(info, start)[0], start + 4, 4
-        if length == 0xFFFFFFFF:
-            length, position, offset_size = _U64.unpack_from(info, position)[0], start + 12, 8
-        end = position + length
+        unit_length, offset_size, start = read_initial_length(info, offset)
+        end = start + unit_length
         if end > len(info):
-            raise malformed(f"a unit of {length} bytes reaches beyond the section's end", _INFO, start)
-        version = info[position] | info[position + 1] << 8
+            raise malformed(f"a unit of {unit_length} bytes reaches beyond the section's end", _INFO, offset)
+        version = info[start] | info[start + 1] << 8
         if not 2 <= version <= 5:
-            raise malformed(f"unit version {version} is unknown (2 to 5 are read)", _INFO, start)
-        position += 2
-        kind = 1
-        number = _U64 if offset_size == 8 else _U32
+            raise malformed(f"unit version {version} is unknown (2 to 5 are read)", _INFO, offset)
+        unit_type = DW_UT_COMPILE
+        header: _UnitHeader5 | _UnitHeader4
         if version >= 5:
-            kind, address_size = info[position], info[position + 1]
-            abbreviations = number.unpack_from(info, position + 2)[0]
-            position += 2 + offset_size + _UNIT_KINDS_WITH_ID.get(kind, 0)
+            layout = _LAYOUTS_5[offset_size]
+            header = _UnitHeader5._make(layout.unpack_from(info, start))
+            unit_type = header.unit_type
         else:
-            abbreviations = number.unpack_from(info, position)[0]
-            address_size = info[position + offset_size]
-            position += offset_size + 1
-        if address_size not in (4, 8):
-            raise malformed(f"addresses of {address_size} bytes", _INFO, start)
-        return (
-            _Header(start, end, position, abbreviations, Encoding(address_size, offset_size, version)),
-            kind in _TYPE_UNITS,
+            layout = _LAYOUTS_4[offset_size]
+            header = _UnitHeader4._make(layout.unpack_from(info, start))
+        if header.address_size not in (4, 8):
+            raise malformed(f"addresses of {header.address_size} bytes", _INFO, offset)
+        return _Header(
+            start=offset,
+            end=end,
+            entries=start + layout.size + _UNIT_TYPES_WITH_ID.get(unit_type, 0),
+            unit_type=unit_type,
+            debug_abbrev_offset=header.debug_abbrev_offset,
+            encoding=Encoding(header.address_size, offset_size, version),
         )
 
     def _unit(self, header: _Header, with_kernel: bool) -> Unit:
@@ -222,7 +249,7 @@ class UnitReader:
         attributes: _Attributes = {}
         if code == 0:
             return None, attributes, position
-        abbreviation = self._abbreviations.find(header.abbreviations, code)
+        abbreviation = self._abbreviations.find(header.debug_abbrev_offset, code)
         for attribute, form, constant in abbreviation.specifications:
             if form == DW_FORM_IMPLICIT_CONST:
                 attributes[attribute] = form, constant

@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from array import array
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from kernlens.errors import FormatError
 from kernlens.formats.spirv.names import (
@@ -27,7 +28,20 @@ from kernlens.formats.spirv.type_names import SpirvTypes
 from kernlens.model.spirv import SpirvEntryPoint, SpirvLine, SpirvLinkage, SpirvModule, SpirvSource
 
 MAGIC = 0x07230203
-HEADER_WORDS = 5
+
+
+class SpirvHeader(NamedTuple):
+    """The words that begin a module (section 2.3): ``version`` is 0x00MMmm00, ``generator`` the tool's number in its
+    high half, ``bound`` above every id; ``schema`` is 0."""
+
+    magic: int
+    version: int
+    generator: int
+    bound: int
+    schema: int
+
+
+HEADER_WORDS = len(SpirvHeader._fields)
 
 _OP_SOURCE_CONTINUED = 2
 _OP_SOURCE = 3
@@ -72,11 +86,13 @@ def read_spirv(data: memoryview) -> SpirvModule:
     words, big_endian = read_words(data)
     tables = _Tables(words, big_endian)
     tables.walk()
+    header = SpirvHeader._make(words[:HEADER_WORDS])
+    tool = header.generator >> 16
     return SpirvModule(
-        version=(words[1] >> 16 & 0xFF, words[1] >> 8 & 0xFF),
-        generator=GENERATORS.get(words[2] >> 16) or f"tool {words[2] >> 16}",
+        version=(header.version >> 16 & 0xFF, header.version >> 8 & 0xFF),
+        generator=GENERATORS.get(tool) or f"tool {tool}",
         big_endian=big_endian,
-        bound=words[3],
+        bound=header.bound,
         capabilities=tuple(tables.capabilities),
         extensions=tuple(tables.extensions),
         instruction_sets=tuple(tables.instruction_sets.values()),
