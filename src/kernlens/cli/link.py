@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     "--options-for", metavar="PATH O", nargs=2, multiple=True, help="The build options of one module; may be repeated."
 )
 @click.option(
-    "--driver", metavar="RELEASE", help="Foretell this driver (22.43, 26.27); else the newest that takes the modules."
+    "--driver",
+    metavar="RELEASE",
+    help="Predict for this driver (22.43, 26.27); else for the newest that takes the modules.",
 )
 @click.option("--dot", is_flag=True, help="Print the graph in Graphviz's language.")
 @click.option(
@@ -37,8 +39,8 @@ if TYPE_CHECKING:
 @click.option("--toolchain", metavar="T", default="system", show_default=True, help="Whose driver links.")
 @click.option("-o", "--output", metavar="FILE", type=click.Path(dir_okay=False), help="The linked module.")
 @click.option("--partial", is_flag=True, help="With --offline: imports may stay unresolved.")
-@click.option("--base", metavar="ADDRESS", help="With --offline: fill in every place as if loaded at this address.")
-@click.option("--map", "with_map", is_flag=True, help="With --offline: print each place with symbol and value.")
+@click.option("--base", metavar="ADDRESS", help="With --offline: fill in every site as if loaded at this address.")
+@click.option("--map", "with_map", is_flag=True, help="With --offline: print each site with symbol and value.")
 @json_option()
 def command(
     paths: tuple[str, ...],
@@ -74,14 +76,14 @@ def command(
         rules = answers.rules_of_toolchain(toolchain)
         modules = _modules(paths, options, options_for, device, rules)
         sys.exit(answers.link_live(modules, device, toolchain, how == "static", output, as_json))
-    rules, modules = _foretold(paths, options, options_for, device, driver)
+    rules, modules = _rules_and_modules(paths, options, options_for, device, driver)
     if how == "offline":
         address = _address(base)
         sys.exit(answers.link_offline(modules, output, partial, address, with_map, as_json))
-    sys.exit(answers.foretell_link([module for _, module in modules], rules, as_json, dot))
+    sys.exit(answers.predict_link([module for _, module in modules], rules, as_json, dot))
 
 
-def _foretold(
+def _rules_and_modules(
     paths: Sequence[str], options: str, options_for: Sequence[tuple[str, str]], device: str | None, driver: str | None
 ) -> tuple[DriverRules, list[Linkable]]:
     """The rules to follow and the modules read by them: patch-token programs are the older driver's."""
