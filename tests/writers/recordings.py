@@ -30,7 +30,7 @@ FAILED = ProgramEntry("broken", "dg2", CHAIN, ok=False, reason="it does not comp
 
 
 def entry(number: int, size: int = 20_000) -> ProgramEntry:
-    """A program whose binary can be told from its number."""
+    """Returns a program whose binary can be told from its number."""
     return ProgramEntry(f"p{number}", "dg2", CHAIN, binary=random.Random(number).randbytes(size))
 
 

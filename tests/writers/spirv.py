@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 
 def literal(text: str) -> list[int]:
-    """A string literal: UTF-8, a NUL, padded to whole words; characters from each word's low byte on."""
+    """Returns a string literal: UTF-8, a NUL, padded to whole words; characters from each word's low byte on."""
     encoded = text.encode() + b"\0"
     encoded += bytes(-len(encoded) % 4)
     return list(struct.unpack(f"<{len(encoded) // 4}I", encoded))
@@ -23,14 +23,14 @@ class SpirvWriter:
     words: list[int] = field(default_factory=list)
 
     def add(self, opcode: int, *operands: int | str) -> SpirvWriter:
-        """One instruction; strings become literals."""
-        found: list[int] = []
+        """Adds one instruction; strings become literals."""
+        operand_words: list[int] = []
         for operand in operands:
-            found += literal(operand) if isinstance(operand, str) else [operand]
-        self.words += [(len(found) + 1) << 16 | opcode, *found]
+            operand_words += literal(operand) if isinstance(operand, str) else [operand]
+        self.words += [(len(operand_words) + 1) << 16 | opcode, *operand_words]
         return self
 
     def build(self, byte_order: str = "<") -> memoryview:
-        """The module with words in this byte order (``<`` or ``>``)."""
+        """Makes the module with words in this byte order (``<`` or ``>``)."""
         words = [0x07230203, self.version, self.generator, self.bound, 0, *self.words]
         return memoryview(struct.pack(f"{byte_order}{len(words)}I", *words))

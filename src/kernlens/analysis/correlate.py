@@ -14,12 +14,12 @@ from kernlens.model.source_map import NO_ROW, SourceMap
 def correlate(
     offsets: Sequence[int], table: LineTable, prologue_bytes: int | None = None, stops: Sequence[int] = ()
 ) -> SourceMap:
-    """Find for each instruction the row that covers it.
+    """Finds for each instruction the row that covers it.
 
     ``offsets`` are the instructions' offsets in the kernel, ascending. A row covers the instructions from its offset
     up to the next row's; of several rows at one offset the last one counts, as each of them covers nothing but the
-    last. What lies before the first row or behind an end of sequence has no row. ``prologue_bytes`` is what the
-    binary says of the size of the code that loads the kernel's payload; without it ``leading_prologue`` finds out.
+    last. Instructions before the first row or behind an end of sequence have no row. ``prologue_bytes`` is what the
+    binary says of the size of the code that loads the kernel's payload; if it is None, ``leading_prologue`` finds it out.
 
     ``stops`` are the indexes of instructions that control never passes (end of thread, return). What follows one in the
     same row has no row: it is a function that stayed a call, to which Intel's older compiler gives no rows at all. (Of
@@ -56,7 +56,7 @@ def _cover(places: list[int], table: LineTable, order: Sequence[int]) -> array[i
 
 
 def _cut(row_of: array[int], stops: Sequence[int]) -> array[int]:
-    """Takes away the rows of what lies behind a stop, up to the next row."""
+    """Removes the row of the instructions behind a stop, up to the next row."""
     for stop in stops:
         row = row_of[stop]
         index = stop + 1
@@ -67,7 +67,7 @@ def _cut(row_of: array[int], stops: Sequence[int]) -> array[int]:
 
 
 def _ascending(table: LineTable) -> Sequence[int]:
-    """The rows by offset; at one offset, ends of sequences come first, so that they do not cut off what starts
+    """Returns the rows by offset; at one offset, ends of sequences come first, so that they do not cut off what starts
     there."""
     offsets, flags = table.offsets, table.flags
     inner_ends = [row for row, flag in enumerate(flags) if flag & END_SEQUENCE][:-1]
@@ -77,7 +77,7 @@ def _ascending(table: LineTable) -> Sequence[int]:
 
 
 def leading_prologue(table: LineTable) -> int:
-    """The size in bytes of the code that loads the kernel's payload, as the rows show it; 0 where they do not.
+    """Returns the size in bytes of the code that loads the kernel's payload, as the rows show it; 0 where they do not.
 
     Intel's compiler gives the payload's loading no line of its own. Where the hardware leaves it to the kernel
     (Xe-HPG and later) and a patch-token program says nothing, the loads inherit the place of the last instruction:

@@ -19,7 +19,8 @@ _MOST_READS = 4096
 def match_sources(
     tables: Iterable[LineTable], available: Sequence[Source], read: Callable[[str], str | None]
 ) -> tuple[Source, ...]:
-    """A Source for each file that the tables' rows name and whose text can be had, under the tables' name for it.
+    """Returns a Source for each file that the tables' rows name and whose text can be had, under the tables' name for
+    it.
 
     In this order: the text within the table itself (DWARF 5); of ``available`` the one with this name, then the only
     one whose path ends alike; for the nameless program source (``<stdin>``, ``1``) the one that has no name either,
@@ -53,14 +54,14 @@ def match_sources(
 
 
 def joined(directory: str, path: str) -> str:
-    """``path`` as the compiler saw it: within the compile directory, unless it is absolute."""
+    """Returns ``path`` as the compiler saw it: within the compile directory, unless it is absolute."""
     if not directory or path.startswith(("/", "\\")) or path[1:2] == ":":
         return path
     return directory.rstrip("/\\") + "/" + path
 
 
 def _wanted(tables: Iterable[LineTable]) -> dict[str, tuple[SourceFile, str]]:
-    """The files that rows name, with their table's compile directory, by path."""
+    """Returns the files that rows name, with their table's compile directory, by path."""
     wanted: dict[str, tuple[SourceFile, str]] = {}
     for table in tables:
         for number in sorted(set(table.files_of)):
@@ -75,7 +76,7 @@ def _is_nameless(path: str) -> bool:
 
 
 def _named(path: str, directory: str, available: Sequence[Source]) -> Source | None:
-    """The source of this name, or the only one whose path is the end of this one or the other way round."""
+    """Returns the source of this name, or the only one whose path is the end of this one or the other way round."""
     names = {path, joined(directory, path)}
     for source in available:
         if source.path in names:
@@ -95,7 +96,7 @@ def _end_alike(first: list[str], second: list[str]) -> bool:
 
 
 def _nameless(available: Sequence[Source]) -> Source | None:
-    """The program's own source among those that no named file is."""
+    """Returns the program's own source among those that no named file is."""
     for source in available:
         if source.origin == "program" or not source.path or _is_nameless(source.path):
             return source
@@ -103,7 +104,7 @@ def _nameless(available: Sequence[Source]) -> Source | None:
 
 
 def _may_be_read(path: str) -> bool:
-    """Whether a table's name may be looked up on disk: not if it leads to the system's or to hidden files."""
+    """Tells whether a table's name may be looked up on disk: not if it leads to the system's or to hidden files."""
     plain = path.replace("\\", "/")
     pieces = plain.split("/")
     if "\0" in plain or any(piece.startswith(".") and piece not in (".", "..") for piece in pieces):
@@ -113,7 +114,7 @@ def _may_be_read(path: str) -> bool:
 
 
 def _resolved(pieces: list[str]) -> list[str]:
-    """The path's pieces with ``.`` and ``..`` taken out."""
+    """Returns the path's pieces with ``.`` and ``..`` taken out."""
     kept: list[str] = []
     for piece in pieces:
         if piece == "..":

@@ -39,7 +39,7 @@ class PassStep:
 
 
 def pass_steps(snapshots: Sequence[Snapshot]) -> Iterator[PassStep]:
-    """The passes of a compile in order, those that changed nothing folded; other snapshots are passed over.
+    """Yields the passes of a compile in order, those that changed nothing folded; other snapshots are passed over.
 
     A pass is compared with the last one before it whose dump is the whole program; the first one of each attempt with
     the LLVM IR as it was read.
@@ -82,12 +82,12 @@ def _folded(idle: list[Snapshot]) -> Iterator[PassStep]:
 
 
 def _is_module(lines: list[CodeLine]) -> bool:
-    """Whether the LLVM IR is a whole module, which says what it is for."""
+    """Tells whether the LLVM IR is a whole module, which says what it is for."""
     return any(line.startswith("target ") for line in lines)
 
 
 def _counts(before: list[CodeLine], after: list[CodeLine]) -> tuple[int, int]:
-    """Lines that are only after, and only before, counted as often as they occur; moved lines count as neither."""
+    """Counts the lines that are only after, and only before, as often as they occur; moved lines count as neither."""
     from collections import Counter
 
     old, new = Counter(before), Counter(after)
@@ -116,8 +116,8 @@ class CodeLine(str):
 
 
 def program_lines(snapshot: Snapshot) -> list[CodeLine]:
-    """The text's lines to compare: without the heading that names the dump's own file, and of LLVM IR without its
-    tables of metadata and attributes."""
+    """Returns the text's lines to compare: without the heading that names the dump's own file, and of LLVM IR without
+    its tables of metadata and attributes."""
     lines = snapshot.text.split("\n")
     head = lines[:_HEADING_LINES]
     if len(head) == _HEADING_LINES and all(line.startswith(("; ", "// ")) for line in head) and "----" in head[0]:
@@ -128,7 +128,7 @@ def program_lines(snapshot: Snapshot) -> list[CodeLine]:
 
 
 def difference(before: Snapshot, after: Snapshot) -> Iterator[str]:
-    """The two texts' difference as unified diff lines, without line ends; nothing if the programs are equal.
+    """Yields the two texts' difference as unified diff lines, without line ends; nothing if the programs are equal.
 
     Raises KernlensError if one of them is binary, or if they are too large to compare.
     """

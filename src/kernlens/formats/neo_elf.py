@@ -1,4 +1,4 @@
-"""NEO ELF: what Intel's OpenCL driver and ocloc wrap around a patch-token program.
+"""NEO ELF: the file in which Intel's OpenCL driver and ocloc wrap a patch-token program.
 
 Source: ``shared/source/device_binary_format/elf/ocl_elf.h`` of compute-runtime: ``ELF_TYPE_OPENCL`` (``e_type``
 0xff01..0xff05) and ``SHT_OPENCL_*`` (section types 0xff0000xx); ``e_machine`` is 0. Sections are chosen by type, since
@@ -43,7 +43,7 @@ class NeoPart:
 
 @dataclass(frozen=True, slots=True)
 class NeoElf:
-    """The sections of a NEO ELF that carry something, in file order. ``type`` is ``e_type`` (see ``KINDS``)."""
+    """A NEO ELF. ``parts`` are its sections that are not empty, in file order; ``type`` is ``e_type`` (see ``KINDS``)."""
 
     type: int
     parts: tuple[NeoPart, ...]
@@ -57,38 +57,38 @@ class NeoElf:
 
     @property
     def device_binary(self) -> NeoPart | None:
-        """The program for the device: patch tokens as a rule."""
+        """Returns the program for the device: patch tokens as a rule."""
         return self.part(DEVICE_BINARY) or self.part(NON_COHERENT_DEVICE_BINARY)
 
     @property
     def device_debug(self) -> NeoPart | None:
-        """CTNI debug data (the same bytes as ocloc's ``.dbg`` file)."""
+        """Returns the CTNI debug data (the same bytes as ocloc's ``.dbg`` file)."""
         return self.part(DEVICE_DEBUG)
 
     @property
     def spirv(self) -> NeoPart | None:
-        """The SPIR-V module that the program was made from."""
+        """Returns the SPIR-V module that the program was made from."""
         return self.part(SPIRV)
 
     @property
     def llvm_bitcode(self) -> NeoPart | None:
-        """LLVM bitcode, from drivers that kept that in place of SPIR-V."""
+        """Returns LLVM bitcode, which some drivers kept instead of SPIR-V."""
         return self.part(LLVM_BITCODE)
 
     @property
     def source(self) -> NeoPart | None:
-        """OpenCL C source text."""
+        """Returns the OpenCL C source text."""
         return self.part(SOURCE)
 
     @property
     def build_options(self) -> str | None:
-        """The options given to the build, without the terminating NUL; None if there is no such section."""
+        """Returns the options given to the build, without the terminating NUL, None if there is no such section."""
         part = self.part(BUILD_OPTIONS)
         return None if part is None else bytes(part.data).rstrip(b"\0").decode("utf-8", "backslashreplace")
 
 
 def is_neo_elf(data: memoryview) -> bool:
-    """Whether ``data`` begins like a NEO ELF: an ELF for machine 0 with one of the types in ``KINDS``."""
+    """Tells whether ``data`` begins like a NEO ELF: an ELF for machine 0 with one of the types in ``KINDS``."""
     return (
         elf_header.is_elf(data)
         and len(data) >= elf_header.HEADER_SIZE

@@ -1,10 +1,10 @@
-"""Device images inside a host executable, library or object: what SYCL compilers embed.
+"""Offload bundles: the device images that SYCL compilers embed in a host executable, library or object.
 
 Source: intel/llvm's ``SYCLOffloadWrapper.cpp`` and ``ClangOffloadWrapper.cpp``; checked on the libraries of the PyPI
 packages dpctl 0.22 and dpnp 0.20. The images lie one after the other, each aligned to 16 bytes, in sections named
 ``__CLANG_OFFLOAD_BUNDLE__sycl-TARGET``; section ``.tgtimg`` has 16 bytes per image: its address and its size (u64
 each). In position-independent files the address may stand in the dynamic relocations only. Objects that are not yet
-linked have the sections, each one image, and no table.
+linked have the sections, with one image in each, and no table.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class OffloadImage:
     """One device image. ``offset`` is bytes within the host file, ``data`` a view.
 
     ``target`` is what the section's name says, ``spir64``, ``spir64_gen`` or ``spir64-unknown-unknown``; None if the
-    image lies in no such section. What the image is, its own first bytes say: SPIR-V, an ELF, an ``ar`` archive.
+    image lies in no such section. An image's own first bytes say what it is: SPIR-V, an ELF, an ``ar`` archive.
     """
 
     name: str

@@ -84,7 +84,7 @@ class Container:
 
     @property
     def size(self) -> int:
-        """Bytes of ``content``."""
+        """Returns the size of ``content`` in bytes."""
         return len(self.content)
 
     @cached_property

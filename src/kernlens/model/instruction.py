@@ -79,7 +79,7 @@ class Instruction:
 
     @property
     def text(self) -> str:
-        """The assembly text, as in ``Instructions.texts``."""
+        """Returns the assembly text, as in ``Instructions.texts``."""
         return self._of.texts[self.index]
 
 
@@ -130,38 +130,39 @@ class Instructions(Sequence[Instruction]):
 
     @property
     def records(self) -> memoryview:
-        """The packed records."""
+        """Returns the packed records."""
         return self._records
 
     @cached_property
     def offsets(self) -> array[int]:
-        """Each instruction's offset in bytes, ascending."""
+        """Returns each instruction's offset in bytes, ascending."""
         return array("I", self._records.cast("I")[::_WORDS].tolist())
 
     @cached_property
     def sizes(self) -> bytes:
-        """Each instruction's size in bytes."""
+        """Returns each instruction's size in bytes."""
         return bytes(self._records[4 :: RECORD.size])
 
     @cached_property
     def flags(self) -> bytes:
-        """Each instruction's flags: ILLEGAL, COMPACTED, SEND, ..."""
+        """Returns each instruction's flags: ILLEGAL, COMPACTED, SEND, ..."""
         return bytes(self._records[5 :: RECORD.size])
 
     @cached_property
     def opcodes(self) -> list[str]:
-        """Each instruction's mnemonic."""
+        """Returns each instruction's mnemonic."""
         mnemonics = self._mnemonics
         return [mnemonics[number] for number in self._records.cast("H")[3::_HALVES].tolist()]
 
     @cached_property
     def texts(self) -> list[str]:
-        """Each instruction's assembly text, exactly as ``iga64 -d`` prints it, spacing included."""
+        """Returns each instruction's assembly text, exactly as ``iga64 -d`` prints it, spacing included."""
         return self._render()
 
     @cached_property
     def targets(self) -> tuple[int, ...]:
-        """The offsets that branches go to, ascending, each once: where a listing has labels (``L96`` is offset 96)."""
+        """Returns the offsets that branches go to, ascending, each once: where a listing has labels (``L96`` is offset
+        96)."""
         found: set[int] = set()
         for index, flags in enumerate(self.flags):
             if flags & LABEL:
@@ -170,7 +171,7 @@ class Instructions(Sequence[Instruction]):
 
     @cached_property
     def stops(self) -> list[int]:
-        """The indexes of instructions that control never passes: ends of thread and unconditional returns."""
+        """Returns the indexes of instructions that control never passes: ends of thread and unconditional returns."""
         found = [index for index, flags in enumerate(self.flags) if flags & END_OF_THREAD]
         if "ret" in self._mnemonics:
             wanted = self._mnemonics.index("ret")
@@ -182,11 +183,11 @@ class Instructions(Sequence[Instruction]):
 
     @property
     def size(self) -> int:
-        """Bytes from the first instruction's start to the last one's end."""
+        """Returns the bytes from the first instruction's start to the last one's end."""
         return self.offsets[-1] + self.sizes[-1] - self.offsets[0] if len(self) else 0
 
     def at(self, offset: int) -> Instruction | None:
-        """The instruction that covers byte ``offset``; None if there is none."""
+        """Returns the instruction that covers byte ``offset``, None if there is none."""
         from bisect import bisect_right
 
         index = bisect_right(self.offsets, offset) - 1

@@ -81,7 +81,7 @@ class LineTable:
 
     @cached_property
     def rows(self) -> tuple[LineRow, ...]:
-        """The rows as objects, for few of them at a time; the columns are the fast way."""
+        """Returns the rows as objects, for few of them at a time; the columns are the fast way."""
         return tuple(
             LineRow(offset, file, line, column, bool(flag & IS_STMT), bool(flag & END_SEQUENCE))
             for offset, file, line, column, flag in zip(
@@ -91,5 +91,5 @@ class LineTable:
 
     @cached_property
     def inlined(self) -> tuple[InlinedCall, ...]:
-        """The inlined calls, outer ones before those within them; one call appears once per address range."""
+        """Returns the inlined calls, outer ones before those within them; one call appears once per address range."""
         return self.find_inlined()

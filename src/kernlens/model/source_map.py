@@ -25,7 +25,7 @@ class SourcePlace:
 
 @dataclass(frozen=True)
 class SourceMap:
-    """For each instruction the line-table row that covers it, and for each line its instructions.
+    """The line-table row that covers each instruction, and the instructions of each line.
 
     ``row_of[i]`` is the row of instruction ``i`` or NO_ROW; ``offsets[i]`` its offset in the kernel. ``prologue`` is
     the number of leading instructions that load the kernel's payload rather than do a line's work.
@@ -37,25 +37,25 @@ class SourceMap:
     prologue: int = 0
 
     def place(self, index: int) -> SourcePlace | None:
-        """Where instruction ``index`` came from; None if no row covers it or its row says line 0."""
+        """Returns where instruction ``index`` came from, None if no row covers it or its row says line 0."""
         row = self.row_of[index]
         return None if row == NO_ROW else self._row_places[row]
 
     def place_at(self, offset: int) -> SourcePlace | None:
-        """Where the instruction that starts at ``offset`` came from; None if none starts there, or it has no line."""
+        """Returns where the instruction that starts at ``offset`` came from, None if none starts there or it has no line."""
         index = bisect_left(self.offsets, offset)
         if index == len(self.offsets) or self.offsets[index] != offset:
             return None
         return self.place(index)
 
     def inlined_at(self, index: int) -> tuple[SourcePlace, ...]:
-        """The calls through which instruction ``index`` was inlined, innermost first; empty if it was not."""
+        """Returns the calls through which instruction ``index`` was inlined, innermost first, empty if it was not."""
         frames = self._frames_of
         return frames[index] if frames else ()
 
     @cached_property
     def lines(self) -> dict[tuple[str, int], tuple[range, ...]]:
-        """(path, line) -> ranges of instruction indexes, ascending: a scheduled line has many."""
+        """Maps (path, line) to ranges of instruction indexes, ascending: a line that the scheduler spread out has many."""
         found: dict[tuple[str, int], list[range]] = {}
         for key, run in self._runs():
             found.setdefault(key, []).append(run)
@@ -83,7 +83,7 @@ class SourceMap:
 
     @cached_property
     def _row_places(self) -> list[SourcePlace | None]:
-        """The place of each row; rows of one place share it."""
+        """Returns the place of each row; rows of one place share it."""
         table = self.table
         known: dict[tuple[int, int, int], SourcePlace | None] = {}
         places = []

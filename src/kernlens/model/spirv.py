@@ -81,7 +81,7 @@ class SpirvModule:
 
     @property
     def debug_sets(self) -> tuple[str, ...]:
-        """The imported instruction sets that carry debug information."""
+        """Returns the imported instruction sets that carry debug information."""
         return tuple(name for name in self.instruction_sets if "DebugInfo" in name)
 
     @cached_property

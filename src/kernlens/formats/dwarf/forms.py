@@ -58,7 +58,7 @@ _LONGEST_NUMBER = 16
 
 
 class Encoding(NamedTuple):
-    """What a unit's header says of the numbers in it: sizes of addresses and of section offsets in bytes, version."""
+    """How a unit encodes numbers, as its header says: the sizes of addresses and of section offsets in bytes, the version."""
 
     address_size: int
     offset_size: int
@@ -91,7 +91,7 @@ def read_initial_length(buffer: bytes, position: int) -> InitialLength:
 
 
 def read_unsigned(buffer: bytes, position: int) -> tuple[int, int]:
-    """An unsigned LEB128 number and the position after it. Raises IndexError at the buffer's end."""
+    """Reads an unsigned LEB128 number; returns it and the position after it. Raises IndexError at the buffer's end."""
     byte = buffer[position]
     if byte < 0x80:
         return byte, position + 1
@@ -107,14 +107,14 @@ def read_unsigned(buffer: bytes, position: int) -> tuple[int, int]:
 
 
 def read_signed(buffer: bytes, position: int) -> tuple[int, int]:
-    """A signed LEB128 number and the position after it. Raises IndexError at the buffer's end."""
+    """Reads a signed LEB128 number; returns it and the position after it. Raises IndexError at the buffer's end."""
     value, end = read_unsigned(buffer, position)
     bits = 7 * (end - position)
     return value - (1 << bits) if value >> (bits - 1) else value, end
 
 
 def read_string(buffer: bytes, position: int, section: str) -> tuple[str, int]:
-    """A NUL-terminated string and the position after its NUL."""
+    """Reads a NUL-terminated string; returns it and the position after its NUL."""
     end = buffer.find(b"\0", position)
     if end < 0:
         raise malformed("a string is not terminated", section, position)
@@ -124,8 +124,11 @@ def read_string(buffer: bytes, position: int, section: str) -> tuple[str, int]:
 def read_form(
     buffer: bytes, position: int, form: int, encoding: Encoding, section: str
 ) -> tuple[int | str | bytes, int]:
-    """One value and the position after it: a number (unresolved, where the form is an index or an offset), the text of
-    an inline string, or a block's bytes. Raises IndexError or struct.error at the buffer's end."""
+    """Reads one value; returns it and the position after it.
+
+    The value is a number (unresolved where the form is an index or an offset), the text of an inline string, or a block's
+    bytes. Raises IndexError or struct.error at the buffer's end, FormatError for an unknown form.
+    """
     fixed = _FIXED.get(form)
     if fixed is not None:
         return fixed.unpack_from(buffer, position)[0], position + fixed.size

@@ -163,7 +163,8 @@ def _read_files_4(
 
 
 def read_file_4(buffer: bytes, position: int, directories: list[str]) -> tuple[SourceFile, int]:
-    """A file entry of versions 2 to 4: name, directory, time, length. An unknown directory leaves the name alone."""
+    """Reads a file entry of versions 2 to 4: name, directory, time, length. An unknown directory leaves the name
+    alone."""
     name, position = read_string(buffer, position, _LINE)
     directory, position = read_unsigned(buffer, position)
     _time, position = read_unsigned(buffer, position)
@@ -207,7 +208,7 @@ class _Room:
 
 
 def _read_entries(buffer: bytes, position: int, encoding: Encoding) -> tuple[list[_Entry], int]:
-    """The directories or the files of version 5: the entries' format, their number, then the entries."""
+    """Reads the directories or the files of version 5: the entries' format, their number, then the entries."""
     start = position
     formats = []
     format_count, position = buffer[position], position + 1
@@ -231,7 +232,7 @@ def _read_entries(buffer: bytes, position: int, encoding: Encoding) -> tuple[lis
 
 
 def _joined(directory: str, name: str) -> str:
-    """``name`` within ``directory``; absolute names (Windows ones too) stay as they are."""
+    """Returns ``name`` within ``directory``; absolute names (Windows ones too) stay as they are."""
     if not directory or name.startswith(("/", "\\")) or name[1:2] == ":":
         return name
     return directory + ("" if directory.endswith(("/", "\\")) else "/") + name

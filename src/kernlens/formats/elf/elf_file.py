@@ -92,10 +92,10 @@ _RELOCATION_NAMES = {
 
 
 def read_elf(data: memoryview, *, format: str = "elf") -> Elf:
-    """Read the header and the section headers; names, symbols and relocations are read when asked for.
+    """Reads the header and the section headers; names, symbols and relocations are read when asked for.
 
-    ``format`` is the reader's name in errors. Raises FormatError for what is not ELF64 little-endian and for headers
-    that point outside the file.
+    ``format`` is the reader's name in errors. Raises FormatError for files that are not ELF64, little-endian, and for
+    headers that point outside the file.
     """
     header = ElfHeader(data, format)
     headers = header.section_headers()
@@ -130,7 +130,8 @@ class Elf:
 
     @cached_property
     def sections(self) -> tuple[Section, ...]:
-        """All sections by index, the null section included. Raises FormatError for a name outside the name table."""
+        """Returns all sections by index, the null section included. Raises FormatError for a name outside the name
+        table."""
         names = None if self.name_table is None else self._strings(self.name_table, ".shstrtab")
         return tuple(
             Section(

@@ -45,19 +45,19 @@ _NAME, _TYPE, _EXTENT = struct.Struct("<I60x"), struct.Struct("<4xI56x"), struct
 
 
 def is_elf(data: memoryview) -> bool:
-    """Whether ``data`` begins like an ELF of any class."""
+    """Tells whether ``data`` begins like an ELF of any class."""
     return data[:4] == MAGIC
 
 
 def machine_of(data: memoryview) -> int:
-    """``e_machine`` of what ``is_elf`` accepts; raises FormatError if the file ends before it."""
+    """Returns ``e_machine`` of a file that ``is_elf`` accepts. Raises FormatError if the file ends before it."""
     if len(data) < 20:
         raise FormatError(f"{len(data)} bytes are too few for an ELF header", format="elf", offset=0)
     return data[18] | data[19] << 8
 
 
 def type_of(data: memoryview) -> int:
-    """``e_type`` of what ``machine_of`` accepts."""
+    """Returns ``e_type`` of a file that ``machine_of`` accepts."""
     return data[16] | data[17] << 8
 
 
