@@ -25,18 +25,18 @@ def correlate(
     same row has no row: it is a function that stayed a call, to which Intel's older compiler gives no rows at all. (Of
     24,815 such instructions in 98 binaries, IGC's own dump holds 98% for another line than the row's.)
     """
-    places = list(offsets)
+    starts = list(offsets)
     order = _ascending(table)
     prologue = leading_prologue(table) if prologue_bytes is None else prologue_bytes
     return SourceMap(
         table=table,
         offsets=offsets,
-        row_of=_cut(_cover(places, table, order), stops),
-        prologue=bisect_left(places, prologue),
+        row_of=_cut(_cover(starts, table, order), stops),
+        prologue=bisect_left(starts, prologue),
     )
 
 
-def _cover(places: list[int], table: LineTable, order: Sequence[int]) -> array[int]:
+def _cover(starts: list[int], table: LineTable, order: Sequence[int]) -> array[int]:
     row_of: list[int] = []
     extend = row_of.extend
     offsets, flags = table.offsets, table.flags
@@ -45,13 +45,13 @@ def _cover(places: list[int], table: LineTable, order: Sequence[int]) -> array[i
     for row in order:
         offset = offsets[row]
         if offset != last_offset:
-            first = bisect_left(places, offset, done)
+            first = bisect_left(starts, offset, done)
             if first != done:
                 extend(repeat(covering, first - done))
                 done = first
             last_offset = offset
         covering = NO_ROW if flags[row] & END_SEQUENCE else row
-    extend(repeat(covering, len(places) - done))
+    extend(repeat(covering, len(starts) - done))
     return array("i", row_of)
 
 

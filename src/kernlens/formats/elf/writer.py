@@ -70,7 +70,7 @@ class OutputRelocation:
     addend: int | None = None
 
 
-class StringTable:
+class OutputStringTable:
     """Collects names, each once, and tells the offset of each."""
 
     def __init__(self) -> None:
@@ -89,7 +89,7 @@ class StringTable:
         return bytes(self._content)
 
 
-def symbol_table(symbols: Sequence[OutputSymbol], names: StringTable, link: int) -> OutputSection:
+def symbol_table(symbols: Sequence[OutputSymbol], names: OutputStringTable, link: int) -> OutputSection:
     """Makes ``.symtab`` of ``symbols``, of which the local ones stand first; the null symbol is added before them.
 
     ``link`` is the number that the string table's section will have.
@@ -128,7 +128,13 @@ def relocation_table(
 
 
 def write_elf(
-    sections: Sequence[OutputSection], names: StringTable, *, machine: int, type: int, flags: int, abi_version: int
+    sections: Sequence[OutputSection],
+    names: OutputStringTable,
+    *,
+    machine: int,
+    type: int,
+    flags: int,
+    abi_version: int,
 ) -> bytes:
     """Returns the file: header, contents, ``.strtab``, section headers. Sections are numbered from 1 in the order given."""
     offsets = [names.offset(section.name) for section in sections]

@@ -16,8 +16,8 @@ from kernlens.formats.elf.elf_file import SHT_NOBITS, SHT_PROGBITS, SHT_REL, SHT
 from kernlens.formats.elf.writer import (
     OutputRelocation,
     OutputSection,
+    OutputStringTable,
     OutputSymbol,
-    StringTable,
     relocation_table,
     symbol_table,
     write_elf,
@@ -138,7 +138,7 @@ class _Locator:
         return Site(target.name, relocation.offset, address, relocation.symbol, name, size, value)
 
     def _write(self, tables: dict[int, list[OutputRelocation]]) -> bytes:
-        names = StringTable()
+        names = OutputStringTable()
         kept = [section for section in self.elf.sections if section.index and section.type != SHT_STRTAB]
         numbers = {section.index: number for number, section in enumerate(kept, 1)}
         sections: list[OutputSection] = []

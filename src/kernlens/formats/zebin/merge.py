@@ -23,8 +23,8 @@ from kernlens.formats.elf.elf_file import EM_INTELGT, SHT_NOTE, SHT_REL, SHT_REL
 from kernlens.formats.elf.writer import (
     OutputRelocation,
     OutputSection,
+    OutputStringTable,
     OutputSymbol,
-    StringTable,
     relocation_table,
     symbol_table,
     write_elf,
@@ -104,7 +104,7 @@ def link_zebins(modules: Sequence[tuple[str, memoryview]]) -> LinkedZebin:
 @dataclass
 class _Linker:
     inputs: list[LinkInput]
-    names: StringTable = field(default_factory=StringTable)
+    names: OutputStringTable = field(default_factory=OutputStringTable)
     symbols: list[OutputSymbol] = field(default_factory=list)
     #: (module's number, symbol's index there) -> number in the merged table.
     numbers: dict[tuple[int, int], int] = field(default_factory=dict)
