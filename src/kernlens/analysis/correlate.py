@@ -80,7 +80,7 @@ def leading_prologue(table: LineTable) -> int:
     """Returns the size in bytes of the code that loads the kernel's payload, as the rows show it; 0 where they do not.
 
     Intel's compiler gives the payload's loading no line of its own. Where the hardware leaves it to the kernel
-    (Xe-HPG and later) and a patch-token program says nothing, the loads inherit the place of the last instruction:
+    (Xe-HPG and later) and a patch-token program says nothing, the loads inherit the source place of the last instruction:
     the table begins with the declaration (offset 0, column 0), then a row that ends the prologue carries the very
     file, line and column of the end of the sequence. The prologue lasts up to the next row of another place; set-up
     code without a line at the kernel's start counts with it. All 578 kernels of 36 programs for dg2 and pvc begin so,

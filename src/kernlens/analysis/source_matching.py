@@ -29,28 +29,28 @@ def match_sources(
     not taken: the file has changed since.
     """
     wanted = _wanted(tables)
-    found: dict[str, Source] = {}
+    matched: dict[str, Source] = {}
     claimed: set[int] = set()
     for path, (file, directory) in wanted.items():
         if file.text is not None:
-            found[path] = Source(path, file.text, "binary")
+            matched[path] = Source(path, file.text, "binary")
         elif not _is_nameless(path) and (source := _named(path, directory, available)) is not None:
-            found[path] = Source(path, source.text, source.origin)
+            matched[path] = Source(path, source.text, source.origin)
             claimed.add(id(source))
     nameless = _nameless([source for source in available if id(source) not in claimed])
     reads = 0
     for path, (file, directory) in wanted.items():
-        if path in found:
+        if path in matched:
             continue
         if _is_nameless(path):
             if nameless is not None:
-                found[path] = Source(path, nameless.text, nameless.origin)
+                matched[path] = Source(path, nameless.text, nameless.origin)
         elif reads < _MOST_READS and _may_be_read(full := joined(directory, path)):
             reads += 1
             text = read(full)
             if text is not None and _is_unchanged(text, file.md5):
-                found[path] = Source(path, text, "disk")
-    return tuple(found[path] for path in wanted if path in found)
+                matched[path] = Source(path, text, "disk")
+    return tuple(matched[path] for path in wanted if path in matched)
 
 
 def joined(directory: str, path: str) -> str:

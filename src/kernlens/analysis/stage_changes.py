@@ -44,13 +44,13 @@ def pass_steps(snapshots: Sequence[Snapshot]) -> Iterator[PassStep]:
     A pass is compared with the last one before it whose dump is the whole program; the first one of each attempt with
     the LLVM IR as it was read.
     """
-    for attempt in sorted({one.attempt for one in snapshots if one.is_pass}):
-        yield from _pass_steps([one for one in snapshots if one.attempt == attempt])
+    for attempt in sorted({snapshot.attempt for snapshot in snapshots if snapshot.is_pass}):
+        yield from _pass_steps([snapshot for snapshot in snapshots if snapshot.attempt == attempt])
 
 
 def _pass_steps(snapshots: Sequence[Snapshot]) -> Iterator[PassStep]:
     before: list[CodeLine] | None = None
-    idle: list[Snapshot] = []
+    unchanged: list[Snapshot] = []
     for snapshot in snapshots:
         if snapshot.failure is not None or snapshot.form != "text" or snapshot.ending != ".ll":
             continue
@@ -60,25 +60,25 @@ def _pass_steps(snapshots: Sequence[Snapshot]) -> Iterator[PassStep]:
             continue
         after = program_lines(snapshot)
         if before is not None and _is_module(before) and not _is_module(after):
-            yield from _folded(idle)
-            idle = []
+            yield from _folded(unchanged)
+            unchanged = []
             yield PassStep(snapshot, None)
             continue
         added, removed = _counts(before or [], after)
         changed = added > 0 or removed > 0 or (before or []) != after
         before = after
         if not changed:
-            idle.append(snapshot)
+            unchanged.append(snapshot)
             continue
-        yield from _folded(idle)
-        idle = []
+        yield from _folded(unchanged)
+        unchanged = []
         yield PassStep(snapshot, True, added, removed)
-    yield from _folded(idle)
+    yield from _folded(unchanged)
 
 
-def _folded(idle: list[Snapshot]) -> Iterator[PassStep]:
-    if idle:
-        yield PassStep(idle[-1], False, count=len(idle))
+def _folded(unchanged: list[Snapshot]) -> Iterator[PassStep]:
+    if unchanged:
+        yield PassStep(unchanged[-1], False, count=len(unchanged))
 
 
 def _is_module(lines: list[CodeLine]) -> bool:
@@ -101,9 +101,9 @@ class CodeLine(str):
     _key: str
 
     def __new__(cls, line: str, key: str) -> CodeLine:
-        made = super().__new__(cls, line)
-        made._key = key
-        return made
+        code_line = super().__new__(cls, line)
+        code_line._key = key
+        return code_line
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, CodeLine) and self._key == other._key

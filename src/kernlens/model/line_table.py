@@ -41,7 +41,7 @@ class LineRow:
 
 @dataclass(frozen=True, slots=True)
 class InlinedCall:
-    """One frame of an inlined call: the function that was inlined, and the call's place (file as in LineRow).
+    """One frame of an inlined call: the function that was inlined, and the call's source place (file as in LineRow).
 
     The frame covers [``low``, ``high``) of the kernel. ``depth`` counts the inlined calls around it: 0 is called by the
     kernel's own code.
