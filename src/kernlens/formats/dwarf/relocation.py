@@ -54,8 +54,17 @@ class DebugSections:
 
     def __init__(self, elf: Elf) -> None:
         self.elf = elf
-        self._indexes = _debug_indexes(elf)
-        self._tables = _relocation_tables(elf)
+        #: Name of a debug section -> its index. Of many small files, only these sections' names are needed.
+        self._indexes: dict[bytes, int] = {}
+        #: Index of a section -> the indexes of the RELA tables that relocate it.
+        self._tables: dict[int, list[int]] = {}
+        names = b"" if elf.name_table is None else bytes(section_bytes(elf.data, elf.name_table))
+        for index, (sh_name, sh_type, sh_size, sh_info) in enumerate(elf.headers.overview()):
+            if sh_type == SHT_RELA and sh_size:
+                self._tables.setdefault(sh_info, []).append(index)
+            if names.startswith(b".debug_", sh_name):
+                name = names[sh_name : sh_name + _LONGEST_NAME].partition(b"\0")[0]
+                self._indexes.setdefault(name, index)
         self._contents: dict[str, bytes] = {}
         self._strings: dict[str, StringTable] = {}
 
@@ -72,7 +81,8 @@ class DebugSections:
 
     def _relocated(self, index: int, name: str) -> bytes:
         """Returns the bytes of section ``index`` with its relocations applied; the file is not changed."""
-        header, tables = self.elf.headers[index], self._tables.get(index, [])
+        header = self.elf.headers[index]
+        tables = [self.elf.headers[table] for table in self._tables.get(index, ())]
         if header.sh_type == SHT_NOBITS:
             return b""
         is_compressed = header.sh_flags & SHF_COMPRESSED
@@ -111,29 +121,6 @@ class DebugSections:
     def _code_addresses(self) -> list[int]:
         headers = self.elf.headers
         return sorted(header.sh_addr for header in headers if header.sh_flags & SHF_EXECINSTR and header.sh_addr)
-
-
-def _debug_indexes(elf: Elf) -> dict[bytes, int]:
-    """Maps the debug sections' names to their indexes. Of many small files, only these sections' names are needed."""
-    if elf.name_table is None:
-        return {}
-    names = bytes(section_bytes(elf.data, elf.name_table))
-    indexes: dict[bytes, int] = {}
-    for index, start in enumerate(elf.headers.names()):
-        if names.startswith(b".debug_", start):
-            indexes.setdefault(names[start : start + _LONGEST_NAME].partition(b"\0")[0], index)
-    return indexes
-
-
-def _relocation_tables(elf: Elf) -> dict[int, list[Elf64Shdr]]:
-    """Maps the index of each section that RELA tables relocate to their headers."""
-    tables: dict[int, list[Elf64Shdr]] = {}
-    for index, sh_type in enumerate(elf.headers.types()):
-        if sh_type == SHT_RELA:
-            header = elf.headers[index]
-            if header.sh_size:
-                tables.setdefault(header.sh_info, []).append(header)
-    return tables
 
 
 def _apply(elf: Elf, table: Elf64Shdr, name: str, patched: bytearray) -> None:

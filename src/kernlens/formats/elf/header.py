@@ -40,8 +40,8 @@ SHN_LORESERVE = 0xFF00
 SHN_XINDEX = 0xFFFF
 _PN_XNUM = 0xFFFF
 
-#: Parts of ``Elf64_Shdr``: sh_name; sh_type; sh_type, sh_offset and sh_size.
-_NAME, _TYPE, _EXTENT = struct.Struct("<I60x"), struct.Struct("<4xI56x"), struct.Struct("<4xI16xQQ24x")
+#: Parts of ``Elf64_Shdr``: sh_name, sh_type, sh_size and sh_info; sh_type, sh_offset and sh_size.
+_OVERVIEW, _EXTENT = struct.Struct("<II24xQ4xI16x"), struct.Struct("<4xI16xQQ24x")
 
 
 def is_elf(data: memoryview) -> bool:
@@ -80,26 +80,29 @@ class SectionTable:
     """The section headers of a file, by index.
 
     A header becomes a record when it is asked for: an archive has thousands of small files, and most of their headers
-    are only looked over, for which the columns ``names()`` (``sh_name``) and ``types()`` (``sh_type``) are enough.
+    are only looked over.
     """
 
     def __init__(self, table: memoryview) -> None:
         self._table = table
+        self._records: dict[int, Elf64Shdr] = {}
 
     def __len__(self) -> int:
         return len(self._table) // SHDR_LAYOUT.size
 
     def __getitem__(self, index: int) -> Elf64Shdr:
-        return Elf64Shdr._make(SHDR_LAYOUT.unpack_from(self._table, index * SHDR_LAYOUT.size))
+        record = self._records.get(index)
+        if record is None:
+            values = SHDR_LAYOUT.unpack_from(self._table, index * SHDR_LAYOUT.size)
+            record = self._records[index] = Elf64Shdr._make(values)
+        return record
 
     def __iter__(self) -> Iterator[Elf64Shdr]:
         return map(Elf64Shdr._make, SHDR_LAYOUT.iter_unpack(self._table))
 
-    def names(self) -> list[int]:
-        return [sh_name for (sh_name,) in _NAME.iter_unpack(self._table)]
-
-    def types(self) -> list[int]:
-        return [sh_type for (sh_type,) in _TYPE.iter_unpack(self._table)]
+    def overview(self) -> Iterator[tuple[int, int, int, int]]:
+        """Yields (sh_name, sh_type, sh_size, sh_info) of each header, without making records."""
+        return _OVERVIEW.iter_unpack(self._table)
 
     def first_beyond(self, size: int) -> int | None:
         """Returns the index of the first section with bytes beyond ``size``, None if all lie before it."""
