@@ -106,8 +106,8 @@ def read_neo_elf(data: memoryview) -> NeoElf:
     if type not in KINDS:
         raise FormatError(f"e_type is {type:#x}; a NEO ELF has 0xff01 to 0xff05", format=FORMAT, offset=16)
     parts = tuple(
-        NeoPart(header.sh_type, header.sh_offset, elf_header.section_bytes(data, header))
-        for header in headers
-        if header.sh_type & 0xFFFFFF00 == SOURCE and header.sh_size
+        NeoPart(sh_type, sh_offset, data[sh_offset : sh_offset + sh_size])
+        for sh_type, sh_offset, sh_size in headers.extents()
+        if sh_type & 0xFFFFFF00 == SOURCE and sh_size
     )
     return NeoElf(type, parts)

@@ -82,13 +82,13 @@ class DebugSections:
     def _relocated(self, index: int, name: str) -> bytes:
         """Returns the bytes of section ``index`` with its relocations applied; the file is not changed."""
         header = self.elf.headers[index]
-        tables = [self.elf.headers[table] for table in self._tables.get(index, ())]
         if header.sh_type == SHT_NOBITS:
             return b""
         is_compressed = header.sh_flags & SHF_COMPRESSED
         plain = self.elf.contents(self.elf.sections[index]) if is_compressed else section_bytes(self.elf.data, header)
-        if not tables:
+        if index not in self._tables:
             return bytes(plain)
+        tables = [self.elf.headers[table] for table in self._tables[index]]
         if sum(table.sh_size for table in tables) > len(self.elf.data):
             raise malformed("its relocation tables overlap: together they are larger than the file", name)
         patched = bytearray(plain)

@@ -104,9 +104,13 @@ class SectionTable:
         """Yields (sh_name, sh_type, sh_size, sh_info) of each header, without making records."""
         return _OVERVIEW.iter_unpack(self._table)
 
+    def extents(self) -> Iterator[tuple[int, int, int]]:
+        """Yields (sh_type, sh_offset, sh_size) of each header, without making records."""
+        return _EXTENT.iter_unpack(self._table)
+
     def first_beyond(self, size: int) -> int | None:
         """Returns the index of the first section with bytes beyond ``size``, None if all lie before it."""
-        for index, (sh_type, sh_offset, sh_size) in enumerate(_EXTENT.iter_unpack(self._table)):
+        for index, (sh_type, sh_offset, sh_size) in enumerate(self.extents()):
             if sh_offset + sh_size > size and sh_type not in (SHT_NOBITS, SHT_NULL):
                 return index
         return None
