@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     "--options-for", metavar="PATH O", nargs=2, multiple=True, help="The build options of one module; may be repeated."
 )
 @click.option(
-    "--driver", metavar="RELEASE", help="Foretell this driver (22.43, 26.27); else the newest that takes the modules."
+    "--driver",
+    metavar="RELEASE",
+    help="Predict for this driver (22.43, 26.27); else for the newest that takes the modules.",
 )
 @click.option("--dot", is_flag=True, help="Print the graph in Graphviz's language.")
 @click.option(
@@ -37,8 +39,8 @@ if TYPE_CHECKING:
 @click.option("--toolchain", metavar="T", default="system", show_default=True, help="Whose driver links.")
 @click.option("-o", "--output", metavar="FILE", type=click.Path(dir_okay=False), help="The linked module.")
 @click.option("--partial", is_flag=True, help="With --offline: imports may stay unresolved.")
-@click.option("--base", metavar="ADDRESS", help="With --offline: fill in every place as if loaded at this address.")
-@click.option("--map", "with_map", is_flag=True, help="With --offline: print each place with symbol and value.")
+@click.option("--base", metavar="ADDRESS", help="With --offline: fill in every site as if loaded at this address.")
+@click.option("--map", "with_map", is_flag=True, help="With --offline: print each site with symbol and value.")
 @json_option()
 def command(
     paths: tuple[str, ...],
@@ -78,7 +80,7 @@ def command(
     if how == "offline":
         address = number_of(base, "--base") if base is not None else None
         sys.exit(answers.link_offline(modules, output, partial, address, with_map, as_json))
-    sys.exit(answers.foretell_link([module for _, module in modules], rules, as_json, dot))
+    sys.exit(answers.predict_link([module for _, module in modules], rules, as_json, dot))
 
 
 def _modules(

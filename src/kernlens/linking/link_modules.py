@@ -120,9 +120,9 @@ def _static(modules: Sequence[Linkable], driver: IsolatedDriver) -> DriverLink:
 
 def _check_types(modules: Sequence[Module]) -> None:
     """Compilers crash, or call with the wrong arguments, where importer and exporter disagree on a function's type."""
-    from kernlens.analysis.linking.forecast import foretell_static
+    from kernlens.analysis.linking.forecast import predict_static
 
-    for one in foretell_static(modules).mismatches:
+    for one in predict_static(modules).mismatches:
         raise LinkError(
             f"{modules[one.importer].name} declares {one.symbol} as {one.wanted}, {modules[one.provider].name} defines it "
             f"as {one.given}, and the compilers crash on that in a static link: make the declarations agree",
