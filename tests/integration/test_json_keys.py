@@ -168,10 +168,10 @@ def test_symbols(folder: Path) -> None:
     compare(shape, answer("symbols", "b.spv", "a.dg2.bin", cwd=folder))
 
 
-def test_link_foretold_and_on_a_driver(folder: Path) -> None:
-    foretold, live, spirv, _ = shapes("link")
+def test_link_predicted_and_on_a_driver(folder: Path) -> None:
+    predicted, live, spirv, _ = shapes("link")
     flags = ("--options", "-library-compilation")
-    compare(foretold, answer("link", "a.spv", "b.spv", "c.spv", *flags, cwd=folder, status=1))
+    compare(predicted, answer("link", "a.spv", "b.spv", "c.spv", *flags, cwd=folder, status=1))
     on_dg2 = ("link", "--dynamic", "--device", "dg2")
     compare(live, answer(*on_dg2, "c.spv", "d.spv", *flags, cwd=folder), answer(*on_dg2, "a.spv", cwd=folder, status=1))
     newer = folder / "newer.spv"

@@ -98,7 +98,7 @@ def test_symbols_of_a_recording_name_the_missing_flags(folder: Path) -> None:
     assert "-ze-take-global-address: missing: hides counter" in text
 
 
-def test_a_link_foretold(folder: Path) -> None:
+def test_a_link_predicted(folder: Path) -> None:
     text = answer("link", folder / "b.dg2.bin", folder / "a.dg2.bin")
     assert "b.dg2.bin gets helper from a.dg2.bin" in text
     assert "dynamic link on NEO 22.43 links: ZE_RESULT_SUCCESS" in text
@@ -190,13 +190,13 @@ def test_two_hundred_modules_at_once(folder: Path, tmp_path: Path) -> None:
         shutil.copy(folder / "a.dg2.bin", tmp_path / f"a{number}.bin")
         shutil.copy(folder / "b.dg2.bin", tmp_path / f"b{number}.bin")
     from kernlens.analysis.linking.driver_rules import RELEASE_22_43
-    from kernlens.analysis.linking.forecast import foretell
+    from kernlens.analysis.linking.forecast import predict
     from kernlens.loading.linkable import modules_in
 
     paths = sorted(tmp_path.iterdir())
     start = time.perf_counter()
     modules = [module for path in paths for _, module in modules_in(str(path))]
-    forecast = foretell(modules, RELEASE_22_43)
+    forecast = predict(modules, RELEASE_22_43)
     assert time.perf_counter() - start < 1
     assert forecast.links
     assert len(forecast.edges) == 100

@@ -1,4 +1,4 @@
-"""The link, foretold, against what drivers do: the measured rows one by one, and generated links by the hundred."""
+"""Predicted links against what drivers do: the measured rows one by one, and generated links by the hundred."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kernlens.analysis.linking.driver_rules import (
     SUCCESS,
     DriverRules,
 )
-from kernlens.analysis.linking.forecast import Forecast, foretell, foretell_static
+from kernlens.analysis.linking.forecast import Forecast, predict, predict_static
 from kernlens.errors import LinkError
 from kernlens.level_zero import DynamicLink, LevelZeroError, RefusedCallError, StaticInput
 from kernlens.linking.link_modules import link_on_driver
@@ -99,7 +99,7 @@ def rules_for(driver_environment: DriverEnvironment) -> DriverRules:
 
 
 class Rows:
-    """Links of fresh modules on one driver, each foretold first."""
+    """Links of fresh modules on one driver, each predicted first."""
 
     def __init__(self, driver: IsolatedDriver, spirv: dict[str, bytes], rules: DriverRules) -> None:
         self.driver, self.spirv, self.rules = driver, spirv, rules
@@ -118,11 +118,11 @@ class Rows:
     def link(self, *modules: tuple[str, Built], before: frozenset[int] = frozenset()) -> tuple[Forecast, DynamicLink]:
         """The forecast and the answer, which must be the same, from the binaries and from SPIR-V."""
         names = [name for name, _ in modules]
-        forecast = foretell([built.module for _, built in modules], self.rules, before)
+        forecast = predict([built.module for _, built in modules], self.rules, before)
         answer = self.driver.dynamic_link(names)
         assert answer.code == forecast.code
         assert answer.log.splitlines() == list(forecast.log(names))
-        early = foretell([built.spirv_module for _, built in modules], self.rules, before)
+        early = predict([built.spirv_module for _, built in modules], self.rules, before)
         assert early.code == answer.code
         assert set(early.log(names)) == set(answer.log.splitlines())
         assert early.words == answer.words
@@ -205,7 +205,7 @@ def test_addresses_in_initialisers(driver_environment: DriverEnvironment, spirv:
             assert alone.code == row.link(*both)[1].code == SUCCESS
             return
         assert alone.code == LINK_FAILURE
-        forecast = foretell([built.module for _, built in both], row.rules)
+        forecast = predict([built.module for _, built in both], row.rules)
         assert forecast.crash is not None
         with pytest.raises(RefusedCallError, match="address of variable counter"):
             driver.dynamic_link([name for name, _ in both])
@@ -217,7 +217,7 @@ def test_disagreeing_types(driver_environment: DriverEnvironment, spirv: dict[st
     with IsolatedDriver(driver_environment) as driver:
         row = Rows(driver, spirv, rules_for(driver_environment))
         modules = row.module("importer"), row.module("mistyped")
-    forecast = foretell([built.spirv_module for _, built in modules], row.rules)
+    forecast = predict([built.spirv_module for _, built in modules], row.rules)
     assert [(one.wanted, one.given) for one in forecast.mismatches] == [("int(int)", "float(float)")]
     programs = [spirv_program(name, memoryview(spirv[name]), Context()) for name in ("importer", "mistyped")]
     linkable = [(program, module_of(program, options="")) for program in programs]
@@ -243,7 +243,7 @@ def test_disagreeing_types(driver_environment: DriverEnvironment, spirv: dict[st
 def test_static_links(names: tuple[str, ...], driver_environment: DriverEnvironment, spirv: dict[str, bytes]) -> None:
     with IsolatedDriver(driver_environment) as driver:
         row = Rows(driver, spirv, rules_for(driver_environment))
-        forecast = foretell_static([row.module(name, "")[1].spirv_module for name in names], row.rules)
+        forecast = predict_static([row.module(name, "")[1].spirv_module for name in names], row.rules)
         inputs = [StaticInput(spirv[name], "", name) for name in names]
         if forecast.code == SUCCESS:
             made = driver.static_link("static", inputs)
@@ -286,7 +286,7 @@ def _check_link(driver: IsolatedDriver, number: int, chosen: list[Built], rules:
     names = [f"{number}/{position}" for position in range(len(chosen))]
     for name, one in zip(names, chosen, strict=True):
         driver.load_native(name, one.binary)
-    forecast = foretell([one.module for one in chosen], rules)
+    forecast = predict([one.module for one in chosen], rules)
     what = f"link {number} of {[one.source.name for one in chosen]}"
     try:
         answer = driver.dynamic_link(names)
@@ -297,12 +297,10 @@ def _check_link(driver: IsolatedDriver, number: int, chosen: list[Built], rules:
         return "crash" if forecast.crash else "refused"
     assert answer.code == forecast.code, what
     assert answer.log.splitlines() == list(forecast.log(names)), what
-    early = foretell([one.spirv_module for one in chosen], rules)
+    early = predict([one.spirv_module for one in chosen], rules)
     assert early.code == answer.code, what
     assert set(early.log(names)) == set(answer.log.splitlines()), what
-    again = foretell(
-        [one.module for one in reversed(chosen)], rules, {len(chosen) - 1 - one for one in forecast.linked}
-    )
+    again = predict([one.module for one in reversed(chosen)], rules, {len(chosen) - 1 - one for one in forecast.linked})
     second = driver.dynamic_link(names[::-1])
     assert second.code == again.code, what
     assert second.log.splitlines() == list(again.log(names[::-1])), what

@@ -188,6 +188,14 @@ def test_a_long_directory_of_many_files_is_refused() -> None:
         read(line_unit_4(b"", files=files, directories=("d" * 10_000,)))
 
 
+@pytest.mark.parametrize("left", range(7))
+def test_a_header_that_ends_with_the_section_is_refused(left: int) -> None:
+    """``left`` bytes of the header's parameters are there."""
+    body = struct.pack("<HI", 4, left) + bytes((1, 1, 1, 251, 14, 13))[:left]
+    with pytest.raises(FormatError, match="ends within a line program's header"):
+        read(struct.pack("<I", len(body)) + body)
+
+
 def test_endless_entries_without_bytes_are_refused() -> None:
     unit = line_unit_5(b"", [], [], [], [])
     counted = unit.replace(dwarf.OPERAND_COUNTS + b"\0\0", dwarf.OPERAND_COUNTS + b"\0" + b"\x7f")

@@ -53,7 +53,7 @@ def test_header_and_sections() -> None:
     assert bss.size == 1 << 40
     assert bytes(bss.data) == b""
     assert elf.section(".absent") is None
-    assert [header[5] for header in section_headers(data)][:3] == [0, 3, 1 << 40]
+    assert [header.sh_size for header in section_headers(data)][:3] == [0, 3, 1 << 40]
     assert is_elf(data)
     assert machine_of(data) == 205
 

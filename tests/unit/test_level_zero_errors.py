@@ -12,7 +12,7 @@ from kernlens.runtime.level_zero.drivers import LiveDevice
 from kernlens.runtime.level_zero.module_links import refuse_link
 from kernlens.runtime.level_zero.refusals import LAST_CRASHING_DRIVER, refuse_spirv
 from kernlens.runtime.level_zero.result_codes import LevelZeroError, RefusedCallError, result_name
-from tests.writers.spirv_words import (
+from tests.writers.spirv import (
     BUILT_IN,
     DECORATE,
     GLOBAL_INVOCATION_ID,

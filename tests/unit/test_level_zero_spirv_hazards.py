@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kernlens.runtime.level_zero.spirv_hazards import exports_using_work_items, overrunning_instruction
-from tests.writers.spirv_words import (
+from tests.writers.spirv import (
     BUILT_IN,
     DECORATE,
     ENTRY_POINT,
@@ -18,8 +18,8 @@ from tests.writers.spirv_words import (
     function,
     instruction,
     linkage,
+    literal,
     module,
-    text,
 )
 
 VARIABLE, HELPER, INNER = 10, 20, 30
@@ -70,7 +70,7 @@ def test_import_is_no_export() -> None:
 def test_kernel_of_the_same_name_is_no_export() -> None:
     spirv = module(
         built_in(GLOBAL_INVOCATION_ID),
-        instruction(ENTRY_POINT, 6, 50, *text("kernel")),
+        instruction(ENTRY_POINT, 6, 50, *literal("kernel")),
         linkage(HELPER, "kernel"),
         function(HELPER, LOAD_VARIABLE),
     )

@@ -1,4 +1,4 @@
-"""The link, foretold, on modules that are written out here."""
+"""Predicted links on modules that are written out here."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kernlens.analysis.linking.driver_rules import (
     nearest,
     rules_of,
 )
-from kernlens.analysis.linking.forecast import foretell, foretell_static
+from kernlens.analysis.linking.forecast import predict, predict_static
 from kernlens.analysis.linking.graph import Duplicate, Mismatch
 from kernlens.errors import NotFoundError
 from kernlens.model.module import ImportUse, Module, ModuleSymbol, SymbolKind
@@ -50,7 +50,7 @@ def module(
 
 
 def providers(*modules: Module) -> list[tuple[int, str, int | None]]:
-    return [(one.module, one.use.symbol, one.provider) for one in foretell(modules).resolutions]
+    return [(one.module, one.use.symbol, one.provider) for one in predict(modules).resolutions]
 
 
 def test_an_import_goes_to_the_module_that_exports_it_whatever_the_order() -> None:
@@ -60,14 +60,14 @@ def test_an_import_goes_to_the_module_that_exports_it_whatever_the_order() -> No
 
 
 def test_of_two_exporters_the_first_wins_and_both_are_named() -> None:
-    forecast = foretell([module("a", imports="f"), module("b", exports="f"), module("c", exports="f")])
+    forecast = predict([module("a", imports="f"), module("b", exports="f"), module("c", exports="f")])
     assert forecast.links
     assert forecast.resolutions[0].provider == 1
     assert forecast.duplicates == (Duplicate("f", (1, 2)),)
 
 
 def test_a_missing_symbol_stops_the_call_and_later_modules_stay_unlinked() -> None:
-    forecast = foretell(
+    forecast = predict(
         [module("a", exports="f"), module("b", imports="f"), module("c", imports="missing"), module("d", imports="f")]
     )
     assert not forecast.links
@@ -78,7 +78,7 @@ def test_a_missing_symbol_stops_the_call_and_later_modules_stay_unlinked() -> No
 
 
 def test_the_log_has_a_line_per_place_and_ends_with_the_failing_module() -> None:
-    forecast = foretell([module("a", exports="f"), module("b", imports="f gone f"), module("c", imports="f")])
+    forecast = predict([module("a", exports="f"), module("b", imports="f gone f"), module("c", imports="f")])
     linked = " Successfully Resolved Thru Dynamic Link to Module <a>"
     assert list(forecast.log()) == [
         f"Module <b>:  Unresolved Symbol <f>{linked}",
@@ -89,20 +89,20 @@ def test_the_log_has_a_line_per_place_and_ends_with_the_failing_module() -> None
 
 def test_modules_that_were_linked_before_and_the_same_module_again_add_no_line() -> None:
     importer, exporter = module("a", imports="f"), module("b", exports="f")
-    assert len(list(foretell([importer, exporter, importer]).log())) == 1
-    assert list(foretell([importer, exporter], linked_before=[0]).log()) == []
+    assert len(list(predict([importer, exporter, importer]).log())) == 1
+    assert list(predict([importer, exporter], linked_before=[0]).log()) == []
     # Linked before, it needs nobody any more.
-    assert foretell([importer], linked_before=[0]).links
+    assert predict([importer], linked_before=[0]).links
 
 
 def test_a_cycle_links_and_is_named() -> None:
-    forecast = foretell([module("a", "f", "g"), module("b", "g", "h"), module("c", "h", "f"), module("d", "", "f")])
+    forecast = predict([module("a", "f", "g"), module("b", "g", "h"), module("c", "h", "f"), module("d", "", "f")])
     assert forecast.links
     assert forecast.cycles == ((0, 1, 2),)
 
 
 def test_disagreeing_types_are_found_though_the_driver_does_not_check() -> None:
-    forecast = foretell(
+    forecast = predict(
         [module("a", imports="f", types={"f": "int(int)"}), module("b", "f", types={"f": "float(float)"})]
     )
     assert forecast.links
@@ -110,35 +110,35 @@ def test_disagreeing_types_are_found_though_the_driver_does_not_check() -> None:
 
 
 def test_a_function_where_a_variable_is_wanted_is_a_mismatch() -> None:
-    forecast = foretell([module("a", imports="f", kind=SymbolKind.VARIABLE), module("b", "f")])
+    forecast = predict([module("a", imports="f", kind=SymbolKind.VARIABLE), module("b", "f")])
     assert [(one.wanted, one.given) for one in forecast.mismatches] == [("variable", "function")]
 
 
 def test_what_the_compiler_adds_to_every_module_is_no_duplicate() -> None:
     internal = ModuleSymbol("__MadEnable", SymbolKind.VARIABLE, is_internal=True)
     modules = [dataclasses.replace(module(name), exports=(internal,)) for name in "ab"]
-    assert foretell(modules).duplicates == ()
+    assert predict(modules).duplicates == ()
 
 
 def test_an_address_in_an_initialiser_is_lost_by_the_older_driver_and_kills_the_newer() -> None:
     modules = [module("a", data_imports="v"), module("b", "v")]
-    older, newer = foretell(modules, RELEASE_22_43), foretell(modules, RELEASE_26_27)
+    older, newer = predict(modules, RELEASE_22_43), predict(modules, RELEASE_26_27)
     assert older.links
     assert older.resolutions == ()
     assert newer.code is None
     assert newer.crash is not None
     assert "v, which b exports" in newer.crash
-    assert foretell(modules[:1], RELEASE_26_27).code == LINK_FAILURE
+    assert predict(modules[:1], RELEASE_26_27).code == LINK_FAILURE
 
 
 def test_a_failure_before_it_keeps_the_newer_driver_from_crashing() -> None:
     modules = [module("x", imports="gone"), module("a", data_imports="v"), module("b", "v")]
-    assert foretell(modules, RELEASE_26_27).code == LINK_FAILURE
+    assert predict(modules, RELEASE_26_27).code == LINK_FAILURE
 
 
 def test_without_code_to_fill_in_a_data_import_cannot_be_linked() -> None:
     modules = [module("a", data_imports="v", patches_code=False), module("b", "v")]
-    forecast = foretell(modules, RELEASE_26_27)
+    forecast = predict(modules, RELEASE_26_27)
     assert (forecast.code, list(forecast.log())) == (LINK_FAILURE, [])
 
 
@@ -153,11 +153,11 @@ def test_without_code_to_fill_in_a_data_import_cannot_be_linked() -> None:
 )
 def test_the_newer_driver_blames_the_flag_if_nobody_has_it(options: str, rules: object, words: str) -> None:
     modules = [module("a.spv", imports="f", format="spirv", options=options)]
-    assert foretell(modules, rules).words == words  # type: ignore[arg-type]
+    assert predict(modules, rules).words == words  # type: ignore[arg-type]
 
 
 def test_a_symbol_hidden_by_a_missing_flag_is_named_with_the_flag() -> None:
-    forecast = foretell([module("k.spv", imports="f"), module("a.spv", hidden="f", options="-O2")])
+    forecast = predict([module("k.spv", imports="f"), module("a.spv", hidden="f", options="-O2")])
     (reason,) = reasons(forecast)
     assert (reason.symbol, reason.module, reason.uses[0].holder, reason.uses[0].offset) == ("f", 0, "k", 0)
     assert reason.advice == ("a.spv defines it but was compiled without -library-compilation: compile a.spv with it")
@@ -165,7 +165,7 @@ def test_a_symbol_hidden_by_a_missing_flag_is_named_with_the_flag() -> None:
 
 def test_a_hidden_variable_wants_the_other_flag() -> None:
     modules = [module("k", imports="v"), module("a", hidden="v", kind=SymbolKind.VARIABLE, options="")]
-    assert "without -ze-take-global-address" in reasons(foretell(modules))[0].advice
+    assert "without -ze-take-global-address" in reasons(predict(modules))[0].advice
 
 
 @pytest.mark.parametrize(
@@ -177,22 +177,22 @@ def test_a_hidden_variable_wants_the_other_flag() -> None:
     ],
 )
 def test_advice_for_a_name_that_nobody_has(others: list[Module], advice: str) -> None:
-    (reason,) = reasons(foretell([module("a", imports="scale_fat"), *others]))
+    (reason,) = reasons(predict([module("a", imports="scale_fat"), *others]))
     assert advice in reason.advice
 
 
 def test_a_static_link_needs_no_flags_and_takes_no_duplicates() -> None:
     modules = [module("a", imports="f", types={"f": "int(int)"}), module("b", hidden="f", types={"f": "int(int)"})]
-    assert foretell_static(modules).links
-    twice = foretell_static([*modules, module("c", "f")])
+    assert predict_static(modules).links
+    twice = predict_static([*modules, module("c", "f")])
     assert not twice.links
     assert twice.log == "error: Linking globals named 'f': symbol multiply defined!"
-    assert foretell_static(modules[:1]).unresolved == ("f",)
+    assert predict_static(modules[:1]).unresolved == ("f",)
 
 
 def test_a_static_link_of_disagreeing_types_is_open() -> None:
     modules = [module("a", imports="f", types={"f": "int(int)"}), module("b", "f", types={"f": "float(float)"})]
-    forecast = foretell_static(modules)
+    forecast = predict_static(modules)
     assert forecast.code is None
     assert not forecast.links
     assert [one.symbol for one in forecast.mismatches] == ["f"]
@@ -210,12 +210,12 @@ def test_a_release_between_the_measured_ones_behaves_like_the_nearer() -> None:
 def test_a_chain_of_thousands_of_modules_needs_no_recursion() -> None:
     count = 5000
     chain = [module(f"m{i}", f"f{i}", f"f{(i + 1) % count}") for i in range(count)]
-    assert foretell(chain).cycles == (tuple(range(count)),)
+    assert predict(chain).cycles == (tuple(range(count)),)
 
 
 def test_a_name_of_a_hundred_thousand_characters_costs_nothing() -> None:
     name = "f" * 100_000
     start = time.perf_counter()
-    (reason,) = reasons(foretell([module("a", imports=name), module("b", exports=name[:-1])]))
+    (reason,) = reasons(predict([module("a", imports=name), module("b", exports=name[:-1])]))
     assert time.perf_counter() - start < 1
     assert reason.symbol == name

@@ -164,7 +164,7 @@ def test_program_tokens_with_contents_that_the_size_leaves_out() -> None:
     assert isinstance(initializer, layouts.PointerInitializer)
     assert (memory.kind, memory.index, bytes(memory.contents)) == (None, 0, b"abc")
     assert (globals_.kind, globals_.index, bytes(globals_.contents)) == (0, 7, b"hello")
-    assert (initializer.index, initializer.place, initializer.target_kind, initializer.target_index) == (0, 8, 1, 2)
+    assert (initializer.index, initializer.site, initializer.target_kind, initializer.target_index) == (0, 8, 1, 2)
     assert read.kernels[0].name == "k"
 
 

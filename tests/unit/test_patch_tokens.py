@@ -45,7 +45,7 @@ def test_header_and_kernels_are_views_of_the_program() -> None:
     assert bytes(first.general_state_heap) == b"G"
     assert bytes(first.dynamic_state_heap) == b"DD"
     assert bytes(first.surface_state_heap) == b"SSS"
-    assert (first.checksum, first.code_hash, bytes(first.patch_list)) == (0xC0FFEE, 0x1234, b"")
+    assert (first.header.check_sum, first.header.shader_hash_code, bytes(first.patch_list)) == (0xC0FFEE, 0x1234, b"")
     assert bytes(second.code) == data[second.heap_offset : second.heap_offset + 8] == b"B" * 8
     assert second.code.obj is data.obj
     assert bytes(second.patch_list) == token(15, 0, 64)

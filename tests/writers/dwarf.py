@@ -17,24 +17,24 @@ Row = tuple[int, int, int, int, bool]
 
 
 def uleb(value: int) -> bytes:
-    """Unsigned LEB128."""
-    found = bytearray()
+    """Encodes unsigned LEB128."""
+    encoded = bytearray()
     while True:
         byte, value = value & 0x7F, value >> 7
-        found.append(byte | (0x80 if value else 0))
+        encoded.append(byte | (0x80 if value else 0))
         if not value:
-            return bytes(found)
+            return bytes(encoded)
 
 
 def sleb(value: int) -> bytes:
-    """Signed LEB128."""
-    found = bytearray()
+    """Encodes signed LEB128."""
+    encoded = bytearray()
     while True:
         byte, value = value & 0x7F, value >> 7
         done = (value == 0 and not byte & 0x40) or (value == -1 and byte & 0x40)
-        found.append(byte | (0 if done else 0x80))
+        encoded.append(byte | (0 if done else 0x80))
         if done:
-            return bytes(found)
+            return bytes(encoded)
 
 
 def set_address(address: int) -> bytes:
@@ -46,14 +46,14 @@ END_SEQUENCE = b"\x00\x01\x01"
 
 
 def special(steps: int, line: int) -> bytes:
-    """The special opcode that adds ``steps`` to the address and ``line`` to the line."""
+    """Makes the special opcode that adds ``steps`` to the address and ``line`` to the line."""
     opcode = (line - LINE_BASE) + LINE_RANGE * steps + OPCODE_BASE
     assert OPCODE_BASE <= opcode <= 255
     return bytes((opcode,))
 
 
 def encode(rows: Sequence[Row], end: int, special_opcodes: bool = True) -> bytes:
-    """A program that emits ``rows`` and then an end of sequence at ``end``; offsets ascend."""
+    """Makes a program that emits ``rows`` and then an end of sequence at ``end``; offsets ascend."""
     program = bytearray(set_address(rows[0][0] if rows else 0))
     address, file, line, column, stmt = rows[0][0] if rows else 0, 1, 1, 0, True
     for row in rows:
@@ -87,7 +87,7 @@ def line_unit_4(
     minimum_length: int = 1,
     version: int = 4,
 ) -> bytes:
-    """A line program of version 4 (2 and 3 lack one byte): ``files`` are (name, directory)."""
+    """Makes a line program of version 4 (2 and 3 lack one byte): ``files`` are (name, directory)."""
     tables = b"".join(name.encode() + b"\0" for name in directories) + b"\0"
     tables += b"".join(name.encode() + b"\0" + uleb(directory) + b"\0\0" for name, directory in files) + b"\0"
     operations = b"\x01" if version >= 4 else b""
@@ -105,7 +105,7 @@ def line_unit_5(
     files: Iterable[bytes],
     offset_size: int = 4,
 ) -> bytes:
-    """A line program of version 5: formats are (content type, form), entries are their bytes."""
+    """Makes a line program of version 5: formats are (content type, form), entries are their bytes."""
     tables = bytearray()
     for entry_format, entries in ((directory_format, list(directories)), (file_format, list(files))):
         tables += bytes((len(entry_format),)) + b"".join(uleb(kind) + uleb(form) for kind, form in entry_format)
@@ -174,10 +174,10 @@ class UnitWriter:
         self.address(high)
 
     def abstract(self, name: str) -> int:
-        """A subprogram that is only inlined; returns what refers to it."""
-        place = self.HEADER + len(self.body)
+        """Adds a subprogram that is only inlined. Returns the offset that refers to it."""
+        offset = self.HEADER + len(self.body)
         self.body += b"\x03" + name.encode() + b"\0\x01"
-        return place
+        return offset
 
     def inlined(self, origin: int, low: int, size: int, call: tuple[int, int, int]) -> None:
         """Opens an inlined call: ``call`` is (file, line, column)."""
@@ -196,7 +196,7 @@ class UnitWriter:
         self.body += b"\0"
 
     def build(self) -> bytes:
-        """The unit; DW_TAG_compile_unit's own children end here."""
+        """Makes the unit; DW_TAG_compile_unit's own children end here."""
         body = struct.pack("<HIB", 4, 0, 8) + self.body + b"\0"
         return struct.pack("<I", len(body)) + body
 
@@ -211,7 +211,7 @@ def debug_zebin(
     load_addresses: Sequence[int] = (),
     relocate: bool = True,
 ) -> ElfWriter:
-    """A zebin as Intel's compiler writes it: nameless symbols that lie in the debug section, and RELA tables.
+    """Returns a zebin as Intel's compiler writes it: nameless symbols that lie in the debug section, and RELA tables.
 
     ``line_sites`` are (offset in .debug_line, kernel, addend). With ``load_addresses`` it is a loaded module's debug
     ELF, whose symbols and code sections carry them. ``relocate`` False leaves the tables out.
@@ -239,6 +239,6 @@ def debug_zebin(
             for site, symbol, type, addend in unit.sites
         ]
         writer.add(".rela.debug_info", rela(*sites), type=4, entry_size=24, link=table, info=info_index)
-        found = [(site, number[kernel], R_ADDRESS, addend) for site, kernel, addend in line_sites]
-        writer.add(".rela.debug_line", rela(*found), type=4, entry_size=24, link=table, info=line_index)
+        line_entries = [(site, number[kernel], R_ADDRESS, addend) for site, kernel, addend in line_sites]
+        writer.add(".rela.debug_line", rela(*line_entries), type=4, entry_size=24, link=table, info=line_index)
     return writer

@@ -94,7 +94,7 @@ class ElfWriter:
 
 
 def string_table(names: Sequence[str]) -> tuple[bytes, list[int]]:
-    """An ELF string table of ``names`` and where each begins; the empty name is at 0."""
+    """Returns an ELF string table of ``names`` and where each begins; the empty name is at 0."""
     table, offsets = bytearray(1), []
     for name in names:
         offsets.append(len(table) if name else 0)
@@ -103,12 +103,12 @@ def string_table(names: Sequence[str]) -> tuple[bytes, list[int]]:
 
 
 def rel(*entries: tuple[int, int, int]) -> bytes:
-    """``Elf64_Rel`` entries of (offset, symbol index, type)."""
+    """Packs ``Elf64_Rel`` entries of (offset, symbol index, type)."""
     return b"".join(struct.pack("<QQ", offset, symbol << 32 | kind) for offset, symbol, kind in entries)
 
 
 def rela(*entries: tuple[int, int, int, int]) -> bytes:
-    """``Elf64_Rela`` entries of (offset, symbol index, type, addend)."""
+    """Packs ``Elf64_Rela`` entries of (offset, symbol index, type, addend)."""
     return b"".join(
         struct.pack("<QQq", offset, symbol << 32 | kind, addend) for offset, symbol, kind, addend in entries
     )

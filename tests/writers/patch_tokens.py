@@ -17,13 +17,13 @@ def words(*values: int) -> bytes:
 
 
 def padded(text: str, alignment: int = 4) -> bytes:
-    """A string with at least one NUL, padded to ``alignment``."""
+    """Makes a string with at least one NUL, padded to ``alignment``."""
     encoded = text.encode() + b"\0"
     return encoded + bytes(-len(encoded) % alignment)
 
 
 def token(number: int, *payload: int | bytes, following: bytes = b"") -> bytes:
-    """A patch token; ``following`` comes behind it and is not counted in its size, as with tokens 41 and 42."""
+    """Makes a patch token; ``following`` comes behind it and is not counted in its size, as with tokens 41 and 42."""
     body = b"".join(words(part) if isinstance(part, int) else part for part in payload)
     return words(number, 8 + len(body)) + body + following
 
@@ -32,8 +32,8 @@ def environment(words_of_payload: int = 33, *, simd: int = 16, **fields: int) ->
     """Token 23 with a payload of so many u32s; ``fields`` are set by index: ``at5=1`` sets index 5."""
     values = [0] * words_of_payload
     values[3] = simd
-    for place, value in fields.items():
-        values[int(place.removeprefix("at"))] = value
+    for index, value in fields.items():
+        values[int(index.removeprefix("at"))] = value
     return token(23, *values)
 
 
@@ -83,7 +83,7 @@ class KernelToWrite:
 def program(
     kernels: Sequence[KernelToWrite] = (), tokens: Sequence[bytes] = (), *, render_core: int = GEN9, stepping: int = 9
 ) -> bytes:
-    """A whole patch-token program."""
+    """Makes a whole patch-token program."""
     patch_list = b"".join(tokens)
     header = MAGIC + words(VERSION, render_core, 8, len(kernels), stepping, len(patch_list))
     return header + patch_list + b"".join(kernel.packed() for kernel in kernels)
@@ -99,7 +99,7 @@ def debug_data(kernels: Sequence[tuple[str, bytes, bytes]], *, render_core: int 
 
 
 def neo_elf(sections: Sequence[tuple[int, bytes]], *, type: int = 0xFF04, machine: int = 0) -> bytes:
-    """A NEO ELF: header, section contents, section headers (a null section first, no names)."""
+    """Makes a NEO ELF: header, section contents, section headers (a null section first, no names)."""
     contents, headers = b"", bytes(64)
     for section_type, data in sections:
         headers += struct.pack("<IIQQQQIIQQ", 0, section_type, 0, 0, 64 + len(contents), len(data), 0, 0, 1, 0)

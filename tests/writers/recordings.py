@@ -45,7 +45,7 @@ def entry(number: int, size: int = 20_000) -> Build:
 
 
 def holding(name: str, binary: bytes, **fields: Any) -> Build:
-    """A build for dg2 with this binary."""
+    """Returns a build for dg2 with this binary."""
     return Build(name, "dg2", CHAIN, parts=HeldParts(binary=binary), **fields)
 
 

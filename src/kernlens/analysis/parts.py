@@ -1,4 +1,4 @@
-"""A file taken apart: every container, section, kernel and source as a named part."""
+"""Takes a file apart: every container, section, kernel and source becomes a named part."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Part:
 
 
 def parts(containers: Iterable[Container], programs: Iterable[Program]) -> Iterator[Part]:
-    """Containers with their sections below ``containers``, programs with kernels and sources below ``programs``."""
+    """Yields containers with their sections below ``containers``, programs with kernels and sources below ``programs``."""
     names = _Names()
     for container in containers:
         yield from _container_parts(container, ("containers",), names)
@@ -47,7 +47,7 @@ def parts(containers: Iterable[Container], programs: Iterable[Program]) -> Itera
 
 
 class _Names:
-    """Makes safe, unique names out of whatever a file says."""
+    """Makes safe, unique names out of those in a file."""
 
     def __init__(self) -> None:
         self._taken: set[tuple[str, ...]] = set()

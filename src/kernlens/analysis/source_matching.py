@@ -19,7 +19,8 @@ _MOST_READS = 4096
 def match_sources(
     tables: Iterable[LineTable], available: Sequence[Source], read: Callable[[str], Source | None]
 ) -> tuple[Source, ...]:
-    """A Source for each file that the tables' rows name and whose text can be had, under the tables' name for it.
+    """Returns a Source for each file that the tables' rows name and whose text can be had, under the tables' name for
+    it.
 
     In this order: the text within the table itself (DWARF 5); of ``available`` the one with this name, then the only
     one whose path ends alike; for the nameless program source (``<stdin>``, ``1``) the one that has no name either,
@@ -28,33 +29,33 @@ def match_sources(
     that differs from the table's own checksum is not taken: the file has changed since.
     """
     wanted = _wanted(tables)
-    found: dict[str, Source] = {}
+    matched: dict[str, Source] = {}
     claimed: set[int] = set()
     names = _SourceNames(available)
     for path, (file, directory) in wanted.items():
         if file.text is not None:
-            found[path] = Source(path, file.text, "binary")
+            matched[path] = Source(path, file.text, "binary")
         elif not _is_nameless(path) and (source := names.find(path, directory)) is not None:
-            found[path] = replace(source, path=path)
+            matched[path] = replace(source, path=path)
             claimed.add(id(source))
     nameless = _nameless([source for source in available if id(source) not in claimed])
     reads = 0
     for path, (file, directory) in wanted.items():
-        if path in found:
+        if path in matched:
             continue
         if _is_nameless(path):
             if nameless is not None:
-                found[path] = Source(path, nameless.text, nameless.origin)
+                matched[path] = Source(path, nameless.text, nameless.origin)
         elif reads < _MOST_READS:
             reads += 1
             on_disk = read(joined(directory, path))
             if on_disk is not None and (on_disk.unread or _is_unchanged(on_disk.text, file.md5)):
-                found[path] = replace(on_disk, path=path)
-    return tuple(found[path] for path in wanted if path in found)
+                matched[path] = replace(on_disk, path=path)
+    return tuple(matched[path] for path in wanted if path in matched)
 
 
 def _wanted(tables: Iterable[LineTable]) -> dict[str, tuple[SourceFile, str]]:
-    """The files that rows name, with their table's compile directory, by path."""
+    """Returns the files that rows name, with their table's compile directory, by path."""
     wanted: dict[str, tuple[SourceFile, str]] = {}
     for table in tables:
         for number in sorted(set(table.files_of)):
@@ -103,7 +104,7 @@ class _SourceNames:
         node.beginning.append(source)
 
     def find(self, path: str, directory: str) -> Source | None:
-        """The source of this name, or the only one whose path is the end of this one or the other way round."""
+        """Returns the source of this name, or the only one whose path is the end of this one or the other way round."""
         full = joined(directory, path)
         named = self._by_path.get(path) or self._by_path.get(full)
         return named or self._alike(pieces_of(full))
@@ -124,7 +125,7 @@ class _SourceNames:
 
 
 def _nameless(available: Sequence[Source]) -> Source | None:
-    """The program's own source among those that no named file is."""
+    """Returns the program's own source among those that no named file is."""
     for source in available:
         if source.origin == "program" or not source.path or _is_nameless(source.path):
             return source

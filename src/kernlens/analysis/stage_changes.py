@@ -38,18 +38,18 @@ class PassStep:
 
 
 def pass_steps(snapshots: Sequence[Snapshot]) -> Iterator[PassStep]:
-    """The passes of a compile in order, those that changed nothing folded; other snapshots are passed over.
+    """Yields the passes of a compile in order, those that changed nothing folded; other snapshots are passed over.
 
     A pass is compared with the last one before it whose dump is the whole program; the first one of each attempt with
     the LLVM IR as it was read.
     """
-    for attempt in sorted({one.attempt for one in snapshots if one.is_pass}):
-        yield from _pass_steps([one for one in snapshots if one.attempt == attempt])
+    for attempt in sorted({snapshot.attempt for snapshot in snapshots if snapshot.is_pass}):
+        yield from _pass_steps([snapshot for snapshot in snapshots if snapshot.attempt == attempt])
 
 
 def _pass_steps(snapshots: Sequence[Snapshot]) -> Iterator[PassStep]:
     before: list[CodeLine] | None = None
-    idle: list[Snapshot] = []
+    unchanged: list[Snapshot] = []
     for snapshot in snapshots:
         if snapshot.failure is not None or snapshot.form != "text" or snapshot.ending != ".ll":
             continue
@@ -59,34 +59,34 @@ def _pass_steps(snapshots: Sequence[Snapshot]) -> Iterator[PassStep]:
             continue
         after = program_lines(snapshot)
         if before is not None and _is_module(before) and not _is_module(after):
-            yield from _folded(idle)
-            idle = []
+            yield from _folded(unchanged)
+            unchanged = []
             yield PassStep(snapshot, None)
             continue
         added, removed = _counts(before or [], after)
         changed = added > 0 or removed > 0 or (before or []) != after
         before = after
         if not changed:
-            idle.append(snapshot)
+            unchanged.append(snapshot)
             continue
-        yield from _folded(idle)
-        idle = []
+        yield from _folded(unchanged)
+        unchanged = []
         yield PassStep(snapshot, True, added, removed)
-    yield from _folded(idle)
+    yield from _folded(unchanged)
 
 
-def _folded(idle: list[Snapshot]) -> Iterator[PassStep]:
-    if idle:
-        yield PassStep(idle[-1], False, count=len(idle))
+def _folded(unchanged: list[Snapshot]) -> Iterator[PassStep]:
+    if unchanged:
+        yield PassStep(unchanged[-1], False, count=len(unchanged))
 
 
 def _is_module(lines: list[CodeLine]) -> bool:
-    """Whether the LLVM IR is a whole module, which says what it is for."""
+    """Tells whether the LLVM IR is a whole module, which says what it is for."""
     return any(line.startswith("target ") for line in lines)
 
 
 def _counts(before: list[CodeLine], after: list[CodeLine]) -> tuple[int, int]:
-    """Lines that are only after, and only before, counted as often as they occur; moved lines count as neither."""
+    """Counts the lines that are only after, and only before, as often as they occur; moved lines count as neither."""
     from collections import Counter
 
     old, new = Counter(before), Counter(after)
@@ -100,9 +100,9 @@ class CodeLine(str):
     _key: str
 
     def __new__(cls, line: str, key: str) -> CodeLine:
-        made = super().__new__(cls, line)
-        made._key = key
-        return made
+        code_line = super().__new__(cls, line)
+        code_line._key = key
+        return code_line
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, CodeLine) and self._key == other._key
@@ -115,8 +115,8 @@ class CodeLine(str):
 
 
 def program_lines(snapshot: Snapshot) -> list[CodeLine]:
-    """The text's lines to compare: without the heading that names the dump's own file, and of LLVM IR without its
-    tables of metadata and attributes."""
+    """Returns the text's lines to compare: without the heading that names the dump's own file, and of LLVM IR without
+    its tables of metadata and attributes."""
     lines = snapshot.text.split("\n")
     head = lines[:_HEADING_LINES]
     if len(head) == _HEADING_LINES and all(line.startswith(("; ", "// ")) for line in head) and "----" in head[0]:
@@ -127,7 +127,7 @@ def program_lines(snapshot: Snapshot) -> list[CodeLine]:
 
 
 def difference(before: Snapshot, after: Snapshot) -> Iterator[str]:
-    """The two texts' difference as unified diff lines, without line ends; nothing if the programs are equal.
+    """Yields the two texts' difference as unified diff lines, without line ends; nothing if the programs are equal.
 
     Raises KernlensError if one of them is binary, or if they are too large to compare.
     """

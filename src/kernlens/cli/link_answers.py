@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 REAL_DEVICE = "real"
 
 
-def foretell_link(modules: Sequence[Module], rules: DriverRules, as_json: bool, dot: bool) -> int:
+def predict_link(modules: Sequence[Module], rules: DriverRules, as_json: bool, dot: bool) -> int:
     """The answer without a driver."""
-    from kernlens.analysis.linking.forecast import foretell, foretell_static, obstacles
+    from kernlens.analysis.linking.forecast import obstacles, predict, predict_static
     from kernlens.report.link_answer import link_document, link_graph, link_text
 
-    forecast = foretell(modules, rules)
+    forecast = predict(modules, rules)
     found = obstacles(modules, rules)
-    static = foretell_static(modules, rules) if all(one.format == "spirv" for one in modules) else None
+    static = predict_static(modules, rules) if all(one.format == "spirv" for one in modules) else None
     if dot:
         print_lines(link_graph(forecast))
     elif as_json:

@@ -19,26 +19,26 @@ _ET_REL = 1
 
 @dataclass(frozen=True)
 class HostObject:
-    """``code_sections`` are the names of the sections with machine code; ``tables`` the line tables, one per compile
-    unit that has one. Their offsets are addresses in a linked object, and count from the start of the code section in
-    one that is to be linked."""
+    """What is read of a host object. ``code_sections`` are the names of the sections with machine code; ``tables`` are the
+    line tables, one per compile unit that has one. Their offsets are addresses in a linked object and count from the
+    start of the code section in one that is still to be linked."""
 
     code_sections: frozenset[str]
     tables: tuple[LineTable, ...]
 
 
 def read_host_object(data: memoryview) -> HostObject:
-    """Read the object's line tables; there are none if it was built without debug information.
+    """Reads an object's line tables; it has none if it was built without debug information.
 
-    Tables are not read of other processors' objects, nor of an object to be linked with several code sections, whose
-    addresses all count from 0. Raises FormatError.
+    No tables are read from objects for other processors, nor from an object still to be linked that has several code
+    sections, whose addresses all count from 0. Raises FormatError.
     """
     elf = read_elf(data, format=FORMAT)
-    code = frozenset(one.name for one in elf.sections if one.flags & SHF_EXECINSTR and one.size)
+    code = frozenset(section.name for section in elf.sections if section.flags & SHF_EXECINSTR and section.size)
     sections = DebugSections(elf)
     if elf.machine != EM_X86_64 or (elf.type == _ET_REL and len(code) > 1) or not sections[".debug_line"]:
         return HostObject(code, ())
     tables = LineTables(sections, {})
     units = {unit.line_program: unit for unit in UnitReader(sections).units(with_kernel=False)}
-    found = tuple(tables.decode(unit) for program, unit in units.items() if program is not None)
-    return HostObject(code, found)
+    line_tables = tuple(tables.decode(unit) for program, unit in units.items() if program is not None)
+    return HostObject(code, line_tables)

@@ -1,4 +1,4 @@
-"""NEO ELF: what Intel's OpenCL driver and ocloc wrap around a patch-token program.
+"""NEO ELF: the file in which Intel's OpenCL driver and ocloc wrap a patch-token program.
 
 Source: ``shared/source/device_binary_format/elf/ocl_elf.h`` of compute-runtime: ``ELF_TYPE_OPENCL`` (``e_type``
 0xff01..0xff05) and ``SHT_OPENCL_*`` (section types 0xff0000xx); ``e_machine`` is 0. Sections are chosen by type, since
@@ -34,7 +34,7 @@ SPEC_CONSTANT_VALUES = 0xFF00000C
 
 @dataclass(frozen=True, slots=True)
 class NeoPart:
-    """One section: its type, its first byte in the file, its bytes (a view)."""
+    """One section. ``type`` is its ``sh_type``, ``offset`` that of its first byte in the file; ``data`` is a view."""
 
     type: int
     offset: int
@@ -43,13 +43,13 @@ class NeoPart:
 
 @dataclass(frozen=True, slots=True)
 class NeoElf:
-    """The sections of a NEO ELF that carry something, in file order. ``type`` is ``e_type`` (see ``KINDS``)."""
+    """A NEO ELF. ``parts`` are its sections that are not empty, in file order; ``type`` is ``e_type`` (see ``KINDS``)."""
 
     type: int
     parts: tuple[NeoPart, ...]
 
     def part(self, type: int) -> NeoPart | None:
-        """The first section of this type; None if there is none or it is empty."""
+        """Returns the first section of this type, None if there is none or it is empty."""
         for part in self.parts:
             if part.type == type:
                 return part
@@ -57,58 +57,52 @@ class NeoElf:
 
     @property
     def device_binary(self) -> NeoPart | None:
-        """The program for the device: patch tokens as a rule."""
+        """Returns the program for the device: patch tokens as a rule."""
         return self.part(DEVICE_BINARY) or self.part(NON_COHERENT_DEVICE_BINARY)
 
     @property
     def device_debug(self) -> NeoPart | None:
-        """CTNI debug data (the same bytes as ocloc's ``.dbg`` file)."""
+        """Returns the CTNI debug data (the same bytes as ocloc's ``.dbg`` file)."""
         return self.part(DEVICE_DEBUG)
 
     @property
     def spirv(self) -> NeoPart | None:
-        """The SPIR-V module that the program was made from."""
+        """Returns the SPIR-V module that the program was made from."""
         return self.part(SPIRV)
 
     @property
     def source(self) -> NeoPart | None:
-        """OpenCL C source text."""
+        """Returns the OpenCL C source text."""
         return self.part(SOURCE)
 
     @property
     def build_options(self) -> str | None:
-        """The options given to the build, without the terminating NUL; None if there is no such section."""
+        """Returns the options given to the build, without the terminating NUL, None if there is no such section."""
         part = self.part(BUILD_OPTIONS)
         return None if part is None else bytes(part.data).rstrip(b"\0").decode("utf-8", "backslashreplace")
 
 
 def is_neo_elf(data: memoryview) -> bool:
-    """Whether ``data`` begins like a NEO ELF: an ELF for machine 0 with one of the types in ``KINDS``."""
+    """Tells whether ``data`` begins like a NEO ELF: an ELF for machine 0 with one of the types in ``KINDS``."""
     return (
         elf_header.is_elf(data)
         and len(data) >= elf_header.HEADER_SIZE
         and elf_header.machine_of(data) == elf_header.EM_NONE
-        and _type(data) in KINDS
+        and elf_header.type_of(data) in KINDS
     )
 
 
 def read_neo_elf(data: memoryview) -> NeoElf:
-    """Read a NEO ELF. Raises FormatError if it is none or if a section lies outside the file."""
+    """Read a NEO ELF. Raises FormatError for any other file and if a section lies outside the file."""
     headers = elf_header.section_headers(data, format=FORMAT)
-    machine = elf_header.machine_of(data)
+    type, machine = elf_header.type_of(data), elf_header.machine_of(data)
     if machine != elf_header.EM_NONE:
         raise FormatError(f"e_machine is {machine}; a NEO ELF has 0", format=FORMAT, offset=18)
-    if _type(data) not in KINDS:
-        raise FormatError(f"e_type is {_type(data):#x}; a NEO ELF has 0xff01 to 0xff05", format=FORMAT, offset=16)
-    return NeoElf(
-        _type(data),
-        tuple(
-            NeoPart(header[1], header[4], data[header[4] : header[4] + header[5]])
-            for header in headers
-            if header[1] & 0xFFFFFF00 == SOURCE and header[5]
-        ),
+    if type not in KINDS:
+        raise FormatError(f"e_type is {type:#x}; a NEO ELF has 0xff01 to 0xff05", format=FORMAT, offset=16)
+    parts = tuple(
+        NeoPart(sh_type, sh_offset, data[sh_offset : sh_offset + sh_size])
+        for sh_type, sh_offset, sh_size in headers.extents()
+        if sh_type & 0xFFFFFF00 == SOURCE and sh_size
     )
-
-
-def _type(data: memoryview) -> int:
-    return data[16] | data[17] << 8
+    return NeoElf(type, parts)

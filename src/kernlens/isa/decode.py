@@ -1,4 +1,4 @@
-"""Machine code to instructions."""
+"""Decodes machine code into instructions."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _BYTES_PER_THREAD = 1 << 14
 
 
 def decode(device: Device, code: bytes | memoryview) -> Instructions:
-    """The instructions of one kernel. ``code`` begins with its first instruction and ends with its last: padding would
-    be decoded too.
+    """Returns the instructions of one kernel. ``code`` begins with its first instruction and ends with its last:
+    padding would be decoded too.
 
     Bytes that are no instruction of the device become instructions marked ``illegal``. Raises UnsupportedError if no
     installed libiga64 knows the device.
@@ -32,10 +32,10 @@ def decode(device: Device, code: bytes | memoryview) -> Instructions:
 def decode_many(
     kernels: Sequence[tuple[Device, bytes | memoryview]], threads: int | None = None, *, texts: bool = False
 ) -> list[Instructions]:
-    """``decode`` for many kernels, in one native call per platform: instructions that repeat in them are decoded once.
+    """Decodes many kernels, in one native call per platform: an instruction that repeats in them is decoded once.
 
-    ``threads`` is as many as the process may use if None. With ``texts`` all texts are made now, in those threads, not
-    on first use.
+    ``threads`` None means as many as the process may use. With ``texts`` all texts are made now, in those threads,
+    rather than on first use. Raises UnsupportedError like ``decode``.
     """
     by_platform: dict[int, list[int]] = {}
     for index, (device, _) in enumerate(kernels):
@@ -44,8 +44,8 @@ def decode_many(
     for platform, indexes in by_platform.items():
         codes = [kernels[index][1] for index in indexes]
         library = library_for(platform, kernels[indexes[0]][0].name)
-        found = _decode_platform(library, platform, codes, threads or _threads(codes), texts)
-        decoded.update(zip(indexes, found, strict=True))
+        instructions = _decode_platform(library, platform, codes, threads or _threads(codes), texts)
+        decoded.update(zip(indexes, instructions, strict=True))
     return [decoded[index] for index in range(len(kernels))]
 
 
@@ -56,14 +56,14 @@ def _decode_platform(
         batch = library.native.decode(platform, codes, threads)
     except ValueError as error:
         raise UnsupportedError(f"{library}: {error}") from error
-    made = batch.texts(0, len(batch), threads) if texts else None
+    texts_of_all = batch.texts(0, len(batch), threads) if texts else None
     mnemonics = _mnemonics(library, platform)
-    found = []
+    instructions = []
     for index, code in enumerate(codes):
         records = batch.records(index)
-        render = _renderer(batch, index, threads) if made is None else _taker(made, index)
-        found.append(Instructions(records, mnemonics, render, trailing=len(code) - _end(records)))
-    return found
+        render = _renderer(batch, index, threads) if texts_of_all is None else _taker(texts_of_all, index)
+        instructions.append(Instructions(records, mnemonics, render, trailing=len(code) - _end(records)))
+    return instructions
 
 
 def _renderer(batch: _decoder.Batch, index: int, threads: int) -> Callable[[], list[str]]:

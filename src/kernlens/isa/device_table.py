@@ -13,7 +13,7 @@ GEN8, GEN9, GEN11 = 0x80000, 0x90000, 0xB0000
 XE_LP, XE_HP, XE_HPG, XE_HPC = 0x1000000, 0x1000001, 0x1000002, 0x1000004
 XE2, XE3, XE3P = 0x2000000, 0x3000000, 0x3000003
 
-#: How each iga_gen_t is called in messages.
+#: The name of each iga_gen_t in messages.
 PLATFORM_TITLES = {
     GEN8: "Gen8",
     GEN9: "Gen9",
@@ -28,7 +28,7 @@ PLATFORM_TITLES = {
 }
 
 #: name, title, IP version, iga_gen_t, PRODUCT_FAMILY, GFXCORE_FAMILY, aliases. Where several devices share a family or
-#: a render core, the first is what a header that says no more is taken for.
+#: a render core, a header that says no more is taken to mean the first.
 DEVICES = (
     ("bdw", "Broadwell", "8.0.0", GEN8, 16, 0x0B, ("broadwell",)),
     ("skl", "Skylake", "9.0.9", GEN9, 18, 0x0C, ("skylake",)),

@@ -1,4 +1,4 @@
-"""Devices by any name, and by what a binary says of its target."""
+"""Looks devices up by any name, and by what a binary says of its target."""
 
 from __future__ import annotations
 
@@ -34,47 +34,52 @@ _NAMES = _by_name()
 
 
 def device(name: str) -> Device:
-    """The device called ``name``: a name or alias of ocloc's (``dg2``, ``acm-g10``, ``bmg-g21``), an early stepping
-    (``pvc-xt-b0``), an IP version (``12.55.8``, or packed as one decimal number) or a PCI device id (``0x56a0``).
+    """Returns the device called ``name``: a name or alias of ocloc's (``dg2``, ``acm-g10``, ``bmg-g21``), an early
+    stepping (``pvc-xt-b0``), an IP version (``12.55.8``, or packed as one decimal number) or a PCI device id
+    (``0x56a0``).
 
     Raises NotFoundError, with the nearest names, if there is none.
     """
     wanted = name.strip().lower().replace("_", "-")
-    found = _NAMES.get(wanted)
-    if found is None:
+    known = _NAMES.get(wanted)
+    if known is None:
         if wanted.startswith("0x"):
-            found = _by_pci_id(wanted)
+            known = _by_pci_id(wanted)
         elif wanted.replace(".", "").isdecimal():
-            found = _by_ip_text(wanted)
-    if found is None:
+            known = _by_ip_text(wanted)
+    if known is None:
         raise NotFoundError(f"there is no device {name!r}; {_nearest(wanted)}")
-    return found
+    return known
 
 
 @lru_cache(maxsize=256)
 def identify(device_id: DeviceId) -> Device | None:
-    """The device that a header or a note means: by product family, the IP version choosing within it; else by IP
-    version; else by render core, of which the first device stands for all. None if nothing is said or known.
+    """Returns the device that a header or a note means: by product family, the IP version choosing within it; else by
+    IP version; else by render core, of which the first device stands for all. Returns None if the
+    file says nothing or the device is unknown.
 
-    The IP version, where the file says it, is kept even if it is an unlisted stepping's.
+    An IP version in the file is kept even if it is that of an unlisted stepping.
     """
-    candidates = [one for one in DEVICES if one.product_family == device_id.product_family]
+    candidates = [candidate for candidate in DEVICES if candidate.product_family == device_id.product_family]
     if device_id.ip is not None:
-        found = _by_ip(device_id.ip, candidates or DEVICES)
-        if found is not None:
-            return found
+        match = _by_ip(device_id.ip, candidates or DEVICES)
+        if match is not None:
+            return match
     if not candidates:
-        candidates = [one for one in DEVICES if one.render_core == device_id.render_core]
+        candidates = [candidate for candidate in DEVICES if candidate.render_core == device_id.render_core]
     return candidates[0] if candidates else None
 
 
 def _by_ip(ip: IpVersion, devices: tuple[Device, ...] | list[Device] = DEVICES) -> Device | None:
-    for one in devices:
-        if one.ip == ip:
-            return one
-    for one in devices:
-        if one.ip is not None and (one.ip.architecture, one.ip.release) == (ip.architecture, ip.release):
-            return replace(one, ip=ip)
+    for candidate in devices:
+        if candidate.ip == ip:
+            return candidate
+    for candidate in devices:
+        if candidate.ip is not None and (candidate.ip.architecture, candidate.ip.release) == (
+            ip.architecture,
+            ip.release,
+        ):
+            return replace(candidate, ip=ip)
     return None
 
 
@@ -101,4 +106,4 @@ def _nearest(name: str) -> str:
     near = nearest(name, _NAMES)
     if near:
         return f"did you mean {', '.join(near)}?"
-    return f"known are {', '.join(one.name for one in DEVICES)}"
+    return f"known are {', '.join(known.name for known in DEVICES)}"

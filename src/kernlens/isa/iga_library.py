@@ -1,4 +1,4 @@
-"""libiga64: where it is, and which copy decodes for which device.
+"""Finds libiga64, and the copy of it that decodes for a device.
 
 Several versions can be installed side by side. A device is decoded by the first in this order that knows its platform:
 those that KERNLENS_IGA_PATH names, the system's, newest first, then those of added search paths (toolchains in folders
@@ -44,18 +44,19 @@ class IgaLibrary:
 
     @cached_property
     def version(self) -> str:
-        """From the file's own name (``2.40.14+0``), as the library reports one number in all versions; else that."""
-        found = re.search(r"\.so\.([0-9].*)$", os.path.realpath(self.path))
-        return found[1] if found else self.native.version
+        """Returns the version in the file's own name (``2.40.14+0``), else the one that the library reports, which is the same
+        in all versions."""
+        match = re.search(r"\.so\.([0-9].*)$", os.path.realpath(self.path))
+        return match[1] if match else self.native.version
 
     @cached_property
     def platforms(self) -> frozenset[int]:
-        """The iga_gen_t numbers that it decodes."""
+        """Returns the iga_gen_t numbers that it decodes."""
         return frozenset(self.native.platforms)
 
     @cached_property
     def platform_titles(self) -> tuple[str, ...]:
-        """The platforms' names, oldest first; those that no known device has are left out."""
+        """Returns the platforms' names, oldest first; those that no known device has are left out."""
         return tuple(title for number, title in PLATFORM_TITLES.items() if number in self.platforms)
 
     def __str__(self) -> str:
@@ -69,26 +70,26 @@ def add_search_path(path: str) -> None:
 
 
 def installed() -> tuple[IgaLibrary, ...]:
-    """Every libiga64 that opens, in the order of preference; each file once."""
+    """Returns every libiga64 that opens, in the order of preference, each file once."""
     return tuple(_opened(()))
 
 
 def library_for(platform: int, device_name: str) -> IgaLibrary:
-    """The library that decodes ``platform`` (an iga_gen_t). ``device_name`` is for the message.
+    """Returns the library that decodes ``platform`` (an iga_gen_t). ``device_name`` is for the message.
 
-    Raises UnsupportedError, which says what to install, if none does.
+    Raises UnsupportedError, which says what to install, if no library does.
     """
     failures: list[str] = []
-    found: list[IgaLibrary] = []
+    others: list[IgaLibrary] = []
     for library in _opened(failures):
         if platform in library.platforms:
             return library
-        found.append(library)
+        others.append(library)
     title = PLATFORM_TITLES.get(platform, f"platform {platform:#x}")
-    if found:
-        known = ", ".join(f"{library} knows {_span(library.platform_titles)}" for library in found)
+    if others:
+        ranges = ", ".join(f"{library} knows {_span(library.platform_titles)}" for library in others)
         raise UnsupportedError(
-            f"{device_name} is of {title} and {known}: install a newer libiga64 ({_INSTALL}) "
+            f"{device_name} is of {title} and {ranges}: install a newer libiga64 ({_INSTALL}) "
             f"or name one in {PATH_VARIABLE}"
         )
     reasons = f" ({'; '.join(failures)})" if failures else ""
@@ -118,7 +119,7 @@ def _opened(failures: list[str] | tuple[()]) -> Iterator[IgaLibrary]:
 
 @cache
 def _open(candidate: str) -> IgaLibrary | str:
-    """The library, or why it does not open. Kept for good: a library that code ran in is never unloaded."""
+    """Returns the library, or why it does not open. Kept for good: a library that code ran in is never unloaded."""
     from kernlens import _decoder
 
     try:

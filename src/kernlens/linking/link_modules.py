@@ -123,9 +123,9 @@ def _check_types(modules: Sequence[Module]) -> None:
 
     Compilers then crash, or make calls with the wrong arguments.
     """
-    from kernlens.analysis.linking.forecast import foretell_static
+    from kernlens.analysis.linking.forecast import predict_static
 
-    for mismatch in foretell_static(modules).mismatches:
+    for mismatch in predict_static(modules).mismatches:
         raise LinkError(
             f"{modules[mismatch.importer].name} declares {mismatch.symbol} as {mismatch.wanted}, "
             f"{modules[mismatch.provider].name} defines it as {mismatch.given}, "

@@ -1,7 +1,7 @@
 """Programs to linkable modules: exports, imports, and every place that needs an import.
 
 The order of ``Module.uses`` is the driver's own (compute-runtime, ``Linker::patchInstructionsSegments``,
-``patchDataSegments`` and ``resolveBuiltins`` in ``linker.cpp``), so that a foretold log has the driver's order too.
+``patchDataSegments`` and ``resolveBuiltins`` in ``linker.cpp``), so that a predicted log has the driver's order too.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ class Symbol:
     """A symbol of an ELF symbol table or of a patch-token symbol table.
 
     ``binding`` is local, global or weak; ``type`` notype, object, func, section or file (the ELF names, lower case, a
-    number in decimal where there is none). ``section`` is the defining section's name, None when undefined.
+    number in decimal where it has no name). ``section`` is the defining section's name, None if the symbol is undefined.
     ``kind`` is the reader's verdict: kernel, export, import, driver (filled in by the driver itself), or local.
     """
 
@@ -54,9 +54,9 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True)
 class Relocation:
-    """A place that a linker or the driver must fill. ``offset`` is within ``section``; ``symbol`` may be empty.
+    """A site that a linker or the driver must fill. ``offset`` is within ``section``; ``symbol`` may be empty.
 
-    ``addend`` is None where the format stores it in the place itself (ELF REL) or has none (patch tokens).
+    ``addend`` is None where the format stores it in the site itself (ELF REL) or has none (patch tokens).
     """
 
     section: str
@@ -69,7 +69,7 @@ class Relocation:
 
 
 class Container:
-    """One layer of a file: its kind, where it lies in the *whole file*, what it holds, and the containers inside it.
+    """One layer of a file: its kind, its offset in the *whole file*, its contents, and the containers inside it.
 
     ``kind`` is one of ``host-elf``, ``ar``, ``neo-elf``, ``patch-tokens``, ``debug-data``, ``zebin``, ``zebin-debug``,
     ``kernel-debug-elf``, ``spirv``, ``llvm-bitcode``, ``raw``, ``unknown``. ``sections`` and ``children`` are found on
@@ -89,7 +89,7 @@ class Container:
 
     @property
     def size(self) -> int:
-        """Bytes of ``content``."""
+        """Returns the size of ``content`` in bytes."""
         return len(self.content)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Devices: what a header or a note says of its target, and what that is called."""
+"""Devices: how a header or a note names its target, and how users do."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ class Instruction:
 
     @property
     def text(self) -> str:
-        """The assembly text, as in ``Instructions.texts``."""
+        """Returns the assembly text, as in ``Instructions.texts``."""
         return self._of.texts[self.index]
 
 
@@ -119,10 +119,10 @@ class Instructions(Sequence[Instruction]):
     def __getitem__(self, index: int | slice) -> Instruction | Instructions:
         if isinstance(index, slice):
             return self._slice(index)
-        place = index + len(self) if index < 0 else index
-        if not 0 <= place < len(self):
+        number = index + len(self) if index < 0 else index
+        if not 0 <= number < len(self):
             raise IndexError(f"instruction {index} of {len(self)}")
-        return self._make(place)
+        return self._make(number)
 
     def __iter__(self) -> Iterator[Instruction]:
         return map(self._make, range(len(self)))
@@ -137,63 +137,64 @@ class Instructions(Sequence[Instruction]):
 
     @property
     def records(self) -> memoryview:
-        """The packed records."""
+        """Returns the packed records."""
         return self._records
 
     @cached_property
     def offsets(self) -> array[int]:
-        """Each instruction's offset in bytes, ascending."""
+        """Returns each instruction's offset in bytes, ascending."""
         return array("I", self._records.cast("I")[::_WORDS].tolist())
 
     @cached_property
     def sizes(self) -> bytes:
-        """Each instruction's size in bytes."""
+        """Returns each instruction's size in bytes."""
         return bytes(self._records[4 :: RECORD.size])
 
     @cached_property
     def flags(self) -> bytes:
-        """Each instruction's flags: ILLEGAL, COMPACTED, SEND, ..."""
+        """Returns each instruction's flags: ILLEGAL, COMPACTED, SEND, ..."""
         return bytes(self._records[5 :: RECORD.size])
 
     @cached_property
     def opcodes(self) -> list[str]:
-        """Each instruction's mnemonic."""
+        """Returns each instruction's mnemonic."""
         mnemonics = self._mnemonics
         return [mnemonics[number] for number in self._records.cast("H")[3::_HALVES].tolist()]
 
     @cached_property
     def texts(self) -> list[str]:
-        """Each instruction's assembly text, exactly as ``iga64 -d`` prints it, spacing included."""
+        """Returns each instruction's assembly text, exactly as ``iga64 -d`` prints it, spacing included."""
         return self._render()
 
     @cached_property
     def targets(self) -> tuple[int, ...]:
-        """The offsets that branches go to, ascending, each once: where a listing has labels (``L96`` is offset 96)."""
-        found: set[int] = set()
+        """Returns the offsets that branches go to, ascending, each once: where a listing has labels (``L96`` is offset
+        96)."""
+        offsets: set[int] = set()
         for index, flags in enumerate(self.flags):
             if flags & LABEL:
-                found.update(_targets(RECORD.unpack_from(self._records, index * RECORD.size)))
-        return tuple(sorted(found))
+                offsets.update(_targets(RECORD.unpack_from(self._records, index * RECORD.size)))
+        return tuple(sorted(offsets))
 
     @cached_property
     def stops(self) -> list[int]:
-        """The indexes of instructions that control never passes: ends of thread and unconditional returns."""
-        found = [index for index, flags in enumerate(self.flags) if flags & END_OF_THREAD]
+        """Returns the indexes of instructions that control never passes: ends of thread and unconditional returns."""
+        indexes = [index for index, flags in enumerate(self.flags) if flags & END_OF_THREAD]
         if "ret" in self._mnemonics:
             wanted = self._mnemonics.index("ret")
             numbers = self._records.cast("H")[3::_HALVES].tolist()
             if wanted in numbers:
                 predicates = bytes(self._records[9 :: RECORD.size])
-                found += [index for index, number in enumerate(numbers) if number == wanted and not predicates[index]]
-        return sorted(found)
+                indexes += [index for index, number in enumerate(numbers) if number == wanted and not predicates[index]]
+        return sorted(indexes)
 
     @property
     def size(self) -> int:
-        """Bytes from the first instruction's start to the last one's end."""
+        """Returns the bytes from the first instruction's start to the last one's end."""
         return self.offsets[-1] + self.sizes[-1] - self.offsets[0] if len(self) else 0
 
     def at(self, offset: int) -> Instruction | None:
-        """The instruction that covers byte ``offset``; None if there is none."""
+        """Returns the instruction that covers byte ``offset``, None if there is none."""
         from bisect import bisect_right
 
         index = bisect_right(self.offsets, offset) - 1
@@ -207,16 +208,16 @@ class Instructions(Sequence[Instruction]):
             records = self._records[chosen.start * RECORD.size : chosen.stop * RECORD.size]
         else:
             size = RECORD.size
-            records = memoryview(b"".join(self._records[place * size : (place + 1) * size] for place in chosen))
-        return Instructions(records, self._mnemonics, lambda: [self.texts[place] for place in chosen])
+            records = memoryview(b"".join(self._records[number * size : (number + 1) * size] for number in chosen))
+        return Instructions(records, self._mnemonics, lambda: [self.texts[number] for number in chosen])
 
-    def _make(self, place: int) -> Instruction:
-        record = RECORD.unpack_from(self._records, place * RECORD.size)
+    def _make(self, index: int) -> Instruction:
+        record = RECORD.unpack_from(self._records, index * RECORD.size)
         offset, size, flags, opcode, execution_size, predicate, flag_register, condition, channel_offset = record[:9]
         source_count, swsb, function, immediate = record[9], record[12], record[15], record[37]
         sources = (read_operand(record, first, immediate) for first in (22, 27, 32)[:source_count])
         return Instruction(
-            index=place,
+            index=index,
             offset=offset,
             size=size,
             opcode=self._mnemonics[opcode],

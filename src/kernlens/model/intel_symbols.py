@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-#: Code of all functions that are not kernels: the compiler emits it as if it were a kernel of this name.
+#: The compiler emits the code of all functions that are not kernels as if it were a kernel of this name.
 PSEUDO_KERNEL = "Intel_Symbol_Table_Void_Program"
 
 #: Symbols that the driver itself defines: no module exports them.

@@ -1,4 +1,4 @@
-"""One source line that a user asks for."""
+"""The choice of one source line, as a user makes it."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class LineRow:
 
 @dataclass(frozen=True, slots=True)
 class InlinedCall:
-    """One frame of an inlined call: the function that was inlined, and the call's place (file as in LineRow).
+    """One frame of an inlined call: the function that was inlined, and the call's source place (file as in LineRow).
 
     The frame covers [``low``, ``high``) of the kernel. ``depth`` counts the inlined calls around it: 0 is called by the
     kernel's own code.
@@ -89,7 +89,7 @@ class LineTable:
 
     @cached_property
     def rows(self) -> tuple[LineRow, ...]:
-        """The rows as objects, for few of them at a time; the columns are the fast way."""
+        """Returns the rows as objects, for few of them at a time; the columns are the fast way."""
         return tuple(
             LineRow(offset, file, line, column, bool(flag & IS_STMT), bool(flag & END_SEQUENCE))
             for offset, file, line, column, flag in zip(
@@ -99,5 +99,5 @@ class LineTable:
 
     @cached_property
     def inlined(self) -> tuple[InlinedCall, ...]:
-        """The inlined calls, outer ones before those within them; one call appears once per address range."""
+        """Returns the inlined calls, outer ones before those within them; one call appears once per address range."""
         return self.find_inlined()

@@ -1,4 +1,4 @@
-"""Linkable units: what a module exports, what it imports, and where it needs it."""
+"""Linkable units: what a module exports, what it imports, and where it uses its imports."""
 
 from __future__ import annotations
 
@@ -23,11 +23,12 @@ class SymbolKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ModuleSymbol:
-    """A name that a module gives to others or wants from them.
+    """A name that a module exports or imports.
 
-    ``type_name`` reads like ``float(float, int)``; only SPIR-V holds types. ``size`` is a variable's or function's bytes,
-    ``address_space`` global or constant. None: the binary does not say. ``is_internal`` marks what the source
-    does not offer but the binary exports all the same: string constants, static variables, the compiler's own.
+    ``type_name`` reads like ``float(float, int)``; only SPIR-V holds types. ``size`` is that of a variable or function in
+    bytes, ``address_space`` global or constant; each is None if the binary does not say. ``is_internal`` marks symbols
+    that the binary exports although the source does not offer them: string constants, static variables, and those that
+    the compiler adds.
     """
 
     name: str
@@ -40,11 +41,11 @@ class ModuleSymbol:
 
 @dataclass(frozen=True, slots=True)
 class ImportUse:
-    """One place that needs an imported symbol: a relocation.
+    """One use of an imported symbol: the site of a relocation.
 
-    ``segment`` is the number of the code segment as the driver counts them, None if the place is in data; ``holder``
-    names the kernel, the function or the data section. In SPIR-V there are no places yet: ``offset`` is None and
-    ``type_name`` empty.
+    ``segment`` is the number of the code segment as the driver counts them, None if the site is in data; ``holder``
+    names the kernel, the function or the data section. In SPIR-V there are no sites yet: ``offset`` is None and
+    ``type_name`` is empty.
     """
 
     symbol: str
@@ -58,11 +59,11 @@ class ImportUse:
 class Module:
     """One linkable unit.
 
-    ``format`` is ``zebin``, ``patch-tokens`` or ``spirv``; ``options`` the build options that it carries or, for SPIR-V,
-    will be built with. ``uses`` come in the order in which the driver looks at them. ``hidden`` are symbols that the
-    SPIR-V marks for export and the binary does not hold, as the flag was missing; ``driver_symbols`` what the driver
-    fills in itself. ``patches_code`` is whether anything in its code is filled in when it is loaded. ``has_functions``
-    is whether it holds the pseudo-kernel, that is functions that are not kernels; None for SPIR-V.
+    ``format`` is ``zebin``, ``patch-tokens`` or ``spirv``; ``options`` are the build options that it carries or, for
+    SPIR-V, will be built with. ``uses`` come in the order in which the driver looks at them. ``hidden`` are the symbols
+    that the SPIR-V marks for export and the binary lacks, as the flag was missing; ``driver_symbols`` are those that the
+    driver defines itself. ``patches_code`` says whether its code has sites that are filled in on loading,
+    ``has_functions`` whether it holds the pseudo-kernel, that is, functions that are not kernels (None for SPIR-V).
     """
 
     name: str
@@ -79,7 +80,7 @@ class Module:
     has_functions: bool | None = None
 
     def has_flag(self, spellings: tuple[str, ...]) -> bool | None:
-        """Whether the build options hold one of these words; None if the options are not known."""
+        """Tells whether the build options hold one of these words. Returns None if the options are not known."""
         if self.options is None:
             return None
         return not set(self.options.split()).isdisjoint(spellings)

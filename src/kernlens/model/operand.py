@@ -71,7 +71,7 @@ class Operand:
 
 
 def read_operand(record: tuple[int, ...], first: int, immediate: int) -> Operand | None:
-    """The operand whose five fields start at ``record[first]``; None if the instruction has no such operand.
+    """Reads the operand whose five fields start at ``record[first]``, None if the instruction has no such operand.
 
     A record has room for one whole immediate, the last; an earlier one (ternary instructions, 16 bits) is in its
     ``number``.
@@ -141,7 +141,10 @@ class Swsb:
 
     @classmethod
     def unpack(cls, packed: int) -> Swsb | None:
-        """From the decoder's word: distance type 4 bits, distance 8, token type 4, token 8, special 8; 0: nothing."""
+        """Unpacks the decoder's word: distance type 4 bits, distance 8, token type 4, token 8, special 8.
+
+        Returns None for 0.
+        """
         if packed == 0:
             return None
         use = _name(_TOKENS, packed >> 12 & 0xF)

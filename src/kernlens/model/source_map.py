@@ -16,7 +16,7 @@ NO_ROW = -1
 
 @dataclass(frozen=True, slots=True)
 class SourcePlace:
-    """A place in a source file; ``column`` 0: the whole line."""
+    """A source place: a file, a line, a column; ``column`` 0 means the whole line."""
 
     path: str
     line: int
@@ -25,7 +25,7 @@ class SourcePlace:
 
 @dataclass(frozen=True)
 class SourceMap:
-    """For each instruction the line-table row that covers it, and for each line its instructions.
+    """The line-table row that covers each instruction, and the instructions of each line.
 
     ``row_of[i]`` is the row of instruction ``i`` or NO_ROW; ``offsets[i]`` its offset in the kernel. ``prologue`` is
     the number of leading instructions that load the kernel's payload rather than do a line's work.
@@ -41,32 +41,32 @@ class SourceMap:
         return f"<SourceMap instructions={len(self.offsets)} lines={len(self.lines)} files={len(files)}>"
 
     def place(self, index: int) -> SourcePlace | None:
-        """Where instruction ``index`` came from; None if no row covers it or its row says line 0."""
+        """Returns where instruction ``index`` came from, None if no row covers it or its row says line 0."""
         row = self.row_of[index]
         return None if row == NO_ROW else self._row_places[row]
 
     def place_at(self, offset: int) -> SourcePlace | None:
-        """Where the instruction that starts at ``offset`` came from; None if none starts there, or it has no line."""
+        """Returns where the instruction that starts at ``offset`` came from, None if none starts there or it has no line."""
         index = bisect_left(self.offsets, offset)
         if index == len(self.offsets) or self.offsets[index] != offset:
             return None
         return self.place(index)
 
     def inlined_at(self, index: int) -> tuple[SourcePlace, ...]:
-        """The calls through which instruction ``index`` was inlined, innermost first; empty if it was not."""
+        """Returns the calls through which instruction ``index`` was inlined, innermost first, empty if it was not."""
         frames = self._frames_of
         return frames[index] if frames else ()
 
     @cached_property
     def lines(self) -> dict[tuple[str, int], tuple[range, ...]]:
-        """(path, line) -> ranges of instruction indexes, ascending: a scheduled line has many."""
-        found: dict[tuple[str, int], list[range]] = {}
+        """Maps (path, line) to ranges of instruction indexes, ascending: a line that the scheduler spread out has many."""
+        runs_of: dict[tuple[str, int], list[range]] = {}
         for key, run in self._runs():
-            found.setdefault(key, []).append(run)
-        return {key: tuple(ranges) for key, ranges in found.items()}
+            runs_of.setdefault(key, []).append(run)
+        return {key: tuple(ranges) for key, ranges in runs_of.items()}
 
     def _runs(self) -> list[tuple[tuple[str, int], range]]:
-        """Maximal runs of neighbouring instructions of one line, in order."""
+        """Returns the maximal runs of neighbouring instructions of one line, in order."""
         places, row_of = self._row_places, self.row_of
         runs: list[tuple[tuple[str, int], range]] = []
         start, last_row, key = 0, NO_ROW, None
@@ -75,32 +75,33 @@ class SourceMap:
                 continue
             last_row = row
             place = None if row == NO_ROW else places[row]
-            here = None if place is None else (place.path, place.line)
-            if here == key:
+            line = None if place is None else (place.path, place.line)
+            if line == key:
                 continue
             if key is not None:
                 runs.append((key, range(start, index)))
-            start, key = index, here
+            start, key = index, line
         if key is not None:
             runs.append((key, range(start, len(row_of))))
         return runs
 
     @cached_property
     def _row_places(self) -> list[SourcePlace | None]:
-        """The place of each row; rows of one place share it."""
+        """Returns the source place of each row; rows of one place share the object."""
         table = self.table
-        known: dict[tuple[int, int, int], SourcePlace | None] = {}
+        place_of: dict[tuple[int, int, int], SourcePlace | None] = {}
         places = []
         for row in zip(table.files_of, table.lines, table.columns, strict=True):
-            if row not in known:
+            if row not in place_of:
                 file, line, column = row
-                known[row] = SourcePlace(table.files[file].path, line, column) if line else None
-            places.append(known[row])
+                place_of[row] = SourcePlace(table.files[file].path, line, column) if line else None
+            places.append(place_of[row])
         return places
 
     @cached_property
     def _frames_of(self) -> list[tuple[SourcePlace, ...]]:
-        """For each instruction the places of the calls around it; empty if the kernel has no inlined calls at all."""
+        """Returns for each instruction the source places of the calls around it; an empty list if the kernel has no inlined
+        calls at all."""
         calls = self.table.inlined
         if not calls:
             return []

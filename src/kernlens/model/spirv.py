@@ -1,4 +1,4 @@
-"""A SPIR-V module, as far as it is asked about: what it offers, what it needs, where its code came from."""
+"""A SPIR-V module: what it exports and imports, and which source lines its code came from."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from functools import cached_property
 
 @dataclass(frozen=True, slots=True)
 class SpirvEntryPoint:
-    """``model`` is the execution model (``Kernel``); ``id`` the function's; ``arguments`` its parameters' names and
-    types, a name empty where the module does not keep it."""
+    """An entry point. ``model`` is the execution model (``Kernel``); ``id`` is the function's; ``arguments`` are its
+    parameters' names and types, a name being empty if the module does not keep it."""
 
     model: str
     name: str
@@ -37,8 +37,8 @@ class SpirvLinkage:
 
 @dataclass(frozen=True, slots=True)
 class SpirvSource:
-    """What OpSource, or the debug instruction DebugSource, says of a source file; ``text`` if it is embedded, ``md5``
-    in hexadecimal if its checksum is. ``version`` is the language's, e.g. 102000 for OpenCL C 1.2."""
+    """A source file as OpSource or the debug instruction DebugSource describes it. ``text`` and ``md5`` (in hexadecimal)
+    are None if the module does not embed them. ``version`` is the language's, e.g. 102000 for OpenCL C 1.2."""
 
     language: str | None
     version: int | None
@@ -49,7 +49,7 @@ class SpirvSource:
 
 @dataclass(frozen=True, slots=True)
 class SpirvLine:
-    """From the word at ``offset`` (words from the module's start) on, instructions belong to this place."""
+    """A source place, to which the instructions from the word at ``offset`` on belong (words from the module's start)."""
 
     offset: int
     file: str
@@ -59,9 +59,9 @@ class SpirvLine:
 
 @dataclass(frozen=True)
 class SpirvModule:
-    """A module. ``version`` is (major, minor); ``generator`` the tool that wrote it; ``instruction_sets`` what
-    OpExtInstImport names, debug information among them. ``names`` is OpName: id -> name. ``find_lines`` reads the
-    OpLine map on first use."""
+    """A module. ``version`` is (major, minor); ``generator`` is the tool that wrote it; ``instruction_sets`` are those that
+    OpExtInstImport names, debug information among them. ``names`` maps ids to their OpName, ``strings`` to their OpString.
+    ``find_lines`` reads the OpLines on first use."""
 
     version: tuple[int, int]
     generator: str
@@ -81,5 +81,5 @@ class SpirvModule:
 
     @cached_property
     def lines(self) -> dict[str, tuple[SpirvLine, ...]]:
-        """Function name (or ``%id``) -> its OpLine places in order. Empty if the module was built without lines."""
+        """Maps each function's name (or ``%id``) to its OpLines in order; empty if the module was built without lines."""
         return self.find_lines()

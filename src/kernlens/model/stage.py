@@ -10,7 +10,7 @@ from kernlens.errors import NotFoundError, nearest
 
 TEXT = "text"
 BINARY = "binary"
-#: What a stage has one snapshot of.
+#: A stage has one snapshot of the program, or one of each kernel.
 PROGRAM = "program"
 KERNEL = "kernel"
 
@@ -20,9 +20,9 @@ class Stage:
     """One point of a compiler's pipeline.
 
     ``text`` and ``binary`` are the usual file endings of its two forms, None where it has no such form; ``default`` is
-    the form that stands for the stage when nobody chooses. ``scope`` is ``program`` or ``kernel``: what there is one
-    snapshot of. ``sentence`` says what it is. ``dump`` is how the compiler's file of it is called where the ending alone
-    does not tell; its meaning is the compiler's.
+    the form that stands for the stage when nobody chooses. ``scope`` is ``program`` or ``kernel``: the stage
+    has one snapshot of each. ``sentence`` describes it. ``dump`` is how the compiler's file of it is called where the
+    ending alone does not tell; its meaning is the compiler's.
     """
 
     name: str
@@ -35,16 +35,17 @@ class Stage:
 
     @property
     def forms(self) -> tuple[str, ...]:
-        """``text``, ``binary`` or both, the default first."""
-        found = [form for form in (TEXT, BINARY) if self.ending(form) is not None]
-        return tuple(sorted(found, key=lambda form: form != self.default))
+        """Returns ``text``, ``binary`` or both, the default first."""
+        forms = [form for form in (TEXT, BINARY) if self.ending(form) is not None]
+        return tuple(sorted(forms, key=lambda form: form != self.default))
 
     def ending(self, form: str) -> str | None:
         """The usual file ending of ``form``; None if the stage has no such form."""
         return self.text if form == TEXT else self.binary
 
     def form(self, wanted: str | None) -> str:
-        """The form that ``wanted`` (text, binary, or None for the default) gets: a stage of one form has only that."""
+        """Returns the form that ``wanted`` (text, binary, or None for the default) gets: a stage of one form has only
+        that."""
         return wanted if wanted in self.forms else self.default
 
 
@@ -79,7 +80,8 @@ class Snapshot:
 
     @cached_property
     def content(self) -> bytes:
-        """Its bytes. Raises OutputError with ``failure``, or ToolError if the tool that makes this form fails."""
+        """Returns the snapshot's bytes. Raises OutputError with ``failure``, ToolError if the tool that makes this form
+        fails."""
         if self.failure is not None:
             from kernlens.errors import OutputError
 
@@ -88,23 +90,23 @@ class Snapshot:
 
     @property
     def text(self) -> str:
-        """Its content as text; undecodable bytes are replaced."""
+        """Returns the content as text; undecodable bytes are replaced."""
         return self.content.decode("utf-8", "replace")
 
     @property
     def is_pass(self) -> bool:
-        """Whether it is one pass of the compiler rather than a stage of the table."""
+        """Tells whether it is one pass of the compiler rather than a stage of the table."""
         return self.stage[:4].isdecimal() and self.stage[4:5] == "-"
 
 
 def held(stage: Stage, content: bytes, form: str, kernel: str | None = None, seconds: float | None = None) -> Snapshot:
-    """A snapshot whose content is at hand."""
+    """Returns a snapshot whose content is at hand."""
     ending = stage.ending(form) or ""
     return Snapshot(stage.name, kernel, form, ending, lambda: content, len(content), seconds)
 
 
 class Attempts:
-    """Which attempt at compiling the program counts for which kernel (see ``Snapshot``).
+    """Knows which attempt at compiling the program counts for which kernel (see ``Snapshot``).
 
     ``kernels``: kernel -> the attempt whose machine code of it stands in the program. ``stages``: the program's stages
     that there are several attempts of, and all passes.
@@ -114,55 +116,56 @@ class Attempts:
         self.kernels: dict[str, int] = {}
         first: dict[str, int] = {}
         again = set()
-        for one in snapshots:
-            if one.kernel is not None:
-                self.kernels[one.kernel] = one.attempt
-            elif one.is_pass or first.setdefault(one.stage, one.attempt) != one.attempt:
-                again.add(one.stage)
+        for snapshot in snapshots:
+            if snapshot.kernel is not None:
+                self.kernels[snapshot.kernel] = snapshot.attempt
+            elif snapshot.is_pass or first.setdefault(snapshot.stage, snapshot.attempt) != snapshot.attempt:
+                again.add(snapshot.stage)
         self.stages = frozenset(again)
 
     def counts(self, stage: str, attempt: int, kernel: str) -> bool:
-        """Whether this attempt at a stage of the program is the one of ``kernel``; true if there was only one."""
+        """Tells whether this attempt at a stage of the program is the one of ``kernel``; true if there was only one."""
         return stage not in self.stages or attempt == self.kernels.get(kernel)
 
 
 def of_kernel(snapshots: tuple[Snapshot, ...], kernel: str | None) -> tuple[Snapshot, ...]:
-    """The snapshots of ``kernel`` and of the whole program, of several attempts the one that counts for the kernel;
-    all if ``kernel`` is None."""
+    """Returns the snapshots of ``kernel`` and of the whole program, of several attempts the one that counts for the
+    kernel; all if ``kernel`` is None."""
     if kernel is None:
         return snapshots
     attempts = Attempts(snapshots)
     return tuple(
-        one
-        for one in snapshots
-        if one.kernel == kernel or (one.kernel is None and attempts.counts(one.stage, one.attempt, kernel))
+        snapshot
+        for snapshot in snapshots
+        if snapshot.kernel == kernel
+        or (snapshot.kernel is None and attempts.counts(snapshot.stage, snapshot.attempt, kernel))
     )
 
 
 def choose(
     snapshots: tuple[Snapshot, ...], stage: str, kernel: str | None = None, form: str | None = None
 ) -> tuple[Snapshot, ...]:
-    """The snapshots of one stage, one per kernel where it is per kernel; ``form`` None: the first of its forms.
+    """Returns the snapshots of one stage, one per kernel where it is per kernel; ``form`` None: the first of its forms.
 
     Of a stage of the program that was compiled several times, all attempts in order; with ``kernel`` the one that
     counts for it. ``stage`` may also be a pass by its bare name if that pass ran only once. Raises NotFoundError with
     what there is.
     """
     name = _stage_name(snapshots, stage)
-    found = [one for one in of_kernel(snapshots, kernel) if one.stage == name]
-    if not found:
-        own = (one.kernel for one in snapshots if one.stage == name and one.kernel)
-        kernels = ", ".join(dict.fromkeys(own) or Attempts(snapshots).kernels)
+    chosen = [snapshot for snapshot in of_kernel(snapshots, kernel) if snapshot.stage == name]
+    if not chosen:
+        names = (snapshot.kernel for snapshot in snapshots if snapshot.stage == name and snapshot.kernel)
+        kernels = ", ".join(dict.fromkeys(names) or Attempts(snapshots).kernels)
         raise NotFoundError(f"the stage {name} has no kernel {kernel!r}; it has: {kernels}")
-    wanted = form if any(one.form == form for one in found) else found[0].form
-    return tuple(one for one in found if one.form == wanted)
+    wanted = form if any(snapshot.form == form for snapshot in chosen) else chosen[0].form
+    return tuple(snapshot for snapshot in chosen if snapshot.form == wanted)
 
 
 def _stage_name(snapshots: tuple[Snapshot, ...], stage: str) -> str:
-    names = list(dict.fromkeys(one.stage for one in snapshots))
+    names = list(dict.fromkeys(snapshot.stage for snapshot in snapshots))
     if stage in names:
         return stage
-    passes = list(dict.fromkeys(one.stage for one in snapshots if one.is_pass))
+    passes = list(dict.fromkeys(snapshot.stage for snapshot in snapshots if snapshot.is_pass))
     runs = [name for name in passes if name.split("-", 2)[-1] == stage]
     if len(runs) == 1:
         return runs[0]

@@ -18,9 +18,9 @@ OFFSET = "offset"
 class StageRows:
     """What a reader finds in a stage's text, one entry per instruction, in order.
 
-    ``lines`` are line numbers of the text, from 1. ``places`` is None where the stage says of no source line;
-    ``calls`` holds the calls through which the instruction was inlined, innermost first; ``functions`` the function
-    or kernel that it stands in, empty if the text does not name one.
+    ``lines`` are line numbers of the text, from 1. ``places`` holds None where the stage names no source line;
+    ``calls`` holds the calls through which the instruction was inlined, innermost first; ``functions`` holds the function
+    or kernel that it is in, empty if the text does not name one.
     """
 
     lines: list[int] = field(default_factory=list)
@@ -37,7 +37,7 @@ class StageRows:
 
 
 def chosen_lines(text: str, numbers: Sequence[int]) -> list[str]:
-    """The lines of a text with these numbers, from 1."""
+    """Returns the lines of a text with these numbers, from 1."""
     lines = text.split("\n")
     return [lines[number - 1] for number in numbers]
 
@@ -66,27 +66,27 @@ class StageMap:
 
     @cached_property
     def texts(self) -> Sequence[str]:
-        """Each instruction's text as the stage writes it."""
+        """Returns each instruction's text as the stage writes it."""
         return self.find_texts()
 
     @cached_property
     def lines(self) -> dict[tuple[str, int], tuple[int, ...]]:
-        """(path, line) -> indexes of its instructions, ascending."""
-        found: dict[tuple[str, int], list[int]] = {}
+        """Maps (path, line) to the indexes of its instructions, ascending."""
+        indexes_of: dict[tuple[str, int], list[int]] = {}
         for index, place in enumerate(self.places):
             if place is not None:
-                found.setdefault((place.path, place.line), []).append(index)
-        return {key: tuple(indexes) for key, indexes in found.items()}
+                indexes_of.setdefault((place.path, place.line), []).append(index)
+        return {key: tuple(indexes) for key, indexes in indexes_of.items()}
 
     def at(self, choice: LineChoice) -> tuple[int, ...]:
-        """The indexes of the instructions that came from the line, ascending."""
-        found = [
+        """Returns the indexes of the instructions that came from the line, ascending."""
+        matching = [
             index
             for (path, line), indexes in self.lines.items()
             if choice.holds(SourcePlace(path, line))
             for index in indexes
         ]
-        return tuple(sorted(found))
+        return tuple(sorted(matching))
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class StagePart:
 
     @property
     def kernel(self) -> str | None:
-        """The kernel, None for a stage of the whole program."""
+        """Returns the kernel, None for a stage of the whole program."""
         return self.map.kernel
 
     @property
@@ -113,16 +113,16 @@ class StagePart:
 
     @property
     def positions(self) -> tuple[int, ...]:
-        """Where its instructions stand, in the map's unit."""
+        """Returns where the part's instructions are, in the map's unit."""
         return tuple(self.map.positions[index] for index in self.indexes)
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """Its instructions."""
+        """Returns the texts of the part's instructions."""
         return tuple(self.map.texts[index] for index in self.indexes)
 
     def runs(self) -> Iterator[tuple[int, ...]]:
-        """Its indexes, in groups of neighbours of one function."""
+        """Yields the part's indexes, in groups of neighbours of one function."""
         start = 0
         functions = self.map.functions
         for end in range(1, len(self.indexes) + 1):
@@ -144,10 +144,12 @@ class ProgramLine:
 
     @property
     def stages(self) -> tuple[StagePart, ...]:
-        """The line's part in each stage, and in each kernel of a stage that is per kernel. Kernels without any part
-        are left out; a stage in which nothing is left of the line appears once, without instructions."""
-        found: list[StagePart] = []
-        for stage in dict.fromkeys(one.stage for one in self.maps):
-            parts = [StagePart(one, one.at(self.choice)) for one in self.maps if one.stage == stage]
-            found += [part for part in parts if part.indexes] or parts[:1]
-        return tuple(found)
+        """Returns the line's part in each stage, and in each kernel of a stage that is per kernel. Kernels without any
+        part are left out; a stage in which nothing is left of the line appears once, without instructions."""
+        parts_of_all: list[StagePart] = []
+        for stage in dict.fromkeys(stage_map.stage for stage_map in self.maps):
+            parts = [
+                StagePart(stage_map, stage_map.at(self.choice)) for stage_map in self.maps if stage_map.stage == stage
+            ]
+            parts_of_all += [part for part in parts if part.indexes] or parts[:1]
+        return tuple(parts_of_all)

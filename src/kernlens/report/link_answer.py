@@ -1,4 +1,4 @@
-"""A foretold link as text, as a graph for Graphviz, and as a document."""
+"""A predicted link as text, as a graph for Graphviz, and as a document."""
 
 from __future__ import annotations
 

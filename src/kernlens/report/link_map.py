@@ -1,4 +1,4 @@
-"""What an offline link wrote, as text and as a document: each place, its symbol and its value."""
+"""What an offline link wrote, as text and as a document: each site, its symbol and its value."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kernlens.report.table import table
 
 
 class Site(Protocol):
-    """A place that was filled in (``kernlens.formats.zebin.locate``)."""
+    """A site that was filled in (``kernlens.formats.zebin.locate``)."""
 
     @property
     def section(self) -> str: ...

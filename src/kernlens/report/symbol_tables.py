@@ -46,7 +46,7 @@ def shortened(name: str) -> str:
 
 
 def meaning(relocation: Relocation) -> str:
-    """What the place will hold, in words."""
+    """What the site will hold, in words."""
     said = _DRIVER_MEANINGS.get(relocation.symbol)
     if said is not None:
         return f"{said} (filled in by the driver)"

@@ -1,4 +1,4 @@
-"""Why a symbol is not resolved, in words, and what to change."""
+"""Explains in words why a symbol is not resolved and what to change."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from kernlens.analysis.linking.forecast import Forecast, Resolution
 from kernlens.model.module import EXPORT_FUNCTIONS, EXPORT_VARIABLES, ImportUse, Module, SymbolKind
 
-#: Names longer than this, and symbols beyond this number, get no offer of similar names: comparing takes its time.
+#: Longer names, and symbols beyond this number, get no offer of similar names, as comparing them takes long.
 _COMPARED_LENGTH = 200
 _COMPARED_SYMBOLS = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """One import of one module that nobody provides: where it is needed, and what would help."""
+    """Why one import of one module is unresolved: where it is needed, and what would help."""
 
     symbol: str
     module: int
@@ -24,22 +24,22 @@ class Reason:
 
 
 def reasons(forecast: Forecast) -> tuple[Reason, ...]:
-    """A reason for each unresolved import of each module, in the order of the modules."""
+    """Returns a reason for each unresolved import of each module, in the order of the modules."""
     grouped: dict[tuple[int, str], list[Resolution]] = {}
-    for one in forecast.unresolved:
-        grouped.setdefault((one.module, one.use.symbol), []).append(one)
+    for resolution in forecast.unresolved:
+        grouped.setdefault((resolution.module, resolution.use.symbol), []).append(resolution)
     advice: dict[str, str] = {}
     for _, symbol in grouped:
         if symbol not in advice:
             advice[symbol] = advise(symbol, forecast.modules, compare=len(advice) < _COMPARED_SYMBOLS)
     return tuple(
-        Reason(symbol, module, tuple(one.use for one in found), advice[symbol])
-        for (module, symbol), found in grouped.items()
+        Reason(symbol, module, tuple(resolution.use for resolution in resolutions), advice[symbol])
+        for (module, symbol), resolutions in grouped.items()
     )
 
 
 def advise(symbol: str, modules: Sequence[Module], *, compare: bool = True) -> str:
-    """What to change so that one of ``modules`` provides ``symbol``."""
+    """Returns what to change so that one of ``modules`` provides ``symbol``."""
     for module in modules:
         for hidden in module.hidden:
             if hidden.name == symbol:
@@ -64,10 +64,10 @@ def _nearest(symbol: str, modules: Sequence[Module]) -> str | None:
     from difflib import get_close_matches
 
     exporters = {
-        one.name: module.name
+        export.name: module.name
         for module in reversed(modules)
-        for one in module.exports
-        if len(one.name) <= _COMPARED_LENGTH
+        for export in module.exports
+        if len(export.name) <= _COMPARED_LENGTH
     }
-    found = get_close_matches(symbol, list(exporters)[:1000], 1, 0.75)
-    return f"the nearest exported name is {found[0]} of {exporters[found[0]]}" if found else None
+    near = get_close_matches(symbol, list(exporters)[:1000], 1, 0.75)
+    return f"the nearest exported name is {near[0]} of {exporters[near[0]]}" if near else None

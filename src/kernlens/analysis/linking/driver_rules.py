@@ -20,13 +20,17 @@ BUILD_FAILURE = 0x70000004
 class DriverRules:
     """One generation.
 
-    ``release`` is (year, week). Without ``-ze-take-global-address`` variables are exported that code uses:
-    ``exports_variables_alone`` in any module, else only in one that exports a function too.
-    ``reads_data_imports``: an imported variable's address in a global initialiser counts as an import (22.43 loses it
-    without a word). ``crashes_on_data_imports``: linking such a module with one that exports the variable is a
-    segmentation fault. ``names_missing_flag``: a failed link in which no module has the library flag says so
-    (zeDriverGetLastErrorDescription). ``names_duplicates``: a static link says which symbol is defined twice.
-    ``loads_patch_tokens``: patch-token programs are taken as native binaries.
+    ``release`` is (year, week). The flags say what this generation does:
+
+    * ``exports_variables_alone``: even without ``-ze-take-global-address``, any module exports the variables that its
+      code uses; without this flag, only a module that exports a function too does so.
+    * ``reads_data_imports``: an imported variable's address in a global initialiser counts as an import (22.43 drops it
+      silently).
+    * ``crashes_on_data_imports``: linking such a module with one that exports the variable is a segmentation fault.
+    * ``names_missing_flag``: a failed link in which no module has the library flag says so
+      (zeDriverGetLastErrorDescription).
+    * ``names_duplicates``: a static link says which symbol is defined twice.
+    * ``loads_patch_tokens``: the driver takes patch-token programs as native binaries.
     """
 
     name: str
@@ -64,18 +68,22 @@ LATEST = RELEASE_26_27
 
 
 def rules_of(name: str) -> DriverRules:
-    """The rules of the generation nearest to release ``name`` (``22.43``, ``25.18.33578``).
+    """Returns the rules of the generation nearest to release ``name`` (``22.43``, ``25.18.33578``).
 
-    Raises NotFoundError for what is no release.
+    Raises NotFoundError if ``name`` is no release.
     """
     parts = name.split(".")
     if len(parts) < 2 or not all(part.isascii() and part.isdigit() and len(part) < 9 for part in parts[:2]):
-        known = ", ".join(one.name for one in GENERATIONS)
-        raise NotFoundError(f"{name!r} is no driver release, which reads like 25.18; measured are {known}")
+        measured = ", ".join(generation.name for generation in GENERATIONS)
+        raise NotFoundError(f"{name!r} is no driver release, which reads like 25.18; measured are {measured}")
     return nearest((int(parts[0]), int(parts[1])))
 
 
 def nearest(release: tuple[int, int]) -> DriverRules:
-    """The generation whose release is the fewest weeks away."""
-    weeks = release[0] * 52 + release[1]
-    return min(GENERATIONS, key=lambda one: abs(one.release[0] * 52 + one.release[1] - weeks))
+    """Returns the generation whose release, (year, week), is the fewest weeks away."""
+    return min(GENERATIONS, key=lambda generation: abs(_weeks(generation.release) - _weeks(release)))
+
+
+def _weeks(release: tuple[int, int]) -> int:
+    year, week = release
+    return year * 52 + week

@@ -1,13 +1,13 @@
-"""The link, foretold: what zeModuleDynamicLink will return and log, and what in the modules makes it so.
+"""Predicts a link: what zeModuleDynamicLink will return and log, and what in the modules makes it so.
 
 The rules are those of the driver's own linker (compute-runtime, ``ModuleImp::performDynamicLink``), in which the
 generations agree but for what ``driver_rules`` lists:
 
-* modules are taken in the order given; each place that needs an import is filled from the first module that exports it;
+* modules are taken in the order given; each site that needs an import is filled from the first module that exports it;
 * a module counts as linked as soon as its own imports are met, and is passed over from then on;
 * the first module with an import that nobody exports ends the call, and later modules are not looked at;
 * only names are compared: neither types nor a second exporter make a difference;
-* a module none of whose code is filled in on loading cannot be linked at all if its data needs an import.
+* a module whose code has no site to fill cannot be linked at all if its data needs an import.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ CODE_NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """One use of an import, by position of the modules in the call; ``provider`` None: nobody exports it."""
+    """One use of an import. ``module`` and ``provider`` are positions in the call; ``provider`` is None if no module
+    exports the symbol."""
 
     module: int
     use: ImportUse
@@ -41,10 +42,10 @@ class Resolution:
 class Forecast:
     """The outcome of one dynamic link on one generation of the driver.
 
-    ``code`` is the call's result, None if the driver would take the process down, and then ``crash`` says why.
+    ``code`` is the call's result, None if the driver would take the process down; ``crash`` then says why.
     ``resolutions`` are the uses that the driver gets to and logs, in its order; ``unresolved`` are all uses of imports
-    that nobody exports, also of modules that the driver no longer looks at. ``linked`` holds the modules whose kernels
-    can be created afterwards. ``words`` is what the driver says of its last error, empty if it says nothing.
+    that no module exports, those in modules that the driver no longer looks at included. ``linked`` holds the modules
+    whose kernels can be created afterwards. ``words`` is the driver's text for its last error, empty if it has none.
     """
 
     modules: tuple[Module, ...]
@@ -62,32 +63,33 @@ class Forecast:
 
     @property
     def links(self) -> bool:
-        """Whether the call succeeds."""
+        """Tells whether the call succeeds."""
         return self.code == SUCCESS
 
     @property
     def code_name(self) -> str:
-        """The result as the Level Zero headers call it."""
+        """Returns the result as the Level Zero headers call it."""
         return "the process ends" if self.code is None else CODE_NAMES[self.code]
 
     def log(self, names: Sequence[str] | None = None) -> Iterator[str]:
-        """The driver's link log; ``names`` stand for the addresses by which it calls modules (default: their names).
+        """Yields the lines of the driver's link log. ``names`` replace the addresses by which the driver calls modules
+        (default: the modules' names).
 
-        SPIR-V has no places yet: the driver will have a line for each place, and there may be several per use.
+        SPIR-V has no sites yet: the driver will write a line for each site, and a use may become several.
         """
-        called = names if names is not None else [module.name for module in self.modules]
-        for one in self.resolutions:
-            line = f"Module <{called[one.module]}>:  Unresolved Symbol <{one.use.symbol}>"
-            if one.provider is not None:
-                line += f" Successfully Resolved Thru Dynamic Link to Module <{called[one.provider]}>"
+        shown = names if names is not None else [module.name for module in self.modules]
+        for resolution in self.resolutions:
+            line = f"Module <{shown[resolution.module]}>:  Unresolved Symbol <{resolution.use.symbol}>"
+            if resolution.provider is not None:
+                line += f" Successfully Resolved Thru Dynamic Link to Module <{shown[resolution.provider]}>"
             yield line
 
 
-def foretell(modules: Sequence[Module], rules: DriverRules = LATEST, linked_before: Collection[int] = ()) -> Forecast:
-    """What a dynamic link of these modules, in this order, will do. Linear in uses and exports.
+def predict(modules: Sequence[Module], rules: DriverRules = LATEST, linked_before: Collection[int] = ()) -> Forecast:
+    """Predicts a dynamic link of these modules, in this order. The time is linear in uses and exports.
 
-    ``linked_before`` are positions of modules that an earlier call has linked. The same object twice is one module
-    named twice.
+    ``linked_before`` are the positions of modules that an earlier call has linked. An object that occurs twice is one
+    module named twice.
     """
     call = _Call(modules, rules, linked_before)
     call.run()
@@ -109,28 +111,28 @@ def foretell(modules: Sequence[Module], rules: DriverRules = LATEST, linked_befo
 
 
 def obstacles(modules: Sequence[Module], rules: DriverRules = LATEST) -> tuple[str, ...]:
-    """What keeps the driver from even making these modules side by side, as sentences; empty if nothing does."""
-    found = []
+    """Returns sentences that say what keeps the driver from even making these modules side by side; none if it can."""
+    sentences = []
     devices: dict[str, str] = {}
     for module in modules:
         if module.device is not None:
             devices.setdefault(module.device.name, module.name)
         if module.format == "patch-tokens" and not rules.loads_patch_tokens:
-            found.append(
+            sentences.append(
                 f"{module.name} is a patch-token program, which NEO {rules.name} does not load: compile it anew, "
                 "or ask for the link on an older driver (--driver 22.43)"
             )
     if len(devices) > 1:
-        said = ", ".join(f"{name} for {device}" for device, name in devices.items())
-        found.append(
-            f"the modules are for different devices ({said}), and a link is for one: a driver builds a binary of "
+        targets = ", ".join(f"{name} for {device}" for device, name in devices.items())
+        sentences.append(
+            f"the modules are for different devices ({targets}), and a link is for one: a driver builds a binary of "
             "another device anew from the SPIR-V in it, or refuses it"
         )
-    return tuple(found)
+    return tuple(sentences)
 
 
 class _Call:
-    """One call of zeModuleDynamicLink, played through."""
+    """Plays one call of zeModuleDynamicLink through."""
 
     def __init__(self, modules: Sequence[Module], rules: DriverRules, linked_before: Collection[int]) -> None:
         self.modules = modules
@@ -139,11 +141,11 @@ class _Call:
         self.resolutions: list[Resolution] = []
         self.code: int | None = SUCCESS
         self.crash: str | None = None
-        self.places = [self._places(position) for position in range(len(modules))]
+        self.sites = [self._sites(position) for position in range(len(modules))]
         # Modules without imports are linked from the start.
-        self.linked = {position for position, places in enumerate(self.places) if not places} | set(linked_before)
+        self.linked = {position for position, sites in enumerate(self.sites) if not sites} | set(linked_before)
 
-    def _places(self, position: int) -> list[Resolution]:
+    def _sites(self, position: int) -> list[Resolution]:
         return [
             Resolution(position, use, self.provider_of.get(use.symbol))
             for use in self.modules[position].uses
@@ -161,30 +163,33 @@ class _Call:
             self.linked.add(position)
 
     def _link(self, position: int) -> None:
-        places = self.places[position]
+        sites = self.sites[position]
         if not self.modules[position].patches_code:
             self.code = LINK_FAILURE
             return
-        for place in places:
-            if self.rules.crashes_on_data_imports and place.use.segment is None and place.provider is not None:
+        for site in sites:
+            if self.rules.crashes_on_data_imports and site.use.segment is None and site.provider is not None:
                 self.code = None
                 self.crash = (
                     f"a global initialiser of {self.modules[position].name} takes the address of variable "
-                    f"{place.use.symbol}, which {self.modules[place.provider].name} exports: this driver crashes on it; "
+                    f"{site.use.symbol}, which {self.modules[site.provider].name} exports: this driver crashes on it; "
                     "link statically, or set the pointer in a kernel"
                 )
                 return
-            self.resolutions.append(place)
-        if any(place.provider is None for place in places):
+            self.resolutions.append(site)
+        if any(site.provider is None for site in sites):
             self.code = LINK_FAILURE
 
     def unresolved(self) -> Iterator[Resolution]:
-        for position, places in enumerate(self.places):
+        for position, sites in enumerate(self.sites):
             if position not in self.linked:
-                yield from (place for place in places if place.provider is None)
+                yield from (site for site in sites if site.provider is None)
 
     def words(self) -> str:
-        """26.27 blames the flag if no module was built with it; it takes native binaries for built with it."""
+        """Returns the driver's text for its last error.
+
+        If no module was built with the library flag, 26.27 blames that. Native binaries count as built with it.
+        """
         if self.code != LINK_FAILURE or not self.rules.names_missing_flag:
             return ""
         if any(module.format != "spirv" or module.has_flag(EXPORT_FUNCTIONS) for module in self.modules):
@@ -196,9 +201,10 @@ class _Call:
 class StaticForecast:
     """The outcome of building several SPIR-V modules as one (``ze_module_program_exp_desc_t``).
 
-    ``code`` is None if it is open: ``mismatches`` are functions whose importer and exporter disagree on the type, and
-    the compilers were seen to take such modules, to refuse them and to crash. ``unresolved`` do not fail the build: the
-    result then has imports that a dynamic link can meet. ``log`` is what of the build log is certain.
+    ``code`` is None if the result cannot be predicted: ``mismatches`` are functions whose importer and exporter disagree
+    on the type, and compilers were seen to take such modules, to refuse them and to crash. ``unresolved`` symbols do not
+    fail the build: the result then has imports that a dynamic link can meet. ``log`` is the part of the build log that is
+    certain.
     """
 
     code: int | None
@@ -208,26 +214,28 @@ class StaticForecast:
 
     @property
     def links(self) -> bool:
-        """Whether the module is built for certain and nothing is left to be linked."""
+        """Tells whether the module is certain to be built with nothing left to be linked."""
         return self.code == SUCCESS and not self.unresolved
 
 
-def foretell_static(modules: Sequence[Module], rules: DriverRules = LATEST) -> StaticForecast:
-    """What a static link of SPIR-V modules will do: names need no flag here, as the compiler sees them all."""
-    everything = [_with_hidden(module) for module in modules]
-    provider_of = module_graph.providers(everything)
-    twice = module_graph.duplicates(everything)
-    if twice:
-        log = f"error: Linking globals named '{twice[0].symbol}': symbol multiply defined!"
-        # Of several the compiler names one.
-        return StaticForecast(BUILD_FAILURE, (), log if rules.names_duplicates and len(twice) == 1 else "")
+def predict_static(modules: Sequence[Module], rules: DriverRules = LATEST) -> StaticForecast:
+    """Predicts a static link of SPIR-V modules. Names need no flag to be exported here, as the compiler sees them all."""
+    whole = [_with_hidden(module) for module in modules]
+    provider_of = module_graph.providers(whole)
+    duplicates = module_graph.duplicates(whole)
+    if duplicates:
+        log = f"error: Linking globals named '{duplicates[0].symbol}': symbol multiply defined!"
+        # The compiler names only one of several.
+        return StaticForecast(BUILD_FAILURE, (), log if rules.names_duplicates and len(duplicates) == 1 else "")
     missing = dict.fromkeys(use.symbol for module in modules for use in module.uses if use.symbol not in provider_of)
-    functions = {one.name for module in everything for one in module.exports if one.kind is SymbolKind.FUNCTION}
-    found = tuple(one for one in module_graph.mismatches(everything, provider_of) if one.symbol in functions)
-    return StaticForecast(None if found else SUCCESS, tuple(missing), mismatches=found)
+    functions = {symbol.name for module in whole for symbol in module.exports if symbol.kind is SymbolKind.FUNCTION}
+    mismatches = tuple(
+        mismatch for mismatch in module_graph.mismatches(whole, provider_of) if mismatch.symbol in functions
+    )
+    return StaticForecast(None if mismatches else SUCCESS, tuple(missing), mismatches=mismatches)
 
 
 def _with_hidden(module: Module) -> Module:
-    """The module as the compiler sees it when it has all sources: static variables are nobody else's."""
-    offered = [one for one in (*module.exports, *module.hidden) if not one.is_internal]
+    """Returns the module as the compiler sees it when it has all sources: static variables are only the module's own."""
+    offered = [symbol for symbol in (*module.exports, *module.hidden) if not symbol.is_internal]
     return dataclasses.replace(module, exports=tuple(offered), hidden=())

@@ -1,4 +1,4 @@
-"""Who gives what to whom: the graph of modules by their symbols alone, whatever a driver makes of it."""
+"""The graph of modules by their symbols alone: who provides what to whom, whatever a driver makes of it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Duplicate:
-    """A name that several modules export: a dynamic link silently takes the first."""
+    """A name that several modules export; a dynamic link silently takes the first."""
 
     symbol: str
     modules: tuple[int, ...]
@@ -27,7 +27,7 @@ class Duplicate:
 
 @dataclass(frozen=True, slots=True)
 class Mismatch:
-    """An import and its provider that disagree on the type, or on whether it is a function: no dynamic link checks."""
+    """An import whose provider disagrees on its type, or on whether it is a function; no dynamic link checks that."""
 
     symbol: str
     importer: int
@@ -37,16 +37,16 @@ class Mismatch:
 
 
 def providers(modules: Sequence[Module]) -> dict[str, int]:
-    """Exported name -> the first module that exports it, which is the one that every driver takes."""
-    found: dict[str, int] = {}
+    """Maps each exported name to the first module that exports it, which is the one that every driver takes."""
+    provider_of: dict[str, int] = {}
     for position, module in enumerate(modules):
         for symbol in module.exports:
-            found.setdefault(symbol.name, position)
-    return found
+            provider_of.setdefault(symbol.name, position)
+    return provider_of
 
 
 def edges(modules: Sequence[Module], provider_of: dict[str, int]) -> tuple[Edge, ...]:
-    """The imports that some other module provides, in the importers' order."""
+    """Returns an edge for each import that another module provides, in the importers' order."""
     return tuple(
         Edge(position, provider_of[name], name)
         for position, module in enumerate(modules)
@@ -56,18 +56,20 @@ def edges(modules: Sequence[Module], provider_of: dict[str, int]) -> tuple[Edge,
 
 
 def duplicates(modules: Sequence[Module]) -> tuple[Duplicate, ...]:
-    """Names with several exporters; what the compiler itself adds to every module is passed over."""
+    """Returns the names with several exporters, but for those that the compiler itself adds to every module."""
     exporters: dict[str, list[int]] = {}
     for position, module in enumerate(modules):
         for name in {symbol.name for symbol in module.exports if not symbol.is_internal}:
             exporters.setdefault(name, []).append(position)
-    return tuple(Duplicate(name, tuple(found)) for name, found in sorted(exporters.items()) if len(found) > 1)
+    return tuple(
+        Duplicate(name, tuple(positions)) for name, positions in sorted(exporters.items()) if len(positions) > 1
+    )
 
 
 def mismatches(modules: Sequence[Module], provider_of: dict[str, int]) -> tuple[Mismatch, ...]:
-    """Imports whose provider has another type or kind, as far as both are known."""
+    """Returns the imports whose provider has another type or kind, as far as both are known."""
     given = [{symbol.name: symbol for symbol in reversed(module.exports)} for module in modules]
-    found = []
+    disagreeing = []
     for position, module in enumerate(modules):
         for wanted in module.imports:
             provider = provider_of.get(wanted.name)
@@ -75,8 +77,8 @@ def mismatches(modules: Sequence[Module], provider_of: dict[str, int]) -> tuple[
                 continue
             words = _disagreement(wanted, given[provider][wanted.name])
             if words is not None:
-                found.append(Mismatch(wanted.name, position, provider, *words))
-    return tuple(found)
+                disagreeing.append(Mismatch(wanted.name, position, provider, *words))
+    return tuple(disagreeing)
 
 
 def _disagreement(wanted: ModuleSymbol, given: ModuleSymbol) -> tuple[str, str] | None:
@@ -88,8 +90,8 @@ def _disagreement(wanted: ModuleSymbol, given: ModuleSymbol) -> tuple[str, str] 
 
 
 def cycles(count: int, arrows: Iterable[tuple[int, int]]) -> tuple[tuple[int, ...], ...]:
-    """The groups of modules that need each other in a circle: the strongly connected components of more than one of
-    ``count`` modules (Tarjan's algorithm, without recursion)."""
+    """Returns the groups of modules that need each other in a circle: the strongly connected components with more than
+    one of ``count`` modules (Tarjan's algorithm, without recursion)."""
     successors: list[list[int]] = [[] for _ in range(count)]
     for importer, provider in sorted(set(arrows)):
         successors[importer].append(provider)
@@ -101,7 +103,7 @@ def cycles(count: int, arrows: Iterable[tuple[int, int]]) -> tuple[tuple[int, ..
 
 
 class _Search:
-    """Tarjan's depth-first search; ``order`` is when a module was reached, -1 before it is."""
+    """Tarjan's depth-first search. ``order`` is the number at which a module was reached, -1 before that."""
 
     def __init__(self, successors: list[list[int]]) -> None:
         self.successors = successors

@@ -58,20 +58,40 @@ _LONGEST_NUMBER = 16
 
 
 class Encoding(NamedTuple):
-    """What a unit's header says of the numbers in it: sizes of addresses and of section offsets in bytes, version."""
+    """How a unit encodes numbers, as its header says: the sizes of addresses and of section offsets in bytes, the version."""
 
     address_size: int
     offset_size: int
     version: int
 
 
+class InitialLength(NamedTuple):
+    """The length field that begins a unit or a line program (DWARF 5, section 7.4 "32-Bit and 64-Bit DWARF Formats").
+
+    ``unit_length`` counts the bytes from ``start`` on, which is right behind the field; ``offset_size`` is 4, or 8 in
+    the 64-bit format.
+    """
+
+    unit_length: int
+    offset_size: int
+    start: int
+
+
 def malformed(message: str, section: str | None = None, offset: int | None = None) -> FormatError:
-    """The error of every DWARF reader; ``offset`` is within ``section``."""
+    """Makes the error of every DWARF reader; ``offset`` is within ``section``."""
     return FormatError(message, format="dwarf", section=section, offset=offset)
 
 
+def read_initial_length(buffer: bytes, position: int) -> InitialLength:
+    """Reads an initial length. Raises struct.error at the buffer's end."""
+    (unit_length,) = _U32.unpack_from(buffer, position)
+    if unit_length != 0xFFFFFFFF:
+        return InitialLength(unit_length, 4, position + 4)
+    return InitialLength(_U64.unpack_from(buffer, position + 4)[0], 8, position + 12)
+
+
 def read_unsigned(buffer: bytes, position: int) -> tuple[int, int]:
-    """An unsigned LEB128 number and the position after it. Raises IndexError at the buffer's end."""
+    """Reads an unsigned LEB128 number; returns it and the position after it. Raises IndexError at the buffer's end."""
     byte = buffer[position]
     if byte < 0x80:
         return byte, position + 1
@@ -87,14 +107,14 @@ def read_unsigned(buffer: bytes, position: int) -> tuple[int, int]:
 
 
 def read_signed(buffer: bytes, position: int) -> tuple[int, int]:
-    """A signed LEB128 number and the position after it. Raises IndexError at the buffer's end."""
+    """Reads a signed LEB128 number; returns it and the position after it. Raises IndexError at the buffer's end."""
     value, end = read_unsigned(buffer, position)
     bits = 7 * (end - position)
     return value - (1 << bits) if value >> (bits - 1) else value, end
 
 
 def read_string(buffer: bytes, position: int, section: str) -> tuple[str, int]:
-    """A NUL-terminated string and the position after its NUL."""
+    """Reads a NUL-terminated string; returns it and the position after its NUL."""
     end = buffer.find(b"\0", position)
     if end < 0:
         raise malformed("a string is not terminated", section, position)
@@ -104,8 +124,11 @@ def read_string(buffer: bytes, position: int, section: str) -> tuple[str, int]:
 def read_form(
     buffer: bytes, position: int, form: int, encoding: Encoding, section: str
 ) -> tuple[int | str | bytes, int]:
-    """One value and the position after it: a number (unresolved, where the form is an index or an offset), the text of
-    an inline string, or a block's bytes. Raises IndexError or struct.error at the buffer's end."""
+    """Reads one value; returns it and the position after it.
+
+    The value is a number (unresolved where the form is an index or an offset), the text of an inline string, or a block's
+    bytes. Raises IndexError or struct.error at the buffer's end, FormatError for an unknown form.
+    """
     fixed = _FIXED.get(form)
     if fixed is not None:
         return fixed.unpack_from(buffer, position)[0], position + fixed.size

@@ -27,7 +27,7 @@ _INFO = ".debug_info"
 _DEEPEST = 512
 #: A kernel of 16 MB would have as many; range lists in a damaged file may be shared by many entries.
 _MOST_CALLS = 1 << 18
-#: A LEB128 number so long takes pyelftools quadratic time.
+#: pyelftools takes quadratic time for a LEB128 number this long.
 _ENDLESS_NUMBER = re.compile(rb"[\x80-\xff]{4096}")
 #: pyelftools' parameter for each section.
 _PARAMETERS = {
@@ -44,22 +44,23 @@ _PARAMETERS = {
 
 
 def read_inlined_calls(sections: DebugSections, unit_offset: int) -> tuple[InlinedCall, ...]:
-    """The inlined calls of the unit at ``unit_offset`` of .debug_info that have code, outer ones before inner ones.
+    """Reads the inlined calls of the unit at ``unit_offset`` of .debug_info that have code, outer ones before inner
+    ones.
 
-    Calls of which nothing is left in the code are left out. Raises FormatError.
+    Calls of which no code is left are left out. Raises FormatError.
     """
     if not sections[_INFO]:
         return ()
     for name in (_INFO, ".debug_abbrev"):
-        if found := _ENDLESS_NUMBER.search(sections[name]):
-            raise malformed("a number has no end", name, found.start())
+        if match := _ENDLESS_NUMBER.search(sections[name]):
+            raise malformed("a number has no end", name, match.start())
     try:
         dwarf = _dwarf(sections)
         return _UnitCalls(sections, dwarf, dwarf.get_CU_at(unit_offset)).read()
     except FormatError:
         raise
     except Exception as error:
-        # A library that was not written for damaged files answers them with whatever exception comes first.
+        # pyelftools was not written for damaged files and raises whatever exception comes first.
         raise malformed(
             f"the unit's entries are damaged ({type(error).__name__}: {error})", _INFO, unit_offset
         ) from error
@@ -78,13 +79,13 @@ def _dwarf(sections: DebugSections) -> DWARFInfo:
         if sections[name]
     }
     config = DwarfConfig(little_endian=True, machine_arch="", default_address_size=8)
-    # Releases of pyelftools differ in the sections that they ask for; what is absent has to be said.
+    # Releases of pyelftools differ in the sections that they ask for; absent ones must be passed as None.
     absent = dict.fromkeys(name for name in signature(DWARFInfo).parameters if name != "config")
     return DWARFInfo(config=config, **(absent | present))
 
 
 class _UnitCalls:
-    """Reads one unit's calls."""
+    """Collects the inlined calls of one unit."""
 
     def __init__(self, sections: DebugSections, dwarf: DWARFInfo, unit: CompileUnit) -> None:
         self._sections = sections
@@ -96,7 +97,7 @@ class _UnitCalls:
         self._names: dict[int, str | int] = {}
 
     def read(self) -> tuple[InlinedCall, ...]:
-        found: list[tuple[int, InlinedCall]] = []
+        calls: list[tuple[int, InlinedCall]] = []
         top = self._unit.get_top_DIE()
         self._base = self._low(top) or 0
         for die, depth in self._entries():
@@ -105,19 +106,19 @@ class _UnitCalls:
             elif die.tag == "DW_TAG_inlined_subroutine":
                 origin = self._reference(die, "DW_AT_abstract_origin")
                 for low, high in self._ranges(die):
-                    if len(found) == _MOST_CALLS:
+                    if len(calls) == _MOST_CALLS:
                         raise malformed(f"more than {_MOST_CALLS} inlined calls", _INFO, die.offset)
-                    found.append((origin, self._call(die, low, high, depth)))
+                    calls.append((origin, self._call(die, low, high, depth)))
         named = [
             InlinedCall(
                 self._name(origin), call.low, call.high, call.call_file, call.call_line, call.call_column, call.depth
             )
-            for origin, call in found
+            for origin, call in calls
         ]
         return tuple(sorted(named, key=lambda call: (call.depth, call.low)))
 
     def _entries(self) -> Iterator[tuple[DIE, int]]:
-        """The unit's entries in file order, each with the number of inlined calls around it."""
+        """Yields the unit's entries in file order, each with the number of inlined calls around it."""
         from elftools.dwarf.die import DIE
 
         top = self._unit.get_top_DIE()
@@ -149,23 +150,24 @@ class _UnitCalls:
 
     def _name(self, entry: int) -> str:
         for _ in range(4):
-            found = self._names.get(entry, "")
-            if isinstance(found, str):
-                return found
-            entry = found
+            name = self._names.get(entry, "")
+            if isinstance(name, str):
+                return name
+            entry = name
         return ""
 
     def _reference(self, die: DIE, attribute: str) -> int:
-        """The offset in .debug_info that a reference points to; -1 if it is absent or leaves the unit's kind."""
-        found = die.attributes.get(attribute)
-        if found is None or not isinstance(found.value, int):
+        """Returns the offset in .debug_info that a reference points to; -1 if it is absent or leaves the unit's
+        kind."""
+        reference = die.attributes.get(attribute)
+        if reference is None or not isinstance(reference.value, int):
             return -1
-        return found.value if found.form == "DW_FORM_ref_addr" else found.value + self._unit.cu_offset
+        return reference.value if reference.form == "DW_FORM_ref_addr" else reference.value + self._unit.cu_offset
 
     def _call(self, die: DIE, low: int, high: int, depth: int) -> InlinedCall:
         def number(name: str) -> int:
-            found = die.attributes.get(name)
-            return found.value if found is not None and isinstance(found.value, int) else 0
+            value = die.attributes.get(name)
+            return value.value if value is not None and isinstance(value.value, int) else 0
 
         return InlinedCall(
             name="",
@@ -184,14 +186,14 @@ class _UnitCalls:
         return self._sections.code_offset(low.value)
 
     def _ranges(self, die: DIE) -> list[tuple[int, int]]:
-        """The entry's code as [low, high) offsets in the kernel."""
+        """Returns the entry's code as [low, high) offsets in the kernel."""
         ranges = die.attributes.get("DW_AT_ranges")
         if ranges is not None:
             return self._listed(ranges.value)
         low, high = self._low(die), die.attributes.get("DW_AT_high_pc")
         if low is None or high is None or not isinstance(high.value, int):
             return []
-        # As an address it is absolute, as a constant a size.
+        # DW_AT_high_pc is an address or, as a constant, a size.
         end = self._sections.code_offset(high.value) if high.form == "DW_FORM_addr" else low + high.value
         return [(low, end)] if low < end else []
 
@@ -202,7 +204,7 @@ class _UnitCalls:
             raise malformed("a range list is named, but there is no section with any", _INFO)
         entries = self._range_lists.get_range_list_at_offset(offset, cu=self._unit)
         base = self._base
-        found = []
+        ranges = []
         for entry in entries:
             if isinstance(entry, BaseAddressEntry):
                 base = self._sections.code_offset(entry.base_address)
@@ -213,5 +215,5 @@ class _UnitCalls:
                 self._sections.code_offset(start + entry.end_offset),
             )
             if low < high:
-                found.append((low, high))
-        return found
+                ranges.append((low, high))
+        return ranges

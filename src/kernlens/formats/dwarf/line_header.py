@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from kernlens.formats.dwarf.forms import (
     DW_FORM_DATA16,
@@ -18,6 +19,7 @@ from kernlens.formats.dwarf.forms import (
     Encoding,
     malformed,
     read_form,
+    read_initial_length,
     read_string,
     read_unsigned,
 )
@@ -39,15 +41,28 @@ _ENTRY_FORMS = STRING_INDEX_FORMS | {
     DW_FORM_STRING, DW_FORM_STRP, DW_FORM_LINE_STRP, 0x0F, 0x0B, 0x05, 0x06, 0x07, DW_FORM_DATA16, 0x09, 0x0A
 }  # fmt: skip
 
+_PARAMETERS_LAYOUT = struct.Struct("<BbBB")
+
+#: Content type -> (form, unresolved value).
 _Entry = dict[int, tuple[int, int | str | bytes]]
+
+
+class _Parameters(NamedTuple):
+    """The four bytes of a header that say what special opcodes mean."""
+
+    default_is_stmt: int
+    line_base: int
+    line_range: int
+    opcode_base: int
 
 
 @dataclass(frozen=True, slots=True)
 class LineHeader:
-    """``program`` is the offset of the first opcode in .debug_line, ``end`` that of the byte after the last.
+    """The header of one line program, with the specification's names where it has the same fields.
 
-    ``opcode_lengths[n]`` is the number of operands of standard opcode n (entry 0 unused). ``directory`` is the
-    compile directory as DWARF 5 repeats it, else empty.
+    ``program`` is the offset of the first opcode in .debug_line, ``end`` that of the byte after the last.
+    ``standard_opcode_lengths[n]`` is the number of operands of standard opcode n (entry 0 is unused). ``directory`` is
+    the compile directory as DWARF 5 repeats it, empty in older versions.
     """
 
     version: int
@@ -60,7 +75,7 @@ class LineHeader:
     line_base: int
     line_range: int
     opcode_base: int
-    opcode_lengths: tuple[int, ...]
+    standard_opcode_lengths: tuple[int, ...]
     files: tuple[SourceFile, ...]
     directory: str
 
@@ -76,12 +91,10 @@ def read_line_header(buffer: bytes, offset: int, strings: DebugStrings) -> LineH
 def _read(buffer: bytes, offset: int, strings: DebugStrings) -> LineHeader:
     if offset >= len(buffer):
         raise malformed(f"a line program is said to start beyond the section's {len(buffer)} bytes", _LINE, offset)
-    length, position, offset_size = _U32.unpack_from(buffer, offset)[0], offset + 4, 4
-    if length == 0xFFFFFFFF:
-        length, position, offset_size = _U64.unpack_from(buffer, position)[0], offset + 12, 8
-    end = position + length
+    unit_length, offset_size, position = read_initial_length(buffer, offset)
+    end = position + unit_length
     if end > len(buffer):
-        raise malformed(f"a line program of {length} bytes reaches beyond the section's end", _LINE, offset)
+        raise malformed(f"a line program of {unit_length} bytes reaches beyond the section's end", _LINE, offset)
     version = buffer[position] | buffer[position + 1] << 8
     if not 2 <= version <= 5:
         raise malformed(f"line table version {version} is unknown (2 to 5 are read)", _LINE, offset)
@@ -89,26 +102,28 @@ def _read(buffer: bytes, offset: int, strings: DebugStrings) -> LineHeader:
     address_size = 8
     if version >= 5:
         address_size = buffer[position]
-        position += 2  # address size, segment selector size
+        position += 2  # address_size, segment_selector_size
     number = _U64 if offset_size == 8 else _U32
-    program = position + offset_size + number.unpack_from(buffer, position)[0]
+    (header_length,) = number.unpack_from(buffer, position)
     position += offset_size
+    program = position + header_length
     if program > end:
         raise malformed("the header reaches beyond its line program's end", _LINE, offset)
-    minimum_length = buffer[position]
+    minimum_instruction_length = buffer[position]
     position += 1
     if version >= 4:
-        if buffer[position] > 1:
+        maximum_operations = buffer[position]
+        if maximum_operations > 1:
             raise malformed(
-                f"{buffer[position]} operations per instruction; GPU instructions have one", _LINE, position
+                f"{maximum_operations} operations per instruction; GPU instructions have one", _LINE, position
             )
         position += 1
-    default_is_stmt, line_base, line_range, opcode_base = buffer[position : position + 4]
-    position += 4
-    if line_range == 0 or opcode_base == 0:
+    parameters = _Parameters._make(_PARAMETERS_LAYOUT.unpack_from(buffer, position))
+    position += _PARAMETERS_LAYOUT.size
+    if parameters.line_range == 0 or parameters.opcode_base == 0:
         raise malformed("line_range and opcode_base must not be 0", _LINE, position - 2)
-    lengths = (0, *buffer[position : position + opcode_base - 1])
-    position += opcode_base - 1
+    lengths = (0, *buffer[position : position + parameters.opcode_base - 1])
+    position += parameters.opcode_base - 1
     encoding = Encoding(address_size, offset_size, version)
     read_files = _read_files_5 if version >= 5 else _read_files_4
     files, directory, position = read_files(buffer, position, encoding, strings)
@@ -120,12 +135,12 @@ def _read(buffer: bytes, offset: int, strings: DebugStrings) -> LineHeader:
         address_size=address_size,
         program=program,
         end=end,
-        minimum_instruction_length=minimum_length,
-        default_is_stmt=bool(default_is_stmt),
-        line_base=line_base - 256 if line_base > 127 else line_base,
-        line_range=line_range,
-        opcode_base=opcode_base,
-        opcode_lengths=lengths,
+        minimum_instruction_length=minimum_instruction_length,
+        default_is_stmt=bool(parameters.default_is_stmt),
+        line_base=parameters.line_base,
+        line_range=parameters.line_range,
+        opcode_base=parameters.opcode_base,
+        standard_opcode_lengths=lengths,
         files=files,
         directory=directory,
     )
@@ -149,7 +164,8 @@ def _read_files_4(
 
 
 def read_file_4(buffer: bytes, position: int, directories: list[str]) -> tuple[SourceFile, int]:
-    """A file entry of versions 2 to 4: name, directory, time, length. An unknown directory leaves the name alone."""
+    """Reads a file entry of versions 2 to 4: name, directory, time, length. An unknown directory leaves the name
+    alone."""
     name, position = read_string(buffer, position, _LINE)
     directory, position = read_unsigned(buffer, position)
     _time, position = read_unsigned(buffer, position)
@@ -193,7 +209,7 @@ class _Room:
 
 
 def _read_entries(buffer: bytes, position: int, encoding: Encoding) -> tuple[list[_Entry], int]:
-    """The directories or the files of version 5: the entries' format, their number, then the entries."""
+    """Reads the directories or the files of version 5: the entries' format, their number, then the entries."""
     start = position
     formats = []
     format_count, position = buffer[position], position + 1

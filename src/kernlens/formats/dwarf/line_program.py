@@ -1,8 +1,8 @@
 """Runs a line-number program: opcodes in, the columns of its rows out.
 
-Source: DWARF version 5, section 6.2.5 "The Line Number Program"; its opcodes are those of versions 3 and 4. This is
-one of the tool's hot loops: it is one function with local names on purpose, ordered by how often an opcode occurs,
-with opcodes as plain numbers.
+Source: DWARF version 5, section 6.2.5 "The Line Number Program"; its opcodes are those of versions 3 and 4. ``_run``
+is one of the tool's hot loops: it is one function with local names on purpose, its cases ordered by how often an opcode
+occurs, with opcodes as plain numbers.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _LINE = ".debug_line"
 _MASK = 0xFFFFFFFFFFFFFFFF
 #: A longer LEB128 number is padding without end.
 _MOST_BITS = 112
-#: So many opcodes are run at a time, so that rows are packed before they take much memory.
+#: Opcodes that are run at a time: rows are packed before they take much memory.
 _PIECE = 1 << 16
 
 DW_LNE_END_SEQUENCE = 1
@@ -47,7 +47,7 @@ class LineColumns:
 
 @lru_cache(maxsize=64)
 def _advances(opcode_base: int, line_base: int, line_range: int, minimum_length: int) -> tuple[list[int], list[int]]:
-    """What each opcode byte adds to the address and to the line, if it is a special one."""
+    """Returns what each special opcode adds to the address and to the line, by opcode; 0 for the others."""
     addresses, lines = [0] * 256, [0] * 256
     for opcode in range(opcode_base, 256):
         steps, line = divmod(opcode - opcode_base, line_range)
@@ -60,7 +60,7 @@ def run_line_program(buffer: bytes, header: LineHeader, code_offset: Callable[[i
 
     Raises FormatError for a program that ends within an opcode and for rows outside what 32 bits can hold.
     """
-    if header.opcode_lengths[: len(_KNOWN_LENGTHS)] != _KNOWN_LENGTHS[: header.opcode_base]:
+    if header.standard_opcode_lengths[: len(_KNOWN_LENGTHS)] != _KNOWN_LENGTHS[: header.opcode_base]:
         raise malformed("standard opcodes with other operands than the specification gives", _LINE, header.program)
     try:
         return _run(buffer[header.program : header.end], header, code_offset)
@@ -125,15 +125,15 @@ def _run(program: bytes, header: LineHeader, code_offset: Callable[[int], int]) 
                     rows.define_file(extended)
             elif opcode == 9:  # DW_LNS_fixed_advance_pc
                 address += next(rest) | next(rest) << 8
-            else:  # basic block, epilogue, isa, and opcodes of later versions: nothing that a row keeps
-                for _ in range(header.opcode_lengths[opcode]):
+            else:  # basic block, epilogue, isa, and opcodes of later versions: rows keep nothing of them
+                for _ in range(header.standard_opcode_lengths[opcode]):
                     _unsigned(next(rest), rest)
         rows.pack(row_values)
     return rows.columns()
 
 
 def _unsigned(first: int, rest: Iterator[int]) -> int:
-    """An unsigned LEB128 number that begins with the byte ``first``."""
+    """Returns an unsigned LEB128 number that begins with the byte ``first``."""
     value, shift, byte = first & 0x7F, 7, first
     while byte >= 0x80:
         byte = next(rest)
@@ -145,7 +145,7 @@ def _unsigned(first: int, rest: Iterator[int]) -> int:
 
 
 def _signed(first: int, rest: Iterator[int]) -> int:
-    """A signed LEB128 number that begins with the byte ``first``, which is not its last."""
+    """Returns a signed LEB128 number that begins with the byte ``first``, which is not its last."""
     value, shift, byte = first & 0x7F, 7, first
     while byte >= 0x80:
         byte = next(rest)
@@ -157,12 +157,12 @@ def _signed(first: int, rest: Iterator[int]) -> int:
 
 
 def _extended(program: bytes, header: LineHeader, rest: Iterator[int]) -> bytes:
-    """The bytes of an extended opcode: the opcode and its operands."""
+    """Returns the bytes of an extended opcode: the opcode and its operands."""
     length = _unsigned(next(rest), rest)
     left = length_hint(rest)
     if length > left:
-        place = header.program + len(program) - left
-        raise malformed("an extended opcode reaches beyond the line program", _LINE, place)
+        offset = header.program + len(program) - left
+        raise malformed("an extended opcode reaches beyond the line program", _LINE, offset)
     return bytes(islice(rest, length))
 
 

@@ -1,8 +1,8 @@
 """Line tables of GPU kernels, from the debug ELF of one kernel or from a zebin with many.
 
 A patch-token program has one ELF per kernel in its debug data; a zebin has one compile unit per kernel. Each kernel's
-table is decoded when it is asked for. Sources: DWARF version 4 and 5, section 6.2; see ``dwarf_units`` for how a unit
-is matched with its kernel and ``dwarf_relocation`` for why its addresses count from the kernel's start.
+table is decoded on first use. Sources: DWARF version 4 and 5, section 6.2; see ``units`` for how a unit is
+matched with its kernel and ``relocation`` for why its addresses count from the kernel's start.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _LINE = ".debug_line"
 
 
 def read_kernel_debug_elf(data: memoryview) -> LineTable | None:
-    """The line table in one kernel's debug ELF (machine 182); None if it has none. Raises FormatError.
+    """Reads the line table in one kernel's debug ELF (machine 182), None if it has none. Raises FormatError.
 
     The ELF holds one kernel, so its first compile unit is the kernel's.
     """
@@ -36,7 +36,7 @@ def read_kernel_debug_elf(data: memoryview) -> LineTable | None:
 
 
 def read_zebin_line_tables(elf: Elf) -> LineTables:
-    """The line tables of a zebin (or of the debug ELF of a loaded module) by kernel name; empty if it has none.
+    """Reads the line tables of a zebin (or of the debug ELF of a loaded module) by kernel name, empty if it has none.
 
     Only the compile units are read here, each as far as its kernel's name. Raises FormatError.
     """
@@ -69,13 +69,13 @@ class LineTables(Mapping[str, LineTable]):
         return kernel in self._units
 
     def __getitem__(self, kernel: str) -> LineTable:
-        known = self._decoded.get(kernel)
-        if known is None:
-            known = self._decoded[kernel] = self.decode(self._units[kernel])
-        return known
+        table = self._decoded.get(kernel)
+        if table is None:
+            table = self._decoded[kernel] = self.decode(self._units[kernel])
+        return table
 
     def decode(self, unit: Unit) -> LineTable:
-        """Decode the line program of ``unit``, which must have one."""
+        """Decodes the line program of ``unit``, which must have one. Raises FormatError if it is damaged."""
         sections, offset = self._sections, unit.line_program or 0
         buffer = sections[_LINE]
         header = read_line_header(buffer, offset, unit.strings)

@@ -21,7 +21,7 @@ _U64 = struct.Struct("<Q")
 
 
 class DebugStrings:
-    """Looks texts up for one unit; ``base`` is its DW_AT_str_offsets_base."""
+    """Looks up the texts of one unit; ``base`` is its DW_AT_str_offsets_base."""
 
     def __init__(self, sections: DebugSections, offset_size: int = 4, base: int | None = None) -> None:
         self._sections = sections
@@ -29,29 +29,29 @@ class DebugStrings:
         self._base = base
 
     def text(self, value: tuple[int, int | str | bytes] | None) -> str:
-        """The text of a (form, unresolved value); empty if None or if the form is no string's."""
+        """Returns the text of a (form, unresolved value), empty if None or if the form is no string's."""
         if value is None:
             return ""
-        form, found = value
-        if isinstance(found, str):
-            return found
-        if not isinstance(found, int):
+        form, content = value
+        if isinstance(content, str):
+            return content
+        if not isinstance(content, int):
             return ""
         if form == DW_FORM_STRP:
-            return self._table(".debug_str").name(found)
+            return self._table(".debug_str").name(content)
         if form == DW_FORM_LINE_STRP:
-            return self._table(".debug_line_str").name(found)
+            return self._table(".debug_line_str").name(content)
         if form in STRING_INDEX_FORMS:
-            return self._table(".debug_str").name(self._indexed(found))
+            return self._table(".debug_str").name(self._indexed(content))
         return ""
 
     def _indexed(self, index: int) -> int:
         offsets = self._sections[".debug_str_offsets"]
         number = _U64 if self._offset_size == 8 else _U32
-        place = (2 * number.size if self._base is None else self._base) + index * number.size
-        if place + number.size > len(offsets):
-            raise malformed(f"string {index} lies outside the section", ".debug_str_offsets", place)
-        return int(number.unpack_from(offsets, place)[0])
+        offset = (2 * number.size if self._base is None else self._base) + index * number.size
+        if offset + number.size > len(offsets):
+            raise malformed(f"string {index} lies outside the section", ".debug_str_offsets", offset)
+        return int(number.unpack_from(offsets, offset)[0])
 
     def _table(self, section: str) -> StringTable:
         return self._sections.string_table(section)

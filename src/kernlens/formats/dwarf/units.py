@@ -1,7 +1,7 @@
 """Compile units of .debug_info: which kernel each one describes, and where its line program starts.
 
-Only what a line table needs is read: the unit's own attributes and its first-level subprograms, up to the one that is
-the kernel. Everything else in .debug_info is for ``dwarf_inlining``.
+Only what a line table needs is read: the unit's own attributes and its first-level subprograms, up to that of the
+kernel. ``inlining`` reads everything else in .debug_info.
 
 Source: DWARF version 5 (and 4), sections 7.5.1 "Unit Headers", 7.5.3 "Abbreviations Tables", 3.1.1, 3.3.1.
 """
@@ -11,6 +11,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from kernlens.formats.dwarf.forms import (
     ADDRESS_INDEX_FORMS,
@@ -22,6 +23,7 @@ from kernlens.formats.dwarf.forms import (
     Encoding,
     malformed,
     read_form,
+    read_initial_length,
     read_signed,
     read_unsigned,
 )
@@ -40,24 +42,29 @@ DW_AT_SPECIFICATION = 0x47
 DW_AT_STR_OFFSETS_BASE = 0x72
 DW_AT_ADDR_BASE = 0x73
 
+DW_UT_COMPILE = 1
+DW_UT_TYPE = 2
+DW_UT_SPLIT_TYPE = 6
 
 _INFO = ".debug_info"
 _ABBREV = ".debug_abbrev"
-_UNIT_KINDS_WITH_ID = {4: 8, 5: 8}  # skeleton, split compile: u64 id
-_TYPE_UNITS = (2, 6)  # type, split type: u64 signature, offset of the type
+_UNIT_TYPES_WITH_ID = {4: 8, 5: 8}  # skeleton, split compile: u64 id
 _U32 = struct.Struct("<I")
 _U64 = struct.Struct("<Q")
+#: What follows a unit's length, by the size of offsets: of version 5, and of versions 2 to 4.
+_LAYOUTS_5 = {4: struct.Struct("<HBBI"), 8: struct.Struct("<HBBQ")}
+_LAYOUTS_4 = {4: struct.Struct("<HIB"), 8: struct.Struct("<HQB")}
 
-#: attribute, form, value of an implicit constant
+#: An attribute, its form, the value of an implicit constant.
 _Specification = tuple[int, int, int]
-#: Attribute -> (form, unresolved value)
+#: Attribute -> (form, unresolved value).
 _Attributes = dict[int, tuple[int, int | str | bytes]]
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """One compile unit. ``offset`` is its header's place in .debug_info, ``line_program`` its line program's in
-    .debug_line (None: it has none), ``directory`` DW_AT_comp_dir; ``kernel`` is the name of the kernel that it
+    """One compile unit. ``offset`` is that of its header in .debug_info, ``line_program`` that of its line program in
+    .debug_line (None if it has none), ``directory`` its DW_AT_comp_dir; ``kernel`` is the name of the kernel that it
     describes, None if it describes no code."""
 
     offset: int
@@ -67,12 +74,32 @@ class Unit:
     strings: DebugStrings = field(repr=False, compare=False)
 
 
+class _UnitHeader5(NamedTuple):
+    """The header of a unit of version 5 (section 7.5.1) behind its length."""
+
+    version: int
+    unit_type: int
+    address_size: int
+    debug_abbrev_offset: int
+
+
+class _UnitHeader4(NamedTuple):
+    """The same of versions 2 to 4."""
+
+    version: int
+    debug_abbrev_offset: int
+    address_size: int
+
+
 @dataclass(frozen=True, slots=True)
 class _Header:
+    """A unit's header, with offsets in .debug_info: where the unit starts, where it ends, where its entries begin."""
+
     start: int
     end: int
     entries: int
-    abbreviations: int
+    unit_type: int
+    debug_abbrev_offset: int
     encoding: Encoding
 
 
@@ -84,7 +111,7 @@ class _Abbreviation:
 
 
 class _Abbreviations:
-    """The abbreviation tables of .debug_abbrev, each read once, and no further than the codes that are asked for."""
+    """Reads the abbreviation tables of .debug_abbrev, each once and no further than the codes that are asked for."""
 
     def __init__(self, table: bytes) -> None:
         self._table = table
@@ -94,19 +121,19 @@ class _Abbreviations:
         self._budget = 16 * len(table) + 4096
 
     def find(self, table: int, code: int) -> _Abbreviation:
-        known = self._known.setdefault(table, {})
-        while code not in known:
+        codes = self._known.setdefault(table, {})
+        while code not in codes:
             position = self._next.get(table, table)
             number, after = read_unsigned(self._table, position)
             if number == 0:
                 raise malformed(f"abbreviation {code} is not in the table at {table:#x}", _ABBREV, position)
-            known_abbreviation, end = self._read(after)
-            known.setdefault(number, known_abbreviation)
+            abbreviation, end = self._read(after)
+            codes.setdefault(number, abbreviation)
             self._next[table] = end
             self._budget -= end - position
             if self._budget < 0:
                 raise malformed("abbreviation tables overlap", _ABBREV, position)
-        return known[code]
+        return codes[code]
 
     def _read(self, position: int) -> tuple[_Abbreviation, int]:
         buffer = self._table
@@ -126,7 +153,7 @@ class _Abbreviations:
 
 
 class UnitReader:
-    """Walks the units of one file's .debug_info. Raises FormatError for what does not hold together."""
+    """Walks over the units of one file's .debug_info. Raises FormatError if they are damaged."""
 
     def __init__(self, sections: DebugSections) -> None:
         self._sections = sections
@@ -134,44 +161,45 @@ class UnitReader:
         self._abbreviations = _Abbreviations(sections[_ABBREV])
 
     def units(self, *, with_kernel: bool = True) -> Iterator[Unit]:
-        """The compile units in file order; type units are passed over. Finding each unit's kernel may be left out."""
+        """Yields the compile units in file order; type units are passed over. Finding each unit's kernel may be left
+        out."""
         position = 0
         while position < len(self._info):
             try:
-                header, is_type_unit = self._header(position)
-                if not is_type_unit and header.entries < header.end:
+                header = self._header(position)
+                if header.unit_type not in (DW_UT_TYPE, DW_UT_SPLIT_TYPE) and header.entries < header.end:
                     yield self._unit(header, with_kernel)
             except (IndexError, struct.error):
                 raise malformed("the unit ends within an entry", _INFO, position) from None
             position = header.end
 
-    def _header(self, start: int) -> tuple[_Header, bool]:
+    def _header(self, offset: int) -> _Header:
         info = self._info
-        length, position, offset_size = _U32.unpack_from(info, start)[0], start + 4, 4
-        if length == 0xFFFFFFFF:
-            length, position, offset_size = _U64.unpack_from(info, position)[0], start + 12, 8
-        end = position + length
+        unit_length, offset_size, start = read_initial_length(info, offset)
+        end = start + unit_length
         if end > len(info):
-            raise malformed(f"a unit of {length} bytes reaches beyond the section's end", _INFO, start)
-        version = info[position] | info[position + 1] << 8
+            raise malformed(f"a unit of {unit_length} bytes reaches beyond the section's end", _INFO, offset)
+        version = info[start] | info[start + 1] << 8
         if not 2 <= version <= 5:
-            raise malformed(f"unit version {version} is unknown (2 to 5 are read)", _INFO, start)
-        position += 2
-        kind = 1
-        number = _U64 if offset_size == 8 else _U32
+            raise malformed(f"unit version {version} is unknown (2 to 5 are read)", _INFO, offset)
+        unit_type = DW_UT_COMPILE
+        header: _UnitHeader5 | _UnitHeader4
         if version >= 5:
-            kind, address_size = info[position], info[position + 1]
-            abbreviations = number.unpack_from(info, position + 2)[0]
-            position += 2 + offset_size + _UNIT_KINDS_WITH_ID.get(kind, 0)
+            layout = _LAYOUTS_5[offset_size]
+            header = _UnitHeader5._make(layout.unpack_from(info, start))
+            unit_type = header.unit_type
         else:
-            abbreviations = number.unpack_from(info, position)[0]
-            address_size = info[position + offset_size]
-            position += offset_size + 1
-        if address_size not in (4, 8):
-            raise malformed(f"addresses of {address_size} bytes", _INFO, start)
-        return (
-            _Header(start, end, position, abbreviations, Encoding(address_size, offset_size, version)),
-            kind in _TYPE_UNITS,
+            layout = _LAYOUTS_4[offset_size]
+            header = _UnitHeader4._make(layout.unpack_from(info, start))
+        if header.address_size not in (4, 8):
+            raise malformed(f"addresses of {header.address_size} bytes", _INFO, offset)
+        return _Header(
+            start=offset,
+            end=end,
+            entries=start + layout.size + _UNIT_TYPES_WITH_ID.get(unit_type, 0),
+            unit_type=unit_type,
+            debug_abbrev_offset=header.debug_abbrev_offset,
+            encoding=Encoding(header.address_size, offset_size, version),
         )
 
     def _unit(self, header: _Header, with_kernel: bool) -> Unit:
@@ -192,7 +220,7 @@ class UnitReader:
     def _kernel(
         self, header: _Header, unit: _Attributes, base: int, position: int, strings: DebugStrings
     ) -> str | None:
-        """The name of the subprogram that starts where the unit's code starts."""
+        """Returns the name of the subprogram that starts where the unit's code starts."""
         has_code = False
         depth = 1
         while depth and position < header.end:
@@ -222,7 +250,7 @@ class UnitReader:
         attributes: _Attributes = {}
         if code == 0:
             return None, attributes, position
-        abbreviation = self._abbreviations.find(header.abbreviations, code)
+        abbreviation = self._abbreviations.find(header.debug_abbrev_offset, code)
         for attribute, form, constant in abbreviation.specifications:
             if form == DW_FORM_IMPLICIT_CONST:
                 attributes[attribute] = form, constant
@@ -236,25 +264,25 @@ class UnitReader:
         return abbreviation, attributes, position
 
     def _address(self, header: _Header, unit: _Attributes, attributes: _Attributes) -> int | None:
-        """DW_AT_low_pc as an offset in the kernel; None if absent."""
-        found = attributes.get(DW_AT_LOW_PC)
-        if found is None or not isinstance(found[1], int):
+        """Returns DW_AT_low_pc as an offset in the kernel, None if it is absent."""
+        low_pc = attributes.get(DW_AT_LOW_PC)
+        if low_pc is None or not isinstance(low_pc[1], int):
             return None
-        form, value = found[0], found[1]
+        form, value = low_pc[0], low_pc[1]
         if form in ADDRESS_INDEX_FORMS:
             size = header.encoding.address_size
             number = _U64 if size == 8 else _U32
             table = self._sections[".debug_addr"]
-            place = (_number(unit, DW_AT_ADDR_BASE) or 0) + value * size
-            if place + size > len(table):
-                raise malformed(f"address {value} lies outside the section", ".debug_addr", place)
-            value = number.unpack_from(table, place)[0]
+            offset = (_number(unit, DW_AT_ADDR_BASE) or 0) + value * size
+            if offset + size > len(table):
+                raise malformed(f"address {value} lies outside the section", ".debug_addr", offset)
+            value = number.unpack_from(table, offset)[0]
         elif form != DW_FORM_ADDR:
             return None
         return self._sections.code_offset(value)
 
     def _name(self, header: _Header, attributes: _Attributes, strings: DebugStrings) -> str | None:
-        """DW_AT_name, or that of the entry which this one is an instance of."""
+        """Returns DW_AT_name, or that of the entry of which this one is an instance."""
         for _ in range(4):
             if DW_AT_NAME in attributes:
                 return strings.text(attributes[DW_AT_NAME])
@@ -267,7 +295,7 @@ class UnitReader:
 
     @staticmethod
     def _target(header: _Header, reference: tuple[int, int | str | bytes]) -> int | None:
-        """Where a reference to another entry of the same unit points to; None for one that leaves the unit."""
+        """Returns the offset of the entry that a reference points to, None if the reference leaves the unit."""
         form, value = reference
         if not isinstance(value, int) or (form != DW_FORM_REF_ADDR and form not in UNIT_REFERENCE_FORMS):
             return None
@@ -276,5 +304,5 @@ class UnitReader:
 
 
 def _number(attributes: _Attributes, attribute: int) -> int | None:
-    found = attributes.get(attribute)
-    return found[1] if found is not None and isinstance(found[1], int) else None
+    entry = attributes.get(attribute)
+    return entry[1] if entry is not None and isinstance(entry[1], int) else None

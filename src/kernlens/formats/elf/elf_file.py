@@ -1,7 +1,7 @@
 """ELF64, little-endian: sections, symbols, relocations.
 
-Source: System V ABI (gABI), chapter 4: "Sections", "Symbol Table" (``Elf64_Sym``, 24 bytes), "Relocation"
-(``Elf64_Rel``, 16, ``Elf64_Rela``, 24), "Section Compression" (``Elf64_Chdr``, 24). The headers are in ``elf_header``.
+Source: System V ABI (gABI), chapter 4: "Sections", "Symbol Table", "Relocation", "Section Compression". ``header``
+reads the headers, and ``structures`` has the layouts.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from kernlens.formats.elf.header import (
     SHT_DYNSYM,
     SHT_NOBITS,
     SHT_NOTE,
-    SHT_NULL,
     SHT_PROGBITS,
     SHT_REL,
     SHT_RELA,
@@ -30,13 +29,23 @@ from kernlens.formats.elf.header import (
     SHT_SYMTAB,
     SHT_SYMTAB_SHNDX,
     ElfHeader,
-    SectionHeader,
+    SectionTable,
     is_elf,
     machine_of,
+    section_bytes,
     section_headers,
 )
 from kernlens.formats.elf.string_table import StringTable
-from kernlens.model.binary import EMPTY, Relocation, Section, Symbol
+from kernlens.formats.elf.structures import (
+    CHDR_LAYOUT,
+    EI_ABIVERSION,
+    REL_LAYOUT,
+    RELA_LAYOUT,
+    SYM_LAYOUT,
+    Elf64Chdr,
+    Elf64Shdr,
+)
+from kernlens.model.binary import Relocation, Section, Symbol
 
 __all__ = [
     "EM_INTELGT",
@@ -51,23 +60,20 @@ __all__ = [
     "SHT_STRTAB",
     "SHT_SYMTAB",
     "Elf",
-    "SectionHeader",
     "is_elf",
     "machine_of",
     "read_elf",
     "section_headers",
 ]
 
-_SYMBOL = struct.Struct("<IBBHQQ")
-_REL = struct.Struct("<QQ")
-_RELA = struct.Struct("<QQq")
-_COMPRESSION_HEADER = struct.Struct("<IIQQ")
 _ELFCOMPRESS_ZLIB = 1
 #: Deflate makes at most 1,032 bytes of one.
 _ZLIB_RATIO = 1032
 
 _BINDINGS = {0: "local", 1: "global", 2: "weak"}
 _TYPES = {0: "notype", 1: "object", 2: "func", 3: "section", 4: "file"}
+#: ``st_info`` -> binding and type.
+_KINDS = [(_BINDINGS.get(info >> 4) or str(info >> 4), _TYPES.get(info & 15) or str(info & 15)) for info in range(256)]
 _RESERVED_SECTIONS = {0xFFF1: "ABS", 0xFFF2: "COMMON"}
 
 #: Names of relocation types by ``e_machine``. 205: ``ZEELF.h`` of intel-graphics-compiler, ``R_TYPE_ZEBIN``.
@@ -86,22 +92,22 @@ _RELOCATION_NAMES = {
 
 
 def read_elf(data: memoryview, *, format: str = "elf") -> Elf:
-    """Read the header and the section headers; names, symbols and relocations are read when asked for.
+    """Reads the header and the section headers; names, symbols and relocations are read when asked for.
 
-    ``format`` is the reader's name in errors. Raises FormatError for what is not ELF64 little-endian and for headers
-    that point outside the file.
+    ``format`` is the reader's name in errors. Raises FormatError for files that are not ELF64, little-endian, and for
+    headers that point outside the file.
     """
     header = ElfHeader(data, format)
     headers = header.section_headers()
     return Elf(
         data=data,
         format=format,
-        machine=header.machine,
-        type=header.type,
-        abi_version=data[8],
-        flags=header.flags,
+        machine=header.ehdr.e_machine,
+        type=header.ehdr.e_type,
+        abi_version=header.ehdr.e_ident[EI_ABIVERSION],
+        flags=header.ehdr.e_flags,
         program_header_count=header.program_header_count(headers),
-        headers=tuple(headers),
+        headers=headers,
         name_table=header.name_table(headers),
     )
 
@@ -109,7 +115,8 @@ def read_elf(data: memoryview, *, format: str = "elf") -> Elf:
 @dataclass(frozen=True)
 class Elf:
     """An ELF64 file. ``machine``, ``type``, ``abi_version`` and ``flags`` are the header's numbers; the rest is read on
-    first use. ``headers`` are the raw section headers, of which ``name_table`` holds the names (None: no names)."""
+    first use. ``headers`` are the section headers; ``name_table`` is that of the table with their names (None: there
+    are no names)."""
 
     data: memoryview = field(repr=False)
     format: str
@@ -118,15 +125,29 @@ class Elf:
     abi_version: int
     flags: int
     program_header_count: int
-    headers: tuple[SectionHeader, ...] = field(repr=False)
-    name_table: SectionHeader | None = field(repr=False)
+    headers: SectionTable = field(repr=False)
+    name_table: Elf64Shdr | None = field(repr=False)
 
     @cached_property
     def sections(self) -> tuple[Section, ...]:
-        """All sections by index, the null section included. Raises FormatError for a name outside the name table."""
+        """Returns all sections by index, the null section included. Raises FormatError for a name outside the name
+        table."""
         names = None if self.name_table is None else self._strings(self.name_table, ".shstrtab")
         return tuple(
-            Section(index, "" if names is None else names.name(header[0]), *header[1:], self._bytes(header))
+            Section(
+                index,
+                "" if names is None else names.name(header.sh_name),
+                header.sh_type,
+                header.sh_flags,
+                header.sh_addr,
+                header.sh_offset,
+                header.sh_size,
+                header.sh_link,
+                header.sh_info,
+                header.sh_addralign,
+                header.sh_entsize,
+                section_bytes(self.data, header),
+            )
             for index, header in enumerate(self.headers)
         )
 
@@ -135,15 +156,16 @@ class Elf:
         return {section.name: section for section in reversed(self.sections)}
 
     def section(self, name: str) -> Section | None:
-        """The first section of this name, or None."""
+        """Returns the first section of this name, None if there is none."""
         return self._by_name.get(name)
 
     def sections_of_type(self, type: int) -> tuple[Section, ...]:
-        """All sections with this ``sh_type``, by index."""
+        """Returns all sections with this ``sh_type``, by index."""
         return tuple(section for section in self.sections if section.type == type)
 
     def symbols(self) -> tuple[Symbol, ...]:
-        """The symbols of SHT_SYMTAB, or of SHT_DYNSYM if there is no SHT_SYMTAB; by index, the null symbol included."""
+        """Returns the symbols of SHT_SYMTAB, or of SHT_DYNSYM if there is no SHT_SYMTAB, by index, the null symbol
+        included. Raises FormatError for damaged tables and names."""
         return self._symbols
 
     @cached_property
@@ -152,64 +174,53 @@ class Elf:
         return self._table_symbols(tables[0]) if tables else ()
 
     def _table_symbols(self, table: Section) -> tuple[Symbol, ...]:
-        known = self._symbol_tables
-        if table.index not in known:
-            if len(known) == 2:
+        tables = self._symbol_tables
+        if table.index not in tables:
+            if len(tables) == 2:
                 raise self._error(
                     "it is the third symbol table; ELF has one SHT_SYMTAB and one SHT_DYNSYM at most", table
                 )
-            known[table.index] = self._read_symbols(table)
-        return known[table.index]
+            tables[table.index] = self._read_symbols(table)
+        return tables[table.index]
 
     @cached_property
     def _symbol_tables(self) -> dict[int, tuple[Symbol, ...]]:
         return {}
 
     def _read_symbols(self, table: Section) -> tuple[Symbol, ...]:
-        self._check_entries(table, _SYMBOL.size)
+        self._check_entries(table, SYM_LAYOUT.size)
         names = self._linked_strings(table)
         extended = self._extended_indexes(table)
         sections = self.sections
         symbols = []
-        for index, (name, kind, _other, place, value, size) in enumerate(_SYMBOL.iter_unpack(table.data)):
-            if place == SHN_XINDEX:
-                place = extended[index] if index < len(extended) else SHN_UNDEF
-            elif place >= SHN_LORESERVE:
-                symbols.append(
-                    self._symbol(names, name, kind, value, size, _RESERVED_SECTIONS.get(place), place, index)
-                )
-                continue
-            if place >= len(sections):
-                raise self._error(f"symbol {index} is in section {place}, but there are {len(sections)}", table)
-            owner = sections[place].name if place else None
-            symbols.append(self._symbol(names, name, kind, value, size, owner, place, index))
+        # A hot loop (large modules have a million symbols): no record is made of an entry.
+        entries = SYM_LAYOUT.iter_unpack(table.data)
+        for index, (st_name, st_info, _st_other, st_shndx, st_value, st_size) in enumerate(entries):
+            if st_shndx == SHN_XINDEX:
+                st_shndx = extended[index] if index < len(extended) else SHN_UNDEF
+                is_reserved = False
+            else:
+                is_reserved = st_shndx >= SHN_LORESERVE
+            if is_reserved:
+                owner = _RESERVED_SECTIONS.get(st_shndx)
+            elif st_shndx >= len(sections):
+                raise self._error(f"symbol {index} is in section {st_shndx}, but there are {len(sections)}", table)
+            else:
+                owner = sections[st_shndx].name if st_shndx else None
+            binding, type = _KINDS[st_info]
+            symbols.append(Symbol(names.name(st_name), st_value, st_size, binding, type, owner, st_shndx, index))
         return tuple(symbols)
 
-    @staticmethod
-    def _symbol(
-        names: StringTable, name: int, kind: int, value: int, size: int, owner: str | None, place: int, index: int
-    ) -> Symbol:
-        binding, type = kind >> 4, kind & 15
-        return Symbol(
-            name=names.name(name),
-            value=value,
-            size=size,
-            binding=_BINDINGS.get(binding) or str(binding),
-            type=_TYPES.get(type) or str(type),
-            section=owner,
-            section_index=place,
-            index=index,
-        )
-
     def _extended_indexes(self, table: Section) -> tuple[int, ...]:
-        """``SHT_SYMTAB_SHNDX`` of a symbol table: the section indexes that do not fit into 16 bits."""
+        """Reads the SHT_SYMTAB_SHNDX of a symbol table: the section indexes that do not fit into 16 bits."""
         for section in self.sections_of_type(SHT_SYMTAB_SHNDX):
             if section.link == table.index:
                 return struct.unpack_from(f"<{len(section.data) // 4}I", section.data)
         return ()
 
     def relocations(self) -> tuple[Relocation, ...]:
-        """All entries of SHT_REL and SHT_RELA sections, in file order; ``section`` is the one to be patched."""
+        """Returns all entries of SHT_REL and SHT_RELA sections, in file order; their ``section`` is the one to be
+        patched. Raises FormatError for damaged tables."""
         return self._relocations
 
     @cached_property
@@ -217,40 +228,36 @@ class Elf:
         tables = [section for section in self.sections if section.type in (SHT_REL, SHT_RELA)]
         if sum(table.size for table in tables) > len(self.data):
             raise FormatError("relocation sections overlap: together they are larger than the file", format=self.format)
-        found: list[Relocation] = []
-        for table in tables:
-            found += self.relocations_of(table)
-        return tuple(found)
+        return tuple(relocation for table in tables for relocation in self.relocations_of(table))
 
     def relocations_of(self, table: Section) -> list[Relocation]:
-        """The entries of one SHT_REL or SHT_RELA section."""
-        layout = _RELA if table.type == SHT_RELA else _REL
+        """Returns the entries of one SHT_REL or SHT_RELA section."""
+        layout = RELA_LAYOUT if table.type == SHT_RELA else REL_LAYOUT
         self._check_entries(table, layout.size)
         if table.info >= len(self.sections):
             raise self._error(f"it relocates section {table.info}, but there are {len(self.sections)}", table)
         target = self.sections[table.info].name if table.info else ""
         symbols = self._symbols_for(table)
         type_names = _RELOCATION_NAMES.get(self.machine, ())
-        found = []
-        for offset, packed, *addend in layout.iter_unpack(table.data):
-            index, type = packed >> 32, packed & 0xFFFFFFFF
-            if index and index >= len(symbols):
-                raise self._error(f"a relocation names symbol {index}, but there are {len(symbols)}", table)
-            found.append(
+        relocations = []
+        for r_offset, r_type, r_sym, *r_addend in layout.iter_unpack(table.data):
+            if r_sym and r_sym >= len(symbols):
+                raise self._error(f"a relocation names symbol {r_sym}, but there are {len(symbols)}", table)
+            relocations.append(
                 Relocation(
                     section=target,
-                    offset=offset,
-                    type=type,
-                    type_name=type_names[type] if type < len(type_names) else str(type),
-                    symbol=_relocation_symbol(symbols[index]) if index else "",
-                    symbol_index=index,
-                    addend=addend[0] if addend else None,
+                    offset=r_offset,
+                    type=r_type,
+                    type_name=type_names[r_type] if r_type < len(type_names) else str(r_type),
+                    symbol=_relocation_symbol(symbols[r_sym]) if r_sym else "",
+                    symbol_index=r_sym,
+                    addend=r_addend[0] if r_addend else None,
                 )
             )
-        return found
+        return relocations
 
     def _symbols_for(self, table: Section) -> tuple[Symbol, ...]:
-        """The symbols that a relocation table's indexes mean: those of the table that ``sh_link`` names."""
+        """Returns the symbols that a relocation table's indexes mean: those of the table that ``sh_link`` names."""
         if table.link == 0:
             return self._symbols
         if table.link >= len(self.sections):
@@ -263,27 +270,28 @@ class Elf:
         return self._table_symbols(linked)
 
     def contents(self, section: Section) -> memoryview:
-        """A section's bytes, decompressed where SHF_COMPRESSED says so (zlib only).
+        """Returns a section's bytes, decompressed where SHF_COMPRESSED says so (zlib only).
 
-        The size that ``Elf64_Chdr`` promises is what comes out at most, and no more than zlib can have packed.
+        At most ``ch_size`` bytes come out, and no more than zlib can have packed. Raises FormatError for another
+        method, damaged bytes, or a size that does not hold.
         """
         if not section.flags & SHF_COMPRESSED or section.type == SHT_NOBITS:
             return section.data
-        if len(section.data) < _COMPRESSION_HEADER.size:
+        if len(section.data) < CHDR_LAYOUT.size:
             raise self._error("it is marked as compressed but too small for a compression header", section)
-        method, _reserved, size, _alignment = _COMPRESSION_HEADER.unpack_from(section.data)
-        if method != _ELFCOMPRESS_ZLIB:
+        header = Elf64Chdr._make(CHDR_LAYOUT.unpack_from(section.data))
+        if header.ch_type != _ELFCOMPRESS_ZLIB:
             raise self._error(
-                f"it is compressed by method {method}, only zlib (1) is read; "
+                f"it is compressed by method {header.ch_type}, only zlib (1) is read; "
                 "`objcopy --decompress-debug-sections` makes a file that can be read",
                 section,
             )
-        packed = section.data[_COMPRESSION_HEADER.size :]
-        if size > _ZLIB_RATIO * len(packed) + 64:
+        packed = section.data[CHDR_LAYOUT.size :]
+        if header.ch_size > _ZLIB_RATIO * len(packed) + 64:
             raise self._error(
-                f"{len(packed)} compressed bytes cannot hold the {size} that the header promises", section
+                f"{len(packed)} compressed bytes cannot hold the {header.ch_size} that the header promises", section
             )
-        return memoryview(self._inflate(packed, size, section))
+        return memoryview(self._inflate(packed, header.ch_size, section))
 
     def _inflate(self, packed: memoryview, size: int, section: Section) -> bytes:
         import zlib
@@ -296,12 +304,8 @@ class Elf:
             raise self._error(f"it decompresses to {len(unpacked)} bytes, its header promises {size}", section)
         return unpacked
 
-    def _bytes(self, header: SectionHeader) -> memoryview:
-        type, offset, size = header[1], header[4], header[5]
-        return EMPTY if type in (SHT_NOBITS, SHT_NULL) else self.data[offset : offset + size]
-
-    def _strings(self, header: SectionHeader, name: str) -> StringTable:
-        return StringTable(self._bytes(header), format=self.format, section=name)
+    def _strings(self, header: Elf64Shdr, name: str) -> StringTable:
+        return StringTable(section_bytes(self.data, header), format=self.format, section=name)
 
     def _linked_strings(self, table: Section) -> StringTable:
         if table.link >= len(self.headers):
@@ -321,5 +325,5 @@ class Elf:
 
 
 def _relocation_symbol(symbol: Symbol) -> str:
-    """The name to show: section symbols have none of their own and mean their section."""
+    """Returns the name to show: a section symbol has none of its own and means its section."""
     return symbol.name or (symbol.section or "" if symbol.type == "section" else "")

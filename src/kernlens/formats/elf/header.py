@@ -1,19 +1,21 @@
 """The header of an ELF64 file and its section headers, little-endian.
 
-Source: System V ABI (gABI), chapter 4, "ELF Header" (``Elf64_Ehdr``, 64 bytes) and "Sections" (``Elf64_Shdr``, 64
-bytes each). All that a header names is checked against the file; sections may overlap.
+Source: System V ABI (gABI), chapter 4, "ELF Header" and "Sections". Everything that a header names is checked against
+the file; sections may overlap.
 """
 
 from __future__ import annotations
 
 import struct
-from typing import TypeAlias
+from collections.abc import Iterator
 
 from kernlens.errors import FormatError
 from kernlens.formats.elf.string_table import StringTable
+from kernlens.formats.elf.structures import EHDR_LAYOUT, EI_CLASS, EI_DATA, SHDR_LAYOUT, Elf64Ehdr, Elf64Shdr
+from kernlens.model.binary import EMPTY
 
 MAGIC = b"\x7fELF"
-HEADER_SIZE = 64
+HEADER_SIZE = EHDR_LAYOUT.size
 
 #: ``e_machine`` values that Intel GPU binaries use (other ELFs belong to the host).
 EM_NONE = 0
@@ -38,43 +40,87 @@ SHN_LORESERVE = 0xFF00
 SHN_XINDEX = 0xFFFF
 _PN_XNUM = 0xFFFF
 
-_HEADER = struct.Struct("<16xHHIQQQIHHHHHH")
-_SECTION_HEADER = struct.Struct("<IIQQQQIIQQ")
-
-#: One ``Elf64_Shdr``: name offset, type, flags, address, offset, size, link, info, alignment, entry size.
-SectionHeader: TypeAlias = tuple[int, int, int, int, int, int, int, int, int, int]
+#: Parts of ``Elf64_Shdr``: sh_name, sh_type, sh_size and sh_info; sh_type, sh_offset and sh_size.
+_OVERVIEW, _EXTENT = struct.Struct("<II24xQ4xI16x"), struct.Struct("<4xI16xQQ24x")
 
 
 def is_elf(data: memoryview) -> bool:
-    """Whether ``data`` begins like an ELF of any class."""
+    """Tells whether ``data`` begins like an ELF of any class."""
     return data[:4] == MAGIC
 
 
 def machine_of(data: memoryview) -> int:
-    """``e_machine`` of what ``is_elf`` accepts; raises FormatError if the file ends before it."""
+    """Returns ``e_machine`` of a file that ``is_elf`` accepts. Raises FormatError if the file ends before it."""
     if len(data) < 20:
         raise FormatError(f"{len(data)} bytes are too few for an ELF header", format="elf", offset=0)
     return data[18] | data[19] << 8
 
 
-def section_headers(data: memoryview, *, format: str = "elf") -> list[SectionHeader]:
-    """The raw section headers, without names: the fast way through many small files.
+def type_of(data: memoryview) -> int:
+    """Returns ``e_type`` of a file that ``machine_of`` accepts."""
+    return data[16] | data[17] << 8
 
-    Each section's bytes are checked to lie in the file (SHT_NULL and SHT_NOBITS have none).
+
+def section_headers(data: memoryview, *, format: str = "elf") -> SectionTable:
+    """Reads the section headers without their names: the fast way through many small files.
+
+    Raises FormatError unless each section's bytes lie in the file (SHT_NULL and SHT_NOBITS have none).
     """
     return ElfHeader(data, format).section_headers()
 
 
-class ElfHeader:
-    """``Elf64_Ehdr`` and its section header table. Raises FormatError for any other class or byte order."""
+def section_bytes(data: memoryview, header: Elf64Shdr) -> memoryview:
+    """Returns the bytes of a section of ``data``, the whole file; none for SHT_NULL and SHT_NOBITS."""
+    if header.sh_type in (SHT_NOBITS, SHT_NULL):
+        return EMPTY
+    return data[header.sh_offset : header.sh_offset + header.sh_size]
 
-    type: int
-    machine: int
-    section_table: int
-    flags: int
-    section_header_size: int
-    section_count: int
-    name_table_index: int
+
+class SectionTable:
+    """The section headers of a file, by index.
+
+    A header becomes a record when it is asked for: an archive has thousands of small files, and most of their headers
+    are only looked over.
+    """
+
+    def __init__(self, table: memoryview) -> None:
+        self._table = table
+        self._records: dict[int, Elf64Shdr] = {}
+
+    def __len__(self) -> int:
+        return len(self._table) // SHDR_LAYOUT.size
+
+    def __getitem__(self, index: int) -> Elf64Shdr:
+        record = self._records.get(index)
+        if record is None:
+            values = SHDR_LAYOUT.unpack_from(self._table, index * SHDR_LAYOUT.size)
+            record = self._records[index] = Elf64Shdr._make(values)
+        return record
+
+    def __iter__(self) -> Iterator[Elf64Shdr]:
+        return map(Elf64Shdr._make, SHDR_LAYOUT.iter_unpack(self._table))
+
+    def overview(self) -> Iterator[tuple[int, int, int, int]]:
+        """Yields (sh_name, sh_type, sh_size, sh_info) of each header, without making records."""
+        return _OVERVIEW.iter_unpack(self._table)
+
+    def extents(self) -> Iterator[tuple[int, int, int]]:
+        """Yields (sh_type, sh_offset, sh_size) of each header, without making records."""
+        return _EXTENT.iter_unpack(self._table)
+
+    def first_beyond(self, size: int) -> int | None:
+        """Returns the index of the first section with bytes beyond ``size``, None if all lie before it."""
+        for index, (sh_type, sh_offset, sh_size) in enumerate(self.extents()):
+            if sh_offset + sh_size > size and sh_type not in (SHT_NOBITS, SHT_NULL):
+                return index
+        return None
+
+
+class ElfHeader:
+    """A file's header, ``ehdr``, and the section headers that it leads to.
+
+    Making one raises FormatError for any class and byte order but those of ELF64, little-endian.
+    """
 
     def __init__(self, data: memoryview, format: str) -> None:
         self.data = data
@@ -85,92 +131,78 @@ class ElfHeader:
             raise self._error(
                 f"{len(data)} bytes are too few for an ELF header of {HEADER_SIZE}: the file is cut off", 0
             )
-        if data[4] != 2:
-            found = "a 32-bit ELF" if data[4] == 1 else f"an ELF of unknown class {data[4]}"
-            raise self._error(f"{found}; Intel GPU binaries are 64-bit ELFs", 4)
-        if data[5] != 1:
-            raise self._error("the ELF is not little-endian", 5)
-        (
-            self.type,
-            self.machine,
-            _version,
-            _entry,
-            _program_headers,
-            self.section_table,
-            self.flags,
-            _header_size,
-            _program_header_size,
-            self._program_header_count,
-            self.section_header_size,
-            self.section_count,
-            self.name_table_index,
-        ) = _HEADER.unpack_from(data)
+        if data[EI_CLASS] != 2:
+            elf_class = "a 32-bit ELF" if data[EI_CLASS] == 1 else f"an ELF of unknown class {data[EI_CLASS]}"
+            raise self._error(f"{elf_class}; Intel GPU binaries are 64-bit ELFs", EI_CLASS)
+        if data[EI_DATA] != 1:
+            raise self._error("the ELF is not little-endian", EI_DATA)
+        self.ehdr = Elf64Ehdr._make(EHDR_LAYOUT.unpack_from(data))
 
-    def section_headers(self) -> list[SectionHeader]:
-        start = self.section_table
+    def section_headers(self) -> SectionTable:
+        """Reads all section headers. Raises FormatError for a table or a section that lies outside the file."""
+        start = self.ehdr.e_shoff
         if start == 0:
-            return []
-        if self.section_header_size != _SECTION_HEADER.size:
-            raise self._error(
-                f"section headers of {self.section_header_size} bytes, expected {_SECTION_HEADER.size}", 58
-            )
-        count = self.section_count or self._count_from_first(start)
-        end = start + count * _SECTION_HEADER.size
+            return SectionTable(EMPTY)
+        if self.ehdr.e_shentsize != SHDR_LAYOUT.size:
+            raise self._error(f"section headers of {self.ehdr.e_shentsize} bytes, expected {SHDR_LAYOUT.size}", 58)
+        count = self.ehdr.e_shnum or self._count_from_first(start)
+        end = start + count * SHDR_LAYOUT.size
         size = len(self.data)
         if end > size:
             raise self._error(
                 f"the table of {count} section headers ends at {end:#x}, the file at {size:#x}: the file is cut off",
                 start,
             )
-        headers: list[SectionHeader] = list(_SECTION_HEADER.iter_unpack(self.data[start:end]))
-        for header in headers:
-            if header[4] + header[5] > size and header[1] != SHT_NOBITS and header[1] != SHT_NULL:
-                raise self._outside(headers, header)
+        headers = SectionTable(self.data[start:end])
+        outside = headers.first_beyond(size)
+        if outside is not None:
+            raise self._outside(headers, outside)
         return headers
 
     def _count_from_first(self, start: int) -> int:
-        """The number of sections when ``e_shnum`` cannot hold it: ``sh_size`` of section 0."""
-        if start + _SECTION_HEADER.size > len(self.data):
+        """Reads the number of sections that ``e_shnum`` cannot hold: ``sh_size`` of section 0."""
+        if start + SHDR_LAYOUT.size > len(self.data):
             raise self._error("the first section header lies outside the file: the file is cut off", start)
-        return int(_SECTION_HEADER.unpack_from(self.data, start)[5])
+        return Elf64Shdr._make(SHDR_LAYOUT.unpack_from(self.data, start)).sh_size
 
-    def name_table(self, headers: list[SectionHeader]) -> SectionHeader | None:
-        """The header of the section names' string table; None if the file has none (index 0)."""
-        index = self.name_table_index
-        if not headers or index == SHN_UNDEF:
+    def name_table(self, headers: SectionTable) -> Elf64Shdr | None:
+        """Returns the header of the string table with the sections' names, None if the file has none (index 0)."""
+        index = self.ehdr.e_shstrndx
+        if index == SHN_UNDEF or not len(headers):
             return None
         if index == SHN_XINDEX:
-            index = headers[0][6]
+            index = headers[0].sh_link
         if index >= len(headers):
             raise self._error(f"section names are said to be in section {index}, but there are {len(headers)}", 62)
-        if headers[index][1] != SHT_STRTAB:
+        table = headers[index]
+        if table.sh_type != SHT_STRTAB:
             raise self._error(f"section names are said to be in section {index}, which is no string table", 62)
-        return headers[index]
+        return table
 
-    def program_header_count(self, headers: list[SectionHeader]) -> int:
-        if self._program_header_count == _PN_XNUM and headers:
-            return int(headers[0][7])
-        return int(self._program_header_count)
+    def program_header_count(self, headers: SectionTable) -> int:
+        """Returns the number of program headers: ``e_phnum``, or ``sh_info`` of section 0 if that cannot hold the number."""
+        return headers[0].sh_info if self.ehdr.e_phnum == _PN_XNUM and len(headers) else self.ehdr.e_phnum
 
-    def _outside(self, headers: list[SectionHeader], header: SectionHeader) -> FormatError:
+    def _outside(self, headers: SectionTable, index: int) -> FormatError:
+        offset, size = headers[index].sh_offset, headers[index].sh_size
         return FormatError(
-            f"its {header[5]} bytes at {header[4]:#x} do not fit into the file of {len(self.data)}: it is cut off",
+            f"its {size} bytes at {offset:#x} do not fit into the file of {len(self.data)}: it is cut off",
             format=self.format,
-            section=self._section_name(headers, header),
-            offset=header[4],
+            section=self._section_name(headers, index),
+            offset=offset,
         )
 
-    def _section_name(self, headers: list[SectionHeader], header: SectionHeader) -> str:
-        """A section's name for an error; its index if the names cannot be read either."""
-        index = f"#{headers.index(header)}"
+    def _section_name(self, headers: SectionTable, index: int) -> str:
+        """Returns a section's name for an error, its index if the names cannot be read either."""
+        number = f"#{index}"
         try:
             table = self.name_table(headers)
-            if table is None or table[4] + table[5] > len(self.data):
-                return index
-            names = StringTable(self.data[table[4] : table[4] + table[5]], format=self.format)
-            return names.name(header[0]) or index
+            if table is None or table.sh_offset + table.sh_size > len(self.data):
+                return number
+            names = StringTable(section_bytes(self.data, table), format=self.format)
+            return names.name(headers[index].sh_name) or number
         except FormatError:
-            return index
+            return number
 
     def _error(self, message: str, offset: int) -> FormatError:
         return FormatError(message, format=self.format, offset=offset)

@@ -1,22 +1,26 @@
-"""Writes ELF64 files, little-endian: what ``elf`` reads.
+"""Writes ELF64 files, little-endian: what ``elf_file`` reads.
 
-Source: System V ABI (gABI), chapter 4. One string table serves sections and symbols, as in what Intel's compiler
-writes: compute-runtime's ``elf_decoder.cpp`` looks symbols' names up in the table of section names.
+Source: System V ABI (gABI), chapter 4. One string table serves sections and symbols, as in the files that Intel's
+compiler writes: compute-runtime's ``elf_decoder.cpp`` looks symbols' names up in the table of section names.
 """
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from kernlens.formats.elf.elf_file import SHT_NOBITS, SHT_REL, SHT_RELA, SHT_STRTAB, SHT_SYMTAB
+from kernlens.formats.elf.structures import (
+    EHDR_LAYOUT,
+    REL_LAYOUT,
+    RELA_LAYOUT,
+    SHDR_LAYOUT,
+    SYM_LAYOUT,
+    Elf64Ehdr,
+    Elf64Shdr,
+    Elf64Sym,
+)
 
-_HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
-_SECTION_HEADER = struct.Struct("<IIQQQQIIQQ")
-_SYMBOL = struct.Struct("<IBBHQQ")
-_REL = struct.Struct("<QQ")
-_RELA = struct.Struct("<QQq")
 _ALIGNMENT = 8
 
 BINDING_NUMBERS = {"local": 0, "global": 1, "weak": 2}
@@ -40,7 +44,7 @@ class OutputSection:
 
     @property
     def length(self) -> int:
-        """Its bytes in memory."""
+        """Returns the section's size in memory, in bytes."""
         return self.size if self.type == SHT_NOBITS else len(self.content)
 
 
@@ -66,94 +70,112 @@ class OutputRelocation:
     addend: int | None = None
 
 
-class StringTable:
-    """Names, each kept once, with its offset."""
+class OutputStringTable:
+    """Collects names, each once, and tells the offset of each."""
 
     def __init__(self) -> None:
         self._offsets: dict[str, int] = {"": 0}
         self._content = bytearray(b"\0")
 
     def offset(self, name: str) -> int:
+        """Returns the offset of ``name``, which is added if it is new."""
         if name not in self._offsets:
             self._offsets[name] = len(self._content)
             self._content += name.encode("utf-8", "backslashreplace") + b"\0"
         return self._offsets[name]
 
     def content(self) -> bytes:
+        """Returns the table's bytes with all names that were added so far."""
         return bytes(self._content)
 
 
-def symbol_table(symbols: Sequence[OutputSymbol], names: StringTable, link: int) -> OutputSection:
-    """``.symtab`` of ``symbols``, of which the local ones stand first; the null symbol is added before them.
+def symbol_table(symbols: Sequence[OutputSymbol], names: OutputStringTable, link: int) -> OutputSection:
+    """Makes ``.symtab`` of ``symbols``, of which the local ones stand first; the null symbol is added before them.
 
     ``link`` is the number that the string table's section will have.
     """
-    content = bytearray(_SYMBOL.size)
-    for one in symbols:
-        kind = _number(BINDING_NUMBERS, one.binding) << 4 | _number(TYPE_NUMBERS, one.type)
-        content += _SYMBOL.pack(names.offset(one.name), kind, 0, one.section, one.value, one.size)
-    local = 1 + sum(one.binding == "local" for one in symbols)
-    return OutputSection(".symtab", SHT_SYMTAB, bytes(content), link=link, info=local, entry_size=_SYMBOL.size)
+    content = bytearray(SYM_LAYOUT.size)
+    for symbol in symbols:
+        entry = Elf64Sym(
+            st_name=names.offset(symbol.name),
+            st_info=_number(BINDING_NUMBERS, symbol.binding) << 4 | _number(TYPE_NUMBERS, symbol.type),
+            st_other=0,
+            st_shndx=symbol.section,
+            st_value=symbol.value,
+            st_size=symbol.size,
+        )
+        content += SYM_LAYOUT.pack(*entry)
+    local = 1 + sum(symbol.binding == "local" for symbol in symbols)
+    return OutputSection(".symtab", SHT_SYMTAB, bytes(content), link=link, info=local, entry_size=SYM_LAYOUT.size)
 
 
 def _number(numbers: dict[str, int], word: str) -> int:
-    """A number behind its name, or in decimal as the reader gives what has no name."""
+    """Returns the number that ``word`` stands for: a name, or a decimal number as the reader gives it."""
     return numbers[word] if word in numbers else int(word)
 
 
 def relocation_table(
     target: str, relocations: Sequence[OutputRelocation], *, link: int, info: int, with_addends: bool
 ) -> OutputSection:
-    """``.rel`` or ``.rela`` of section ``target``, number ``info``; ``link`` is the symbol table's number."""
+    """Makes ``.rel`` or ``.rela`` of section ``target``, number ``info``; ``link`` is the symbol table's number."""
     if with_addends:
-        entries = [_RELA.pack(one.offset, one.symbol << 32 | one.type, one.addend or 0) for one in relocations]
-        return OutputSection(f".rela{target}", SHT_RELA, b"".join(entries), 0, 0, link, info, 0, _RELA.size)
-    entries = [_REL.pack(one.offset, one.symbol << 32 | one.type) for one in relocations]
-    return OutputSection(f".rel{target}", SHT_REL, b"".join(entries), 0, 0, link, info, 0, _REL.size)
+        name, type, entry_size = f".rela{target}", SHT_RELA, RELA_LAYOUT.size
+        entries = [RELA_LAYOUT.pack(site.offset, site.type, site.symbol, site.addend or 0) for site in relocations]
+    else:
+        name, type, entry_size = f".rel{target}", SHT_REL, REL_LAYOUT.size
+        entries = [REL_LAYOUT.pack(site.offset, site.type, site.symbol) for site in relocations]
+    return OutputSection(name, type, b"".join(entries), link=link, info=info, entry_size=entry_size)
 
 
 def write_elf(
-    sections: Sequence[OutputSection], names: StringTable, *, machine: int, type: int, flags: int, abi_version: int
+    sections: Sequence[OutputSection],
+    names: OutputStringTable,
+    *,
+    machine: int,
+    type: int,
+    flags: int,
+    abi_version: int,
 ) -> bytes:
-    """The file: header, contents, ``.strtab``, section headers. Sections are numbered from 1 in the order given."""
+    """Returns the file: header, contents, ``.strtab``, section headers. Sections are numbered from 1 in the order given."""
     offsets = [names.offset(section.name) for section in sections]
     table = OutputSection(".strtab", SHT_STRTAB)
     offsets.append(names.offset(table.name))
     table.content = names.content()
-    file = bytearray(_HEADER.size)
-    headers = bytearray(_SECTION_HEADER.size)
+    file = bytearray(EHDR_LAYOUT.size)
+    headers = bytearray(SHDR_LAYOUT.size)
     for section, name in zip([*sections, table], offsets, strict=True):
         file += bytes(-len(file) % _ALIGNMENT)
-        headers += _SECTION_HEADER.pack(
-            name,
-            section.type,
-            section.flags,
-            section.address,
-            len(file),
-            section.length,
-            section.link,
-            section.info,
-            section.alignment,
-            section.entry_size,
+        header = Elf64Shdr(
+            sh_name=name,
+            sh_type=section.type,
+            sh_flags=section.flags,
+            sh_addr=section.address,
+            sh_offset=len(file),
+            sh_size=section.length,
+            sh_link=section.link,
+            sh_info=section.info,
+            sh_addralign=section.alignment,
+            sh_entsize=section.entry_size,
         )
+        headers += SHDR_LAYOUT.pack(*header)
         file += section.content
     file += bytes(-len(file) % _ALIGNMENT)
-    identification = b"\x7fELF\x02\x01\x01\x00" + bytes([abi_version]) + bytes(7)
     count = len(sections) + 2
-    file[: _HEADER.size] = _HEADER.pack(
-        identification,
-        type,
-        machine,
-        1,
-        0,
-        0,
-        len(file),
-        flags,
-        _HEADER.size,
-        0,
-        0,
-        _SECTION_HEADER.size,
-        count,
-        count - 1,
+    ehdr = Elf64Ehdr(
+        e_ident=b"\x7fELF\x02\x01\x01\x00" + bytes([abi_version]) + bytes(7),
+        e_type=type,
+        e_machine=machine,
+        e_version=1,
+        e_entry=0,
+        e_phoff=0,
+        e_shoff=len(file),
+        e_flags=flags,
+        e_ehsize=EHDR_LAYOUT.size,
+        e_phentsize=0,
+        e_phnum=0,
+        e_shentsize=SHDR_LAYOUT.size,
+        e_shnum=count,
+        e_shstrndx=count - 1,
     )
+    file[: EHDR_LAYOUT.size] = EHDR_LAYOUT.pack(*ehdr)
     return bytes(file + headers)

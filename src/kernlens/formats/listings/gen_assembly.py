@@ -1,7 +1,7 @@
 """The compiler's listing of a kernel's machine instructions (``.asm``): which source line each one came from.
 
 Source: the listings of IGC 1.0.12504 and 2.40.14. Comments ``// File: path`` and ``// Line n: source text`` hold for
-the instructions after them, labels between or not, up to the next; ``//.kernel name`` stands on top.
+the instructions after them, across labels, up to the next such comment; ``//.kernel name`` is at the top.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _LABEL = re.compile(r"[\w.$]+:\s*(//.*)?$")
 
 
 def read_gen_assembly_lines(text: str) -> StageRows:
-    """The instructions in order, each with its place; those before the first line comment have none."""
+    """Reads the instructions in order, each with its source place; those before the first line comment have none."""
     rows = StageRows()
     path, line_number, function = "", 0, ""
     place: SourcePlace | None = None
@@ -39,6 +39,6 @@ def read_gen_assembly_lines(text: str) -> StageRows:
 
 
 def kernel_name(text: str) -> str | None:
-    """The kernel that the listing is about; None if it does not say."""
+    """Returns the kernel that the listing is about, None if it does not say."""
     match = _KERNEL.match(text)
     return match[1].strip() if match else None

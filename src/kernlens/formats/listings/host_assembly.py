@@ -1,8 +1,8 @@
 """Host assembly (``.s``) as LLVM writes it for x86-64: which source line each instruction came from.
 
 Source: GNU ``as`` manual, chapter "Assembler Directives": ``.file NUMBER ["DIRECTORY"] "NAME"``, ``.loc FILE LINE
-[COLUMN] [OPTIONS]``, which holds up to the next, and ``.type NAME, @function``. Line 0 says that there is no line.
-Inlined calls are not in these directives.
+[COLUMN] [OPTIONS]``, which holds up to the next one, and ``.type NAME, @function``. Line 0 means no line. These
+directives do not mention inlined calls.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _ESCAPE = re.compile(r"\\([0-7]{3}|.)")
 
 
 def read_host_assembly_lines(text: str) -> StageRows:
-    """The instructions in order, each with its place; those before a function's first ``.loc`` have none."""
+    """Reads the instructions in order, each with its source place; those before a function's first ``.loc`` have none."""
     rows = StageRows()
     files: dict[int, str] = {}
     functions: set[str] = set()
@@ -47,16 +47,16 @@ def read_host_assembly_lines(text: str) -> StageRows:
 
 
 def _path(first: str, second: str | None) -> str:
-    """The file's path: ``first`` is its directory if there is a ``second``."""
+    """Returns the file's path: ``first`` is its directory if there is a ``second``."""
     return _plain(first) if second is None else joined(_plain(first), _plain(second))
 
 
 def _plain(text: str) -> str:
-    """Without the escapes of a string; bytes of UTF-8 stand in octal."""
+    """Returns a string without its escapes; bytes of UTF-8 stand in octal."""
     if "\\" not in text:
         return text
-    found = _ESCAPE.sub(lambda match: chr(int(match[1], 8) & 0xFF) if match[1].isdecimal() else match[1], text)
+    unescaped = _ESCAPE.sub(lambda match: chr(int(match[1], 8) & 0xFF) if match[1].isdecimal() else match[1], text)
     try:
-        return found.encode("latin-1").decode("utf-8", "replace")
+        return unescaped.encode("latin-1").decode("utf-8", "replace")
     except UnicodeEncodeError:
-        return found
+        return unescaped

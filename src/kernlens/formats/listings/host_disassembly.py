@@ -1,4 +1,4 @@
-"""Disassembly of a host object, as objdump prints it: where each instruction stands, in the text and in the object.
+"""Disassembly of a host object, as objdump prints it: where each instruction is, in the text and in the object.
 
 Sources: GNU binutils 2.40, ``binutils/objdump.c``, and LLVM 15, ``llvm/tools/llvm-objdump``, whose layout the listings
 of Intel's CPU runtime have: ``Disassembly of section .text:``, ``0000000000001000 <function>:``, and a line per
@@ -16,8 +16,9 @@ _INSTRUCTION = re.compile(r" *([0-9A-Fa-f]{1,16}): *\t *\S")
 
 
 class ListedInstruction(NamedTuple):
-    """``line`` is the text's line, from 1; ``address`` as in the object, of which ``section`` is the section;
-    ``function`` the nearest symbol before it, empty if there is none, and ``start`` that symbol's address."""
+    """An instruction in a listing. ``line`` is the text's line, from 1; ``address`` is as in the object, within its
+    ``section``; ``function`` is the nearest symbol before it, empty if there is none, and ``start`` that symbol's
+    address."""
 
     line: int
     address: int
@@ -27,14 +28,14 @@ class ListedInstruction(NamedTuple):
 
 
 def read_host_listing(text: str) -> list[ListedInstruction]:
-    """The listed instructions of all sections, in order. Listings go through data too: choose by ``section``."""
-    found: list[ListedInstruction] = []
+    """Reads the listed instructions of all sections, in order. Listings go through data too: choose by ``section``."""
+    instructions: list[ListedInstruction] = []
     section, function, start = "", "", 0
     for number, line in enumerate(text.split("\n"), start=1):
         if match := _INSTRUCTION.match(line):
-            found.append(ListedInstruction(number, int(match[1], 16), section, function, start))
+            instructions.append(ListedInstruction(number, int(match[1], 16), section, function, start))
         elif match := _FUNCTION.match(line):
             function, start = match[2], int(match[1], 16)
         elif match := _SECTION.match(line):
             section, function, start = match[1], "", 0
-    return found
+    return instructions

@@ -30,7 +30,7 @@ _MOST_CALLS = 200
 
 
 class LlvmInstruction(NamedTuple):
-    """An instruction: its first line in the text, from 1; the function it stands in; the number N of its ``!dbg !N``,
+    """An instruction: its first line in the text, from 1; the function that it is in; the number N of its ``!dbg !N``,
     None if it has none."""
 
     line: int
@@ -39,9 +39,9 @@ class LlvmInstruction(NamedTuple):
 
 
 def read_llvm_lines(text: str) -> StageRows:
-    """The instructions of every function that the module defines, with their places.
+    """Reads the instructions of every function that the module defines, with their source places.
 
-    An instruction without ``!dbg``, or whose location is line 0, has no place. Whatever is not LLVM IR is passed over.
+    An instruction without ``!dbg``, or whose location is line 0, has no source place. Text that is not LLVM IR is passed over.
     """
     rows = StageRows()
     locations = _Locations()
@@ -52,8 +52,9 @@ def read_llvm_lines(text: str) -> StageRows:
 
 
 def read_llvm_instructions(text: str, note: Callable[[str], None] = lambda line: None) -> list[LlvmInstruction]:
-    """The instructions of every function in the text; ``note`` is given each line of metadata outside of functions."""
-    found: list[LlvmInstruction] = []
+    """Reads the instructions of every function in the text; ``note`` is given each line of metadata outside of
+    functions."""
+    instructions: list[LlvmInstruction] = []
     function: str | None = None
     for number, line in enumerate(text.split("\n"), start=1):
         if function is None:
@@ -65,26 +66,26 @@ def read_llvm_instructions(text: str, note: Callable[[str], None] = lambda line:
         elif line.startswith("}"):
             function = None
         elif line.startswith("  "):
-            _instruction(found, number, line, function)
-    return found
+            _instruction(instructions, number, line, function)
+    return instructions
 
 
-def _instruction(found: list[LlvmInstruction], number: int, line: str, function: str) -> None:
-    """Note an instruction's first line; on a later line of it (``switch`` has several) only its location."""
+def _instruction(instructions: list[LlvmInstruction], number: int, line: str, function: str) -> None:
+    """Notes an instruction's first line; of a later line of it (``switch`` has several) only its location."""
     third = line[2:3]
     if third in (";", "#", ""):
         return
     match = _ATTACHED.search(line)
     location = int(match[1][:9]) if match else None
     if third not in (" ", "]"):
-        found.append(LlvmInstruction(number, function, location))
-    elif location is not None and found:
-        found[-1] = found[-1]._replace(location=location)
+        instructions.append(LlvmInstruction(number, function, location))
+    elif location is not None and instructions:
+        instructions[-1] = instructions[-1]._replace(location=location)
 
 
 @dataclass
 class _Locations:
-    """The metadata nodes that debug locations are made of, by their numbers."""
+    """Keeps the metadata nodes that debug locations are made of, by their numbers, and resolves locations."""
 
     nodes: dict[int, tuple[str, dict[str, int]]] = field(default_factory=dict)
     files: dict[int, str] = field(default_factory=dict)
@@ -100,12 +101,12 @@ class _Locations:
             texts = {name: _unescaped(value) for name, value in _TEXT_FIELD.findall(content)}
             self.files[number] = joined(texts.get("directory", ""), texts.get("filename", ""))
         elif kind == "DILocation" or kind in _SCOPES:
-            # Strings go first: a function may be called "file: !3".
+            # Strings are removed first: a function may be called "file: !3".
             fields = {name: int(value[:9]) for name, value in _FIELD.findall(_STRING.sub('""', content))}
             self.nodes[number] = kind, fields
 
     def place(self, location: int | None) -> tuple[SourcePlace | None, tuple[SourcePlace, ...]]:
-        """The location's place, and the calls that it was inlined through, innermost first."""
+        """Returns the location's source place and the calls that it was inlined through, innermost first."""
         if location is None:
             return None, ()
         if location not in self.known:
@@ -117,12 +118,12 @@ class _Locations:
                     SourcePlace(self._path(fields.get("scope")), fields.get("line", 0), fields.get("column", 0))
                 )
                 here = fields.get("inlinedAt")
-            found = chain[0] if chain and chain[0].line else None
-            self.known[location] = found, tuple(chain[1:]) if found else ()
+            source_place = chain[0] if chain and chain[0].line else None
+            self.known[location] = source_place, tuple(chain[1:]) if source_place else ()
         return self.known[location]
 
     def _path(self, scope: int | None) -> str:
-        """The file of the nearest scope that names one."""
+        """Returns the file of the nearest scope that names one."""
         passed: list[int] = []
         path = ""
         while scope is not None and len(passed) < _MOST_SCOPES:
@@ -142,7 +143,7 @@ class _Locations:
 def _unescaped(text: str) -> str:
     if "\\" not in text:
         return text
-    # Bytes that are no printable ASCII stand as two hex digits each.
+    # A byte that is no printable ASCII is written as two hex digits.
     pieces = _ESCAPE.sub(lambda match: chr(int(match[1], 16)), text)
     try:
         return pieces.encode("latin-1").decode("utf-8", "replace")

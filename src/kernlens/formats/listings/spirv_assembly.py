@@ -20,10 +20,10 @@ _ESCAPE = re.compile(r"\\(.)")
 
 
 def read_spirv_text_lines(text: str) -> StageRows:
-    """The instructions within functions, in order, each with its place.
+    """Reads the instructions within functions, in order, each with its source place.
 
-    OpLine holds up to the next one, OpNoLine, the end of a block or of the function; OpLine, OpNoLine and OpLabel are
-    themselves no instructions that a line became.
+    An OpLine holds up to the next one, OpNoLine, the end of a block or of the function. OpLine, OpNoLine and OpLabel are
+    left out: no line becomes these instructions.
     """
     rows = StageRows()
     strings: dict[str, str] = {}
@@ -32,7 +32,7 @@ def read_spirv_text_lines(text: str) -> StageRows:
     function: str | None = None
     is_open = False
     for number, line in enumerate(text.split("\n"), start=1):
-        # A string may hold line breaks: what looks like an instruction within one is none.
+        # A string may hold line breaks and text within it that looks like an instruction.
         was_open = is_open
         if '"' in line:
             is_open = _leaves_open(line, is_open)
@@ -82,7 +82,7 @@ def _literal(operands: str) -> str:
 
 
 def _leaves_open(line: str, is_open: bool) -> bool:
-    """Whether a string is open at the line's end."""
+    """Tells whether a string is open at the line's end."""
     escaped = False
     for character in line:
         if escaped:

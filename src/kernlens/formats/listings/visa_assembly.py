@@ -1,7 +1,7 @@
 """vISA assembly (``.visaasm``): which source line each virtual instruction came from.
 
 Source: intel-graphics-compiler, documentation/visa (``FILE.md``, ``LOC.md``): ``FILE "path"`` and ``LOC n`` hold for
-the instructions after them, up to the next; ``LOC 0`` says that there is no line. A new function starts without one.
+the instructions after them, up to the next one; ``LOC 0`` means no line. A new function starts without a line.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _LABEL = re.compile(r'"?[\w.$]+"?:\s*(?:/{2,3}.*)?$')
 
 
 def read_visaasm_lines(text: str) -> StageRows:
-    """The virtual instructions in order, each with its place. Declarations, labels and comments are none."""
+    """Reads the virtual instructions in order, each with its source place. Declarations, labels and comments are left out."""
     rows = StageRows()
     path, place, function = "", None, ""
     for number, line in enumerate(text.split("\n"), start=1):
@@ -41,6 +41,6 @@ def read_visaasm_lines(text: str) -> StageRows:
 
 
 def kernel_name(text: str) -> str | None:
-    """The kernel that the file is about; None if it does not say."""
+    """Returns the kernel that the file is about, None if it does not say."""
     match = re.search(r"^\s*" + _KERNEL.pattern, text, re.MULTILINE)
     return match[1] if match else None

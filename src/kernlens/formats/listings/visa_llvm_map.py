@@ -2,10 +2,10 @@
 
 Source: the files of IGC 1.0.12504 and 2.40.14. Each holds one kernel's functions. An instruction that became vISA ends
 with ``; visa id: N``, the number of its first vISA instruction (``/// $N`` in the ``.visaasm``); one that became
-nothing has the number of the next that did, or none. ``!dbg !N`` stands at the instructions, but the nodes are not in
-the file, and their numbers are its own: LLVM counts them anew for each function that is printed. What they mean stands
-in the code generator's IR, ``llvm-codegen``, of the same attempt: it has the very same function, instruction by
-instruction, and each number here stands for one number there. A function that it has not so has no places.
+nothing has the number of the next that did, or none. The instructions have ``!dbg !N``, but the file lacks the nodes,
+and their numbers are its own: LLVM counts them anew for each function that it prints. The code generator's IR,
+``llvm-codegen``, of the same attempt defines them: it has the very same function, instruction by instruction, and each
+number here stands for one number there. The instructions of a function that differs there get no source place.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from kernlens.model.stage_map import StageRows
 
 _NUMBERS = re.compile(r"!\d+|(?<= )#\d+")
 _ID = re.compile(r"\s*; visa id: (\d+)\s*$")
-#: A place, and the calls that it was inlined through.
+#: A source place, and the calls that it was inlined through.
 _Location = tuple[SourcePlace | None, tuple[SourcePlace, ...]]
 _NOWHERE: _Location = (None, ())
 
 
 class CodegenFunctions:
-    """The functions of the stage ``llvm-codegen``, to find those of many ``.visa.ll`` in."""
+    """Keeps the functions of the stage ``llvm-codegen``, in which those of many ``.visa.ll`` are looked up."""
 
     def __init__(self, text: str) -> None:
         lines = text.split("\n")
@@ -37,26 +37,28 @@ class CodegenFunctions:
             self._functions[instruction.function].append(entry)
 
     def locations(self, instructions: Sequence[LlvmInstruction], lines: Sequence[str]) -> list[_Location] | None:
-        """The location of each of one function's ``instructions``; None if the function is another here."""
-        known = self._functions.get(instructions[0].function, [])
-        if [text for text, _, _ in known] != [_bare(lines[one.line - 1]) for one in instructions]:
+        """Returns the location of each of one function's ``instructions``, None if the function differs here."""
+        candidates = self._functions.get(instructions[0].function, [])
+        if [text for text, _, _ in candidates] != [_bare(lines[instruction.line - 1]) for instruction in instructions]:
             return None
-        pairs = {(one.location, number) for one, (_, number, _) in zip(instructions, known, strict=True)}
+        pairs = {
+            (instruction.location, number) for instruction, (_, number, _) in zip(instructions, candidates, strict=True)
+        }
         if len({here for here, _ in pairs}) != len(pairs) or len({there for _, there in pairs}) != len(pairs):
             return None
-        return [location for _, _, location in known]
+        return [location for _, _, location in candidates]
 
 
 def read_visa_llvm_lines(text: str, codegen: CodegenFunctions) -> StageRows:
-    """The instructions of a ``.visa.ll``, with places from ``codegen``. An instruction without ``!dbg`` has no place."""
+    """Reads the instructions of a ``.visa.ll``, with source places from ``codegen``; one without ``!dbg`` has none."""
     rows = StageRows()
     lines = text.split("\n")
     functions: dict[str, list[LlvmInstruction]] = {}
     for instruction in read_llvm_instructions(text):
         functions.setdefault(instruction.function, []).append(instruction)
     for function, instructions in functions.items():
-        found = codegen.locations(instructions, lines) or [_NOWHERE] * len(instructions)
-        for instruction, (place, calls) in zip(instructions, found, strict=True):
+        locations = codegen.locations(instructions, lines) or [_NOWHERE] * len(instructions)
+        for instruction, (place, calls) in zip(instructions, locations, strict=True):
             rows.add(instruction.line, place, calls, function)
     return rows
 

@@ -1,15 +1,16 @@
 """CTNI debug data: one small ELF with DWARF per kernel, beside a patch-token program.
 
-Source: ``program_debug_data.h`` of intel-graphics-compiler (``SProgramDebugDataHeaderIGC``, 28 bytes;
-``SKernelDebugDataHeaderIGC``, 12 bytes; then the name, padded to 4, the vISA debug information, the GenISA debug
-information). Two things differ from that text in all files seen: Size and GPUPointerSizeInBytes are 0, and the ELF with
-the machine code's line table stands in the *vISA* part while the GenISA part is empty.
+Source: ``program_debug_data.h`` of intel-graphics-compiler: the program's header, then for each kernel its header, its
+name, padded to 4 bytes, the vISA debug information and the GenISA debug information. In all files seen, two things
+differ from that text: Size and GPUPointerSizeInBytes are 0, and the ELF with the machine code's line table is the
+*vISA* part while the GenISA part is empty.
 """
 
 from __future__ import annotations
 
 import struct
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from kernlens.errors import FormatError
 from kernlens.formats.elf import header as elf_header
@@ -19,16 +20,36 @@ from kernlens.model.device import DeviceId
 FORMAT = "debug-data"
 MAGIC = b"CTNI"
 
-_PROGRAM_HEADER = struct.Struct("<4s6I")
-_KERNEL_HEADER = struct.Struct("<3I")
+_PROGRAM_LAYOUT = struct.Struct("<4s6I")
+_KERNEL_LAYOUT = struct.Struct("<3I")
+
+
+class _ProgramHeader(NamedTuple):
+    """``SProgramDebugDataHeaderIGC``, 28 bytes. ``device`` is a render core (GFXCORE_FAMILY)."""
+
+    magic: bytes
+    version: int
+    size: int
+    device: int
+    stepping_id: int
+    gpu_pointer_size_in_bytes: int
+    number_of_kernels: int
+
+
+class _KernelHeader(NamedTuple):
+    """``SKernelDebugDataHeaderIGC``, 12 bytes: the sizes in bytes of what follows it."""
+
+    kernel_name_size: int
+    size_visa_dbg_in_bytes: int
+    size_gen_isa_dbg_in_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
 class KernelDebug:
     """A kernel's debug information. ``visa`` and ``gen_isa`` are the two parts as the format names them.
 
-    Either may be empty. ``elf`` is the part that is an ELF (machine 182, DWARF for the machine code), empty if there is
-    none; ``elf_offset`` is its first byte in the debug data.
+    Either may be empty. ``elf`` is the part that is an ELF (machine 182, DWARF for the machine code), empty if neither
+    is; ``elf_offset`` is that of its first byte in the debug data.
     """
 
     name: str
@@ -40,7 +61,8 @@ class KernelDebug:
 
 @dataclass(frozen=True, slots=True)
 class DebugData:
-    """Debug data of a program. ``declared_size`` and ``pointer_size`` are the header's, 0 in all files seen."""
+    """Debug data of a program. ``declared_size`` and ``pointer_size`` are the header's, 0 in all files seen; ``size`` is
+    where the data ends."""
 
     version: int
     device: DeviceId
@@ -50,7 +72,7 @@ class DebugData:
     size: int
 
     def kernel(self, name: str) -> KernelDebug | None:
-        """The first kernel of this name, or None."""
+        """Returns the first kernel of this name, None if there is none."""
         for kernel in self.kernels:
             if kernel.name == name:
                 return kernel
@@ -58,41 +80,48 @@ class DebugData:
 
 
 def read_debug_data(data: memoryview) -> DebugData:
-    """Read CTNI debug data; ``size`` of the result is its end. Raises FormatError if it is cut off."""
+    """Reads CTNI debug data. Raises FormatError for other data and if it is cut off."""
     end = len(data)
     if data[:4] != MAGIC:
         raise _error("this is not CTNI debug data: it does not begin with CTNI", 0)
-    if end < _PROGRAM_HEADER.size:
-        raise _error(f"{end} bytes are too few for the header of {_PROGRAM_HEADER.size}: it is cut off", 0)
-    _magic, version, declared_size, render_core, stepping, pointer_size, count = _PROGRAM_HEADER.unpack_from(data)
+    if end < _PROGRAM_LAYOUT.size:
+        raise _error(f"{end} bytes are too few for the header of {_PROGRAM_LAYOUT.size}: it is cut off", 0)
+    header = _ProgramHeader._make(_PROGRAM_LAYOUT.unpack_from(data))
+    count = header.number_of_kernels
     kernels = []
-    at = _PROGRAM_HEADER.size
-    for index in range(count):
-        if end - at < _KERNEL_HEADER.size:
-            raise _error(f"header {index + 1} of {count} kernels is cut off: {end - at} bytes are left", at)
-        name_size, visa_size, gen_isa_size = _KERNEL_HEADER.unpack_from(data, at)
-        name_at = at + _KERNEL_HEADER.size
-        visa_at = name_at + name_size
-        gen_isa_at = visa_at + visa_size
-        next_at = gen_isa_at + gen_isa_size
-        if next_at > end:
-            raise _error(f"kernel {index + 1} of {count} would end at {next_at:#x}, the data ends at {end:#x}", at)
-        name = c_text(data[name_at:visa_at])
-        visa, gen_isa = data[visa_at:gen_isa_at], data[gen_isa_at:next_at]
-        elf, elf_offset = _elf(visa, visa_at, gen_isa, gen_isa_at)
+    offset = _PROGRAM_LAYOUT.size
+    for number in range(1, count + 1):
+        if end - offset < _KERNEL_LAYOUT.size:
+            raise _error(f"header {number} of {count} kernels is cut off: {end - offset} bytes are left", offset)
+        sizes = _KernelHeader._make(_KERNEL_LAYOUT.unpack_from(data, offset))
+        name_start = offset + _KERNEL_LAYOUT.size
+        visa_start = name_start + sizes.kernel_name_size
+        gen_isa_start = visa_start + sizes.size_visa_dbg_in_bytes
+        kernel_end = gen_isa_start + sizes.size_gen_isa_dbg_in_bytes
+        if kernel_end > end:
+            raise _error(f"kernel {number} of {count} would end at {kernel_end:#x}, the data ends at {end:#x}", offset)
+        name = c_text(data[name_start:visa_start])
+        visa, gen_isa = data[visa_start:gen_isa_start], data[gen_isa_start:kernel_end]
+        elf, elf_offset = _elf(visa, visa_start, gen_isa, gen_isa_start)
         kernels.append(KernelDebug(name, visa, gen_isa, elf, elf_offset))
-        at = next_at
-    device = DeviceId(render_core=render_core, stepping=stepping)
-    return DebugData(version, device, declared_size, pointer_size, tuple(kernels), at)
+        offset = kernel_end
+    return DebugData(
+        version=header.version,
+        device=DeviceId(render_core=header.device, stepping=header.stepping_id),
+        declared_size=header.size,
+        pointer_size=header.gpu_pointer_size_in_bytes,
+        kernels=tuple(kernels),
+        size=offset,
+    )
 
 
-def _elf(visa: memoryview, visa_at: int, gen_isa: memoryview, gen_isa_at: int) -> tuple[memoryview, int]:
-    """The part that is an ELF, and its place; the machine code's own part first."""
+def _elf(visa: memoryview, visa_start: int, gen_isa: memoryview, gen_isa_start: int) -> tuple[memoryview, int]:
+    """Returns the part that is an ELF, the GenISA part if both are, and its offset."""
     if elf_header.is_elf(gen_isa):
-        return gen_isa, gen_isa_at
+        return gen_isa, gen_isa_start
     if elf_header.is_elf(visa):
-        return visa, visa_at
-    return EMPTY, visa_at
+        return visa, visa_start
+    return EMPTY, visa_start
 
 
 def _error(message: str, offset: int) -> FormatError:

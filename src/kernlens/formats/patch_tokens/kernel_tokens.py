@@ -1,4 +1,4 @@
-"""What a kernel's patch tokens say of its resources and its arguments.
+"""Reads a kernel's resources and arguments out of its patch tokens.
 
 Source: ``patch_shared.h`` of intel-graphics-compiler, and how that compiler fills the structures: ``sp_g8.cpp``
 (``CreatePatchList``, ``EncodeNumBarriers``), ``CodeGenPublic.h`` (``SProgramOutput``: what goes into a scratch slot).
@@ -16,7 +16,7 @@ from kernlens.formats.patch_tokens.layouts import PatchToken
 from kernlens.model.figures import KernelResources
 from kernlens.model.kernel import KernelArgument
 
-#: Gives a kernel's tokens with certain numbers, decoded.
+#: Returns a kernel's tokens with the given numbers, decoded.
 TokensOf: TypeAlias = Callable[..., tuple[PatchToken, ...]]
 
 #: What the eight codes of ExecutionEnvironment.barriers mean (``EncodeNumBarriers``).
@@ -42,11 +42,11 @@ _ARGUMENT_TOKENS = (17, 26, *_ARGUMENT_SPACES)
 
 
 def resources_of(tokens_of: TokensOf, render_core: int) -> KernelResources:
-    """A kernel's resources as far as its tokens tell.
+    """Returns a kernel's resources as far as its tokens tell.
 
     ``scratch_bytes`` is what the driver reserves per thread, which the compiler has rounded up to a power of two.
     ``spill_bytes`` is 0 if there is no scratch space and else None: spilled registers and private memory share the
-    scratch slot, and only the rounded sum is written. It is None too for kernels that call functions through a stack,
+    scratch slot, and only the rounded sum is written. It is also None for kernels that call functions through a stack,
     whose frames may hold spilled registers. ``private_bytes`` is private memory outside scratch space, None if there is
     scratch space that may hold it. ``prologue_bytes`` is 0 before Xe-HP and else None: the tokens give the end of its
     first part only (``ThreadPayload.skip_per_thread_load``).
@@ -66,7 +66,7 @@ def resources_of(tokens_of: TokensOf, render_core: int) -> KernelResources:
             private = token
         elif isinstance(token, layouts.KernelAttributes):
             required_sub_group = _required_sub_group(token.text)
-    found = KernelResources(
+    resources = KernelResources(
         scratch_bytes=scratch,
         private_bytes=_private_bytes(private, scratch),
         slm_bytes=local,
@@ -74,10 +74,10 @@ def resources_of(tokens_of: TokensOf, render_core: int) -> KernelResources:
         prologue_bytes=0 if render_core < _FIRST_CORE_WITH_PROLOGUE else None,
     )
     if environment is None:
-        return found
+        return resources
     barriers = environment.barriers
     return replace(
-        found,
+        resources,
         simd=environment.simd,
         registers=environment.registers,
         spill_bytes=0 if scratch == 0 and environment.has_stack_calls == 0 else None,
@@ -99,44 +99,45 @@ def _required_size(environment: layouts.ExecutionEnvironment) -> tuple[int, int,
 
 
 def _required_sub_group(attributes: str) -> int | None:
-    found = _REQUIRED_SUB_GROUP.search(attributes)
-    return int(found[1]) if found else None
+    match = _REQUIRED_SUB_GROUP.search(attributes)
+    return int(match[1]) if match else None
 
 
 def arguments_of(tokens_of: TokensOf) -> tuple[KernelArgument, ...]:
-    """A kernel's arguments by number, from its argument tokens and, where there are any, its argument descriptions.
+    """Returns a kernel's arguments by number, from its argument tokens and, where there are any, its argument
+    descriptions.
 
     Names lose the compiler's underscores (``__global`` is global), ``NONE`` is None. ``size`` is bytes of the value as
     the host passes it; None for local memory, whose size the host chooses, where no description says it.
     """
-    found: dict[int, KernelArgument] = {}
+    arguments: dict[int, KernelArgument] = {}
     for token in tokens_of(*_ARGUMENT_TOKENS):
         if isinstance(token, layouts.ArgumentDescription):
-            found[token.argument] = _described(token, found.get(token.argument))
+            arguments[token.argument] = _described(token, arguments.get(token.argument))
         elif isinstance(token, layouts.PayloadParameter):
-            _add_parameter(found, token)
+            _add_parameter(arguments, token)
         elif isinstance(
             token,
             layouts.BufferArgument | layouts.ImageArgument | layouts.SamplerArgument | layouts.StatelessArgument,
         ):
-            known = found.get(token.argument) or KernelArgument(token.argument)
-            space = known.address_space or _ARGUMENT_SPACES[token.number]
-            size = known.size or getattr(token, "size", None)
-            found[token.argument] = replace(known, address_space=space, size=size)
-    return tuple(found[index] for index in sorted(found))
+            argument = arguments.get(token.argument) or KernelArgument(token.argument)
+            space = argument.address_space or _ARGUMENT_SPACES[token.number]
+            size = argument.size or getattr(token, "size", None)
+            arguments[token.argument] = replace(argument, address_space=space, size=size)
+    return tuple(arguments[index] for index in sorted(arguments))
 
 
-def _add_parameter(found: dict[int, KernelArgument], token: layouts.PayloadParameter) -> None:
-    """A value passed in the payload, in pieces (each with its offset in the value), or the size of local memory."""
-    known = found.get(token.argument) or KernelArgument(token.argument)
+def _add_parameter(arguments: dict[int, KernelArgument], token: layouts.PayloadParameter) -> None:
+    """Adds a value passed in the payload, in pieces (each with its offset in the value), or the size of local memory."""
+    argument = arguments.get(token.argument) or KernelArgument(token.argument)
     if token.kind == layouts.PARAMETER_KERNEL_ARGUMENT:
-        size = max(known.size or 0, token.source_offset + token.size)
-        found[token.argument] = replace(known, address_space=known.address_space or "private", size=size)
+        size = max(argument.size or 0, token.source_offset + token.size)
+        arguments[token.argument] = replace(argument, address_space=argument.address_space or "private", size=size)
     elif token.kind == layouts.PARAMETER_LOCAL_MEMORY_SIZES:
-        found[token.argument] = replace(known, address_space="local")
+        arguments[token.argument] = replace(argument, address_space="local")
 
 
-def _described(token: layouts.ArgumentDescription, known: KernelArgument | None) -> KernelArgument:
+def _described(token: layouts.ArgumentDescription, earlier: KernelArgument | None) -> KernelArgument:
     type_name, _, size = token.type_name.rpartition(";")
     sized = bool(type_name) and size.isascii() and size.isdigit() and len(size) < 10
     return KernelArgument(
@@ -146,7 +147,7 @@ def _described(token: layouts.ArgumentDescription, known: KernelArgument | None)
         address_space=_qualifier(token.address_qualifier),
         access=_qualifier(token.access_qualifier),
         type_qualifier=_qualifier(token.type_qualifier),
-        size=int(size) if sized else (known.size if known else None),
+        size=int(size) if sized else (earlier.size if earlier else None),
     )
 
 

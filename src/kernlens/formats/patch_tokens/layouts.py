@@ -1,7 +1,7 @@
 """The kinds of patch token, and how the bytes of one become a dataclass.
 
 Source: ``patch_list.h`` and ``patch_shared.h`` of intel-graphics-compiler (``PATCH_TOKEN`` and the ``SPatch*``
-structures named below) and, for the entries of tables, ``RelocationInfo.h`` (``GenSymEntry``, ``GenRelocEntry``,
+structures named below) and, for entries of tables, ``RelocationInfo.h`` (``GenSymEntry``, ``GenRelocEntry``,
 ``HostAccessEntry``). Everything is little-endian and packed. Structures have grown over the versions, mostly at their
 end: a field that an older writer did not have is None, what a newer one appended stays in ``payload``.
 """
@@ -32,8 +32,8 @@ PARAMETER_LOCAL_MEMORY_SIZES = 8
 
 @dataclass_transform(frozen_default=True)
 class _Fields:
-    """Makes a class's annotations its fields, as a frozen dataclass does. (Thirty of those take 15 ms to define, which
-    is more than all else that listing a file's kernels imports.)"""
+    """Makes a class's annotations its fields, as a frozen dataclass does. (Thirty dataclasses take 15 ms to define, more
+    than everything else that listing a file's kernels imports.)"""
 
     _fields: ClassVar[tuple[str, ...]] = ()
 
@@ -135,7 +135,7 @@ class SamplerArgument(PatchToken):
 
 class PayloadParameter(PatchToken):
     """17, SPatchDataParameterBuffer: ``size`` bytes that the driver writes at ``offset_in_payload`` of each thread's
-    cross-thread payload. ``kind`` is a DATA_PARAMETER_TOKEN, ``source_offset`` the place within the value."""
+    cross-thread payload. ``kind`` is a DATA_PARAMETER_TOKEN, ``source_offset`` the offset within the value."""
 
     kind: int
     argument: int
@@ -202,7 +202,7 @@ class ThreadPayload(PatchToken):
 class ExecutionEnvironment(PatchToken):
     """23, SPatchExecutionEnvironment. ``barriers`` is encoded: 0 to 7 mean 0, 1, 2, 4, 8, 16, 24, 32 barriers.
 
-    SIMDInfo and RequireDisableEUFusion, whose place differs between versions of equal number, stay in ``payload``.
+    SIMDInfo and RequireDisableEUFusion, whose offsets differ between writers of one version number, stay in ``payload``.
     """
 
     required_size_x: int
@@ -310,11 +310,11 @@ class ProgramMemory(PatchToken):
 
 
 class PointerInitializer(PatchToken):
-    """47 in global, 48 in constant memory (SPatch*PointerProgramBinaryInfo): the pointer at ``place`` holds an offset
+    """47 in global, 48 in constant memory (SPatch*PointerProgramBinaryInfo): the pointer at ``site`` holds an offset
     in buffer ``target_index`` of ``target_kind`` (0 global, 1 constant); the driver adds that buffer's address."""
 
     index: int
-    place: int
+    site: int
     target_kind: int
     target_index: int
 

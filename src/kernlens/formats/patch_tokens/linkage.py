@@ -1,4 +1,4 @@
-"""Symbols and relocations of patch-token programs as the model's.
+"""Turns the symbols and relocations of patch-token programs into the model's.
 
 Source: ``RelocationInfo.h`` of intel-graphics-compiler (``GenSymType``, ``GenRelocType``); ``linker.h`` and
 ``implicit_args`` of compute-runtime for the names that the driver fills in itself.
@@ -41,16 +41,17 @@ _RELOCATION_NAMES = (
 
 
 def symbols_of(tokens: Sequence[PatchToken], kernel: str, kernel_index: int) -> tuple[Symbol, ...]:
-    """The entries of symbol tables. ``section`` is the kernel for functions, ``global memory`` or ``constant memory``
-    for variables; ``section_index`` is the kernel's number, -1 for all else. ``value`` is an offset within it."""
-    found: list[Symbol] = []
+    """Returns the entries of symbol tables. ``section`` is the kernel for functions, ``global memory`` or ``constant
+    memory`` for variables; ``section_index`` is the kernel's number, -1 for all else. ``value`` is an offset within
+    it."""
+    symbols: list[Symbol] = []
     for token in tokens:
         for entry in token.entries if isinstance(token, SymbolTable) else ():
             type_name, verdict = _SYMBOL_KINDS.get(entry.kind, (str(entry.kind), "local"))
             is_function = entry.kind in _FUNCTION_KINDS
             if verdict == "import" and entry.name in DRIVER_SYMBOLS:
                 verdict = "driver"
-            found.append(
+            symbols.append(
                 Symbol(
                     name=entry.name,
                     value=0 if entry.kind == _UNDEFINED else entry.offset,
@@ -59,15 +60,15 @@ def symbols_of(tokens: Sequence[PatchToken], kernel: str, kernel_index: int) -> 
                     type=type_name,
                     section=kernel if is_function else _MEMORY_NAMES.get(entry.kind),
                     section_index=kernel_index if is_function else -1,
-                    index=len(found),
+                    index=len(symbols),
                     kind=verdict,
                 )
             )
-    return tuple(found)
+    return tuple(symbols)
 
 
 def relocations_of(tokens: Sequence[PatchToken], kernel: str) -> tuple[Relocation, ...]:
-    """The entries of relocation tables."""
+    """Returns the entries of relocation tables."""
     return tuple(
         Relocation(
             section=kernel,
@@ -84,10 +85,10 @@ def relocations_of(tokens: Sequence[PatchToken], kernel: str) -> tuple[Relocatio
 
 
 def with_imports(symbols: tuple[Symbol, ...], relocations: Sequence[Relocation]) -> tuple[Symbol, ...]:
-    """``symbols`` and, with index -1, one for each name that is relocated but not in a table: without
-    ``-library-compilation`` the compiler writes no table, and what a kernel imports shows only there."""
-    known = {symbol.name for symbol in symbols}
-    missing = dict.fromkeys(relocation.symbol for relocation in relocations if relocation.symbol not in known)
+    """Returns ``symbols`` and, with index -1, a symbol for each name that is relocated but in no table: without
+    ``-library-compilation`` the compiler writes no table, and only relocations show what a kernel imports."""
+    names = {symbol.name for symbol in symbols}
+    missing = dict.fromkeys(relocation.symbol for relocation in relocations if relocation.symbol not in names)
     return symbols + tuple(
         Symbol(
             name=name,

@@ -1,4 +1,4 @@
-"""A patch list: where its tokens lie, and each token decoded.
+"""Walks over the tokens of a patch list and decodes them.
 
 Source: ``patch_list.h`` and ``patch_shared.h`` of intel-graphics-compiler. A token is ``SPatchItemHeader`` {u32 Token,
 u32 Size, which counts these 8 bytes} and its payload. The initial contents of tokens 41 and 42 follow the token and are
@@ -23,7 +23,7 @@ _HEAD = struct.Struct("<II")
 _POINTER = struct.Struct("<IQII")
 _STRING_SIZES = struct.Struct("<6I")
 
-#: Where InlineDataSize stands, counted from the token's start.
+#: Token number -> the offset of InlineDataSize from the token's start.
 _CONTENTS_SIZE_AT = {layouts.GLOBAL_MEMORY: 16, layouts.CONSTANT_MEMORY: 12}
 
 #: Size of a name in a symbol or relocation table.
@@ -35,7 +35,7 @@ _HOST_ACCESS_SIZE = 2 * _NAME_SIZE
 
 
 class TokenSpan(NamedTuple):
-    """A token that is not decoded yet: its number, and where its head and its payload begin and where it ends."""
+    """A token that is not decoded yet: its number, and where its head begins and its payload ends in the patch list."""
 
     number: int
     start: int
@@ -43,58 +43,62 @@ class TokenSpan(NamedTuple):
 
 
 def walk(patch_list: memoryview, *, base: int, has_contents: bool) -> list[TokenSpan]:
-    """All tokens of a patch list, in order. ``base`` is the list's offset in the program, for errors.
+    """Returns all tokens of a patch list, in order. ``base`` is the list's offset in the program, for errors.
 
     ``has_contents``: tokens 41 and 42 are followed by memory contents (program level). Raises FormatError unless the
     last token ends where the list does.
     """
     spans = []
-    at, end = 0, len(patch_list)
+    offset, end = 0, len(patch_list)
     unpack = _HEAD.unpack_from
-    while at < end:
-        if end - at < HEAD_SIZE:
-            raise _error(f"the patch list ends within a token's head: {end - at} bytes are left", base + at)
-        number, size = unpack(patch_list, at)
+    while offset < end:
+        if end - offset < HEAD_SIZE:
+            raise _error(f"the patch list ends within a token's head: {end - offset} bytes are left", base + offset)
+        number, size = unpack(patch_list, offset)
         if has_contents and number in _CONTENTS_SIZE_AT:
-            size += _contents_size(patch_list, number, at, size, base)
-        if not HEAD_SIZE <= size <= end - at:
-            raise _error(f"token {number} says {size} bytes; {HEAD_SIZE} to {end - at} are possible here", base + at)
-        spans.append(TokenSpan(number, at, at + size))
-        at += size
+            size += _contents_size(patch_list, number, offset, size, base)
+        if not HEAD_SIZE <= size <= end - offset:
+            raise _error(
+                f"token {number} says {size} bytes; {HEAD_SIZE} to {end - offset} are possible here", base + offset
+            )
+        spans.append(TokenSpan(number, offset, offset + size))
+        offset += size
     return spans
 
 
-def _contents_size(patch_list: memoryview, number: int, at: int, size: int, base: int) -> int:
-    place = _CONTENTS_SIZE_AT[number]
-    if size < place + 4 or at + place + 4 > len(patch_list):
-        raise _error(f"token {number} of {size} bytes is too short to say the size of its memory", base + at)
-    return int.from_bytes(patch_list[at + place : at + place + 4], "little")
+def _contents_size(patch_list: memoryview, number: int, offset: int, size: int, base: int) -> int:
+    field = _CONTENTS_SIZE_AT[number]
+    if size < field + 4 or offset + field + 4 > len(patch_list):
+        raise _error(f"token {number} of {size} bytes is too short to say the size of its memory", base + offset)
+    return int.from_bytes(patch_list[offset + field : offset + field + 4], "little")
 
 
 def decode(patch_list: memoryview, span: TokenSpan, *, base: int) -> PatchToken:
-    """The token as its dataclass; of an unknown number, a plain PatchToken. Raises FormatError if it is too short."""
+    """Returns the token as its class, one of unknown number as PatchToken. Raises FormatError if it is too short."""
     payload = patch_list[span.start + HEAD_SIZE : span.end]
-    known = _WORDS.get(span.number)
-    at = base + span.start
-    if known is not None:
-        make, least, most = known
-        return make(span.number, span.start, payload, *_words(span.number, payload, least, most, at))
+    layout = _WORDS.get(span.number)
+    token_offset = base + span.start
+    if layout is not None:
+        make, least, most = layout
+        return make(span.number, span.start, payload, *_words(span.number, payload, least, most, token_offset))
     special = _SPECIAL.get(span.number)
     if special is not None:
-        return special(span.number, span.start, payload, at)
+        return special(span.number, span.start, payload, token_offset)
     return PatchToken(span.number, span.start, payload)
 
 
-def _words(number: int, payload: memoryview, least: int, most: int, at: int) -> tuple[int, ...]:
-    """The first u32s of a payload: at least ``least``, at most ``most``."""
+def _words(number: int, payload: memoryview, least: int, most: int, token_offset: int) -> tuple[int, ...]:
+    """Returns the first u32s of a payload: at least ``least``, at most ``most``."""
     count = min(len(payload) // 4, most)
     if count < least:
-        raise _error(f"token {number} has a payload of {len(payload)} bytes, too few for its {least} fields", at)
+        raise _error(
+            f"token {number} has a payload of {len(payload)} bytes, too few for its {least} fields", token_offset
+        )
     return struct.unpack_from(f"<{count}I", payload)
 
 
-def _thread_payload(number: int, start: int, payload: memoryview, at: int) -> PatchToken:
-    values: list[int | None] = list(_words(number, payload, 12, 20, at))
+def _thread_payload(number: int, start: int, payload: memoryview, token_offset: int) -> PatchToken:
+    values: list[int | None] = list(_words(number, payload, 12, 20, token_offset))
     if len(values) == 14:
         values.insert(13, None)  # skip_ffid_setup came third, before pass_inline_constants
     if len(values) == 19:
@@ -102,109 +106,115 @@ def _thread_payload(number: int, start: int, payload: memoryview, at: int) -> Pa
     return layouts.ThreadPayload(number, start, payload, *values)  # type: ignore[arg-type]
 
 
-def _execution_environment(number: int, start: int, payload: memoryview, at: int) -> PatchToken:
-    """Layout by size: fields came into the middle with 96 bytes (multi scratch) and 136 (has sample, version 1082)."""
+def _execution_environment(number: int, start: int, payload: memoryview, token_offset: int) -> PatchToken:
+    """Chooses the layout by size: fields were added in the middle at 96 bytes (multi scratch) and at 136 (has sample,
+    version 1082)."""
     words = len(payload) // 4
-    values: list[int | None] = list(_words(number, payload, 19, 31, at))
+    values: list[int | None] = list(_words(number, payload, 19, 31, token_offset))
     if words < 34:
         values.insert(6, None)
     if words < 24:
         values.insert(15, None)
-    known = len(values)
+    count = len(values)
     if words < 23:
-        known = 23  # what follows walk_order_dimensions was reserved
+        count = 23  # what follows walk_order_dimensions was reserved
     elif words < 31:
-        known = 24  # what follows has_global_atomics moved until 124 bytes
+        count = 24  # what follows has_global_atomics moved until 124 bytes
     elif words < 32:
-        known = 30  # SIMDInfo stood in has_stack_calls' place
-    return layouts.ExecutionEnvironment(number, start, payload, *values[: min(known, 31)])  # type: ignore[arg-type]
+        count = 30  # SIMDInfo stood in has_stack_calls' place
+    return layouts.ExecutionEnvironment(number, start, payload, *values[: min(count, 31)])  # type: ignore[arg-type]
 
 
-def _argument_description(number: int, start: int, payload: memoryview, at: int) -> PatchToken:
-    argument, *sizes = _words(number, payload, 6, 6, at)
-    place = _STRING_SIZES.size
+def _argument_description(number: int, start: int, payload: memoryview, token_offset: int) -> PatchToken:
+    argument, *sizes = _words(number, payload, 6, 6, token_offset)
+    start_of_text = _STRING_SIZES.size
     texts = []
     for size in sizes:
-        if size > len(payload) - place:
-            raise _error(f"token {number}: {size} bytes of text do not fit into {len(payload) - place} left", at)
-        texts.append(c_text(payload[place : place + size]))
-        place += size
+        if size > len(payload) - start_of_text:
+            raise _error(
+                f"token {number}: {size} bytes of text do not fit into {len(payload) - start_of_text} left",
+                token_offset,
+            )
+        texts.append(c_text(payload[start_of_text : start_of_text + size]))
+        start_of_text += size
     return layouts.ArgumentDescription(number, start, payload, argument, *texts)
 
 
-def _kernel_attributes(number: int, start: int, payload: memoryview, at: int) -> PatchToken:
-    return layouts.KernelAttributes(number, start, payload, _sized_text(number, payload, 0, at))
+def _kernel_attributes(number: int, start: int, payload: memoryview, token_offset: int) -> PatchToken:
+    return layouts.KernelAttributes(number, start, payload, _sized_text(number, payload, 0, token_offset))
 
 
-def _printf_string(number: int, start: int, payload: memoryview, at: int) -> PatchToken:
-    (index,) = _words(number, payload, 1, 1, at)
-    return layouts.PrintfString(number, start, payload, index, _sized_text(number, payload, 4, at))
+def _printf_string(number: int, start: int, payload: memoryview, token_offset: int) -> PatchToken:
+    (index,) = _words(number, payload, 1, 1, token_offset)
+    return layouts.PrintfString(number, start, payload, index, _sized_text(number, payload, 4, token_offset))
 
 
-def _sized_text(number: int, payload: memoryview, place: int, at: int) -> str:
-    """The string behind the u32 size at ``place``."""
-    size = _words(number, payload[place:], 1, 1, at)[0]
-    left = len(payload) - place - 4
+def _sized_text(number: int, payload: memoryview, field: int, token_offset: int) -> str:
+    """Returns the string behind the u32 size at ``field``."""
+    size = _words(number, payload[field:], 1, 1, token_offset)[0]
+    left = len(payload) - field - 4
     if size > left:
-        raise _error(f"token {number}: a string of {size} bytes does not fit into the {left} left", at)
-    return c_text(payload[place + 4 : place + 4 + size])
+        raise _error(f"token {number}: a string of {size} bytes does not fit into the {left} left", token_offset)
+    return c_text(payload[field + 4 : field + 4 + size])
 
 
-def _program_memory(number: int, start: int, payload: memoryview, at: int) -> PatchToken:
+def _program_memory(number: int, start: int, payload: memoryview, token_offset: int) -> PatchToken:
     has_kind = number == layouts.GLOBAL_MEMORY
     kind, index, size = (None, 0, 0)
     if has_kind:
-        kind, index, size = _words(number, payload, 3, 3, at)
+        kind, index, size = _words(number, payload, 3, 3, token_offset)
     else:
-        index, size = _words(number, payload, 2, 2, at)
+        index, size = _words(number, payload, 2, 2, token_offset)
     if size > len(payload) - (12 if has_kind else 8):
-        raise _error(f"token {number}: {size} bytes of memory contents do not fit into it", at)
+        raise _error(f"token {number}: {size} bytes of memory contents do not fit into it", token_offset)
     return layouts.ProgramMemory(number, start, payload, kind, index, payload[len(payload) - size :])
 
 
-def _pointer_initializer(number: int, start: int, payload: memoryview, at: int) -> PatchToken:
-    _words(number, payload, _POINTER.size // 4, 5, at)
+def _pointer_initializer(number: int, start: int, payload: memoryview, token_offset: int) -> PatchToken:
+    _words(number, payload, _POINTER.size // 4, 5, token_offset)
     return layouts.PointerInitializer(number, start, payload, *_POINTER.unpack_from(payload))
 
 
-def _symbol_table(number: int, start: int, payload: memoryview, at: int) -> PatchToken:
-    size, places = _table(number, payload, tuple(_SYMBOL_LAYOUTS), at)
+def _symbol_table(number: int, start: int, payload: memoryview, token_offset: int) -> PatchToken:
+    size, starts = _table(number, payload, tuple(_SYMBOL_LAYOUTS), token_offset)
     layout = _SYMBOL_LAYOUTS[size]
     entries = []
-    for place in places:
-        kind, offset, length = layout.unpack_from(payload, place)
-        entries.append(layouts.SymbolEntry(kind, offset, length, _name(payload, place + layout.size)))
+    for entry in starts:
+        kind, offset, length = layout.unpack_from(payload, entry)
+        entries.append(layouts.SymbolEntry(kind, offset, length, _name(payload, entry + layout.size)))
     return layouts.SymbolTable(number, start, payload, tuple(entries))
 
 
-def _relocation_table(number: int, start: int, payload: memoryview, at: int) -> PatchToken:
-    size, places = _table(number, payload, tuple(_RELOCATION_LAYOUTS), at)
+def _relocation_table(number: int, start: int, payload: memoryview, token_offset: int) -> PatchToken:
+    size, starts = _table(number, payload, tuple(_RELOCATION_LAYOUTS), token_offset)
     layout = _RELOCATION_LAYOUTS[size]
     entries = []
-    for place in places:
-        kind, offset = layout.unpack_from(payload, place)
-        entries.append(layouts.RelocationEntry(kind, offset, _name(payload, place + layout.size)))
+    for entry in starts:
+        kind, offset = layout.unpack_from(payload, entry)
+        entries.append(layouts.RelocationEntry(kind, offset, _name(payload, entry + layout.size)))
     return layouts.RelocationTable(number, start, payload, tuple(entries))
 
 
-def _host_access_table(number: int, start: int, payload: memoryview, at: int) -> PatchToken:
-    _size, places = _table(number, payload, (_HOST_ACCESS_SIZE,), at)
-    entries = tuple((_name(payload, place), _name(payload, place + _NAME_SIZE)) for place in places)
+def _host_access_table(number: int, start: int, payload: memoryview, token_offset: int) -> PatchToken:
+    _size, starts = _table(number, payload, (_HOST_ACCESS_SIZE,), token_offset)
+    entries = tuple((_name(payload, entry), _name(payload, entry + _NAME_SIZE)) for entry in starts)
     return layouts.HostAccessTable(number, start, payload, entries)
 
 
-def _table(number: int, payload: memoryview, sizes: tuple[int, ...], at: int) -> tuple[int, range]:
-    """The entry size that fits the table, one of ``sizes``, and where each entry starts."""
-    (count,) = _words(number, payload, 1, 1, at)
+def _table(number: int, payload: memoryview, sizes: tuple[int, ...], token_offset: int) -> tuple[int, range]:
+    """Returns the entry size that fits the table, one of ``sizes``, and where each entry starts."""
+    (count,) = _words(number, payload, 1, 1, token_offset)
     for size in sizes:
         if count * size == len(payload) - 4:
             return size, range(4, len(payload), size)
-    known = " or ".join(map(str, sizes))
-    raise _error(f"token {number}: {count} entries in {len(payload) - 4} bytes; an entry has {known} bytes", at)
+    expected = " or ".join(map(str, sizes))
+    raise _error(
+        f"token {number}: {count} entries in {len(payload) - 4} bytes; an entry has {expected} bytes", token_offset
+    )
 
 
-def _name(payload: memoryview, place: int) -> str:
-    return c_text(payload[place : place + _NAME_SIZE])
+def _name(payload: memoryview, start: int) -> str:
+    return c_text(payload[start : start + _NAME_SIZE])
 
 
 def _error(message: str, offset: int) -> FormatError:

@@ -1,4 +1,4 @@
-"""SPIR-V modules: what they offer and need, and where their code came from.
+"""Reads SPIR-V modules: what they export and import, and which source lines their code came from.
 
 Source: SPIR-V Specification, sections 2.3 "Physical Layout of a SPIR-V Module and Instruction" (header of five words;
 of an instruction's first word the high half is the number of words, the low half the opcode), 2.4 "Logical Layout",
@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from array import array
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from kernlens.errors import FormatError
 from kernlens.formats.spirv.magic import BIG_ENDIAN, is_spirv
@@ -28,7 +29,20 @@ from kernlens.formats.spirv.type_names import SpirvTypes
 from kernlens.model.spirv import SpirvEntryPoint, SpirvLine, SpirvLinkage, SpirvModule, SpirvSource
 
 MAGIC = 0x07230203
-HEADER_WORDS = 5
+
+
+class SpirvHeader(NamedTuple):
+    """The words that begin a module (section 2.3): ``version`` is 0x00MMmm00, ``generator`` the tool's number in its
+    high half, ``bound`` above every id; ``schema`` is 0."""
+
+    magic: int
+    version: int
+    generator: int
+    bound: int
+    schema: int
+
+
+HEADER_WORDS = len(SpirvHeader._fields)
 
 _OP_SOURCE_CONTINUED = 2
 _OP_SOURCE = 3
@@ -49,7 +63,7 @@ _OP_FUNCTION_END = 56
 _OP_VARIABLE = 59
 _OP_DECORATE = 71
 _OP_NO_LINE = 317
-#: The fewest words of the instructions that are read; what is shorter is damage.
+#: The fewest words of each instruction that is read; a shorter one is damaged.
 _SHORTEST = {
     _OP_SOURCE_CONTINUED: 2, _OP_SOURCE: 3, _OP_NAME: 3, _OP_STRING: 3, _OP_LINE: 4, _OP_EXTENSION: 2,
     _OP_EXT_INST_IMPORT: 3, _OP_EXT_INST: 5, _OP_MEMORY_MODEL: 3, _OP_ENTRY_POINT: 4, _OP_CAPABILITY: 2,
@@ -59,20 +73,22 @@ _SHORTEST = {
 _DECORATION_CPACKED = 10
 _DECORATION_LINKAGE = 41
 _DEBUG_SOURCE = 35
-#: How Intel's and Khronos' translator write a checksum where the source's text may stand.
+#: How Intel's and Khronos' translators write a checksum in the place of the source's text.
 _CHECKSUM = "//__CSK_MD5:"
 
 
 def read_spirv(data: memoryview) -> SpirvModule:
-    """Read a module of either byte order. Raises FormatError with the offset in bytes."""
+    """Reads a module of either byte order. Raises FormatError, with the offset in bytes, if it is damaged."""
     words, big_endian = read_words(data)
     tables = _Tables(words, big_endian)
     tables.walk()
+    header = SpirvHeader._make(words[:HEADER_WORDS])
+    tool = header.generator >> 16
     return SpirvModule(
-        version=(words[1] >> 16 & 0xFF, words[1] >> 8 & 0xFF),
-        generator=GENERATORS.get(words[2] >> 16) or f"tool {words[2] >> 16}",
+        version=(header.version >> 16 & 0xFF, header.version >> 8 & 0xFF),
+        generator=GENERATORS.get(tool) or f"tool {tool}",
         big_endian=big_endian,
-        bound=words[3],
+        bound=header.bound,
         capabilities=tuple(tables.capabilities),
         extensions=tuple(tables.extensions),
         instruction_sets=tuple(tables.instruction_sets.values()),
@@ -88,7 +104,10 @@ def read_spirv(data: memoryview) -> SpirvModule:
 
 
 def read_words(data: memoryview) -> tuple[array[int], bool]:
-    """The module's words in this machine's byte order, and whether the file's is big-endian; only the header is checked."""
+    """Reads the module's words in this machine's byte order; returns them and whether the file's order is big-endian.
+
+    Only the header is checked. Raises FormatError.
+    """
     if not is_spirv(data):
         raise FormatError(
             "this is not SPIR-V: it does not begin with the magic number 0x07230203", format="spirv", offset=0
@@ -113,7 +132,7 @@ def _error(message: str, word: int) -> FormatError:
 
 @dataclass
 class _Tables:
-    """What one walk over a module's words collects; ids resolve only when all are known."""
+    """Collects what one walk over a module's words finds; ids resolve only when all are known."""
 
     words: array[int]
     big_endian: bool
@@ -135,7 +154,7 @@ class _Tables:
     functions: dict[int, tuple[int, list[int]]] = field(default_factory=dict)
 
     def walk(self) -> None:
-        """Go through all instructions; every word count is checked."""
+        """Goes through all instructions. Raises FormatError for a word count that does not fit."""
         words = self.words
         end = len(words)
         shortest = _SHORTEST
@@ -220,7 +239,7 @@ class _Tables:
             self.debug_sources.append((words[position + 5], words[position + 6] if after > position + 6 else None))
 
     def _text(self, start: int, end: int) -> tuple[str, int]:
-        """The string literal within words [start, end), and the word after it."""
+        """Returns the string literal within words [start, end), and the word after it."""
         piece = self.words[start:end]
         if sys.byteorder == "big":
             piece.byteswap()
@@ -231,7 +250,7 @@ class _Tables:
         return text.decode("utf-8", "backslashreplace"), start + len(text) // 4 + 1
 
     def function_names(self) -> dict[int, str]:
-        """What each function is called: by its OpName, its linkage or its entry point, in this order of preference."""
+        """Returns each function's name: its OpName, its linkage or its entry point, in this order of preference."""
         names = {id: name for _model, name, id in self.entry_points}
         names |= {id: name for id, name, _kind in self.linkages}
         names |= self.names
@@ -276,7 +295,7 @@ class _Tables:
         return SpirvTypes(self.types, self.constants, self.names, pointer_size, frozenset(self.packed))
 
     def found_sources(self) -> tuple[SpirvSource, ...]:
-        found = [
+        sources = [
             SpirvSource(
                 name_of(SOURCE_LANGUAGES, language),
                 version,
@@ -288,18 +307,18 @@ class _Tables:
         for file, text_id in self.debug_sources:
             text = self.strings.get(text_id) if text_id is not None else None
             md5 = text.removeprefix(_CHECKSUM).strip() if text and text.startswith(_CHECKSUM) else None
-            found.append(SpirvSource(None, None, self.strings.get(file), None if md5 else text or None, md5))
-        return tuple(found)
+            sources.append(SpirvSource(None, None, self.strings.get(file), None if md5 else text or None, md5))
+        return tuple(sources)
 
 
 def read_lines(
     words: array[int], strings: dict[int, str], function_names: dict[int, str]
 ) -> dict[str, tuple[SpirvLine, ...]]:
-    """The OpLine places of each function. The words must have been walked before, so that their counts are known good.
+    """Reads the OpLines of each function. The words must have been walked over before, which checks their counts.
 
-    An OpLine lasts up to the next one, OpNoLine or the end of the function; an end is kept as a place with line 0.
+    An OpLine lasts up to the next one, OpNoLine or the end of the function; an end is kept with line 0.
     """
-    found: dict[str, list[SpirvLine]] = {}
+    lines: dict[str, list[SpirvLine]] = {}
     current: list[SpirvLine] = []
     function = 0
     position, end = HEADER_WORDS, len(words)
@@ -317,7 +336,7 @@ def read_lines(
             current = current[-1:] if current and current[-1].offset + 4 == position else []
         elif opcode == _OP_FUNCTION_END:
             if current:
-                found.setdefault(function_names.get(function, f"%{function}"), []).extend(current)
+                lines.setdefault(function_names.get(function, f"%{function}"), []).extend(current)
             current = []
         position += first >> 16
-    return {name: tuple(places) for name, places in found.items()}
+    return {name: tuple(lines_of) for name, lines_of in lines.items()}

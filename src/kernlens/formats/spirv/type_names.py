@@ -1,4 +1,4 @@
-"""Types of a SPIR-V module: how they read, and how many bytes their values take.
+"""Types of a SPIR-V module: how they are written, and how many bytes their values take.
 
 Source: SPIR-V Specification, section 3.42.6 "Type-Declaration Instructions"; sizes and alignment of OpenCL's types:
 OpenCL C Specification, section 6.3 "Supported Data Types" (a vector of 3 takes the room of 4).
@@ -70,10 +70,10 @@ class SpirvTypes:
         self._layouts: dict[int, tuple[int, int] | None] = {}
 
     def text(self, id: int, depth: int = 0) -> str:
-        """How the type reads: ``float(float, int)``, ``global float*``, ``float4``."""
-        known = self._texts.get(id)
-        if known is not None:
-            return known
+        """Returns the type as OpenCL C writes it: ``float(float, int)``, ``global float*``, ``float4``."""
+        text = self._texts.get(id)
+        if text is not None:
+            return text
         if depth > _DEEPEST:
             return _MORE
         text = self._text(id, depth + 1)
@@ -108,22 +108,22 @@ class SpirvTypes:
         return "?"
 
     def pointee(self, id: int) -> int | None:
-        """The type that a pointer type points to."""
+        """Returns the type that a pointer type points to, None for other types."""
         opcode, operands = self._declared.get(id, (0, ()))
         return operands[1] if opcode == OP_TYPE_POINTER and len(operands) > 1 else None
 
     def parameters(self, function_type: int) -> tuple[int, ...]:
-        """The types of a function type's parameters."""
+        """Returns the types of a function type's parameters."""
         opcode, operands = self._declared.get(function_type, (0, ()))
         return operands[1:] if opcode == OP_TYPE_FUNCTION else ()
 
     def size(self, id: int) -> int | None:
-        """The bytes of a value of this type; None if it has no fixed size."""
+        """Returns the size of a value of this type in bytes, None if it has no fixed size."""
         layout = self._layout(id, 0)
         return None if layout is None else layout[0]
 
     def _layout(self, id: int, depth: int) -> tuple[int, int] | None:
-        """(size, alignment) in bytes."""
+        """Returns (size, alignment) in bytes, None for a type without a fixed size."""
         if id not in self._layouts:
             if depth > _DEEPEST:
                 return None

@@ -1,4 +1,4 @@
-"""Where a SPIR-V module uses the functions and variables that it imports, and which code is reached.
+"""Finds where a SPIR-V module uses functions and variables, and which code is reached.
 
 Source: SPIR-V Specification, section 3.42: OpFunctionCall, the memory and conversion instructions that take a pointer,
 and module-scope constants and initialisers; SPV_INTEL_function_pointers (OpConstantFunctionPointerINTEL).
@@ -40,11 +40,11 @@ _CONSTANT_OPERANDS = {44: 3, 51: 3, 52: 4, _OP_CONSTANT_FUNCTION_POINTER: 3}
 
 @dataclass
 class SpirvUses:
-    """Ids that functions and initialisers name.
+    """The ids that functions and initialisers name.
 
-    ``in_functions`` is function id -> ids that its body names, in order; ``in_initialisers`` variable id -> ids that its
-    initialiser is made of; ``entry_points`` are function ids; ``taken`` functions whose address is taken; ``variables``
-    module-scope variables with their storage class's number.
+    ``in_functions`` maps a function's id to the ids that its body names, in order; ``in_initialisers`` maps a variable's
+    id to those that its initialiser is made of. ``entry_points`` are function ids; ``taken`` are functions whose address
+    is taken; ``variables`` are the module-scope variables with their storage class's number.
     """
 
     in_functions: dict[int, dict[int, None]] = field(default_factory=dict)
@@ -54,32 +54,33 @@ class SpirvUses:
     variables: dict[int, int] = field(default_factory=dict)
 
     def variables_of(self, functions: Iterable[int]) -> set[int]:
-        """The module-scope variables that these functions' bodies name, and those that their initialisers name."""
-        found = {id for function in functions for id in self.in_functions.get(function, ()) if id in self.variables}
-        waiting = list(found)
+        """Returns the module-scope variables that these functions' bodies name, and those that their initialisers
+        name."""
+        variables = {id for function in functions for id in self.in_functions.get(function, ()) if id in self.variables}
+        waiting = list(variables)
         while waiting:
             for id in self.in_initialisers.get(waiting.pop(), ()):
-                if id in self.variables and id not in found:
-                    found.add(id)
+                if id in self.variables and id not in variables:
+                    variables.add(id)
                     waiting.append(id)
-        return found
+        return variables
 
     def reached(self, roots: Iterable[int]) -> dict[int, None]:
-        """The functions that can run when ``roots`` do, the roots included, in order of discovery."""
-        found: dict[int, None] = dict.fromkeys(roots)
-        waiting = list(found)
+        """Returns the functions that can run when ``roots`` do, the roots included, in order of discovery."""
+        functions: dict[int, None] = dict.fromkeys(roots)
+        waiting = list(functions)
         while waiting:
             for id in self.in_functions.get(waiting.pop(), ()):
-                if id in self.in_functions and id not in found:
-                    found[id] = None
+                if id in self.in_functions and id not in functions:
+                    functions[id] = None
                     waiting.append(id)
-        return found
+        return functions
 
 
 def read_spirv_uses(data: memoryview) -> SpirvUses:
-    """Walk over the module once. Raises FormatError for what is no SPIR-V module or has damaged word counts."""
+    """Walks over the module once. Raises FormatError for data that is no SPIR-V module and for damaged word counts."""
     words, _ = read_words(data)
-    found = SpirvUses()
+    uses = SpirvUses()
     constants: dict[int, array[int]] = {}
     body: dict[int, None] | None = None
     position, end = HEADER_WORDS, len(words)
@@ -97,27 +98,28 @@ def read_spirv_uses(data: memoryview) -> SpirvUses:
                 body.update(dict.fromkeys(words[position + start : last]))
         elif after > position + 2:
             if opcode == _OP_ENTRY_POINT:
-                found.entry_points[words[position + 2]] = None
+                uses.entry_points[words[position + 2]] = None
             elif opcode == _OP_FUNCTION:
-                body = found.in_functions.setdefault(words[position + 2], {})
+                body = uses.in_functions.setdefault(words[position + 2], {})
             elif opcode in _CONSTANT_OPERANDS:
                 constants[words[position + 2]] = words[position + _CONSTANT_OPERANDS[opcode] : after]
                 if opcode == _OP_CONSTANT_FUNCTION_POINTER:
-                    found.taken.update(words[position + 3 : after])
+                    uses.taken.update(words[position + 3 : after])
             elif opcode == _OP_VARIABLE and after > position + 3:
-                found.variables[words[position + 2]] = words[position + 3]
-                found.in_initialisers[words[position + 2]] = dict.fromkeys(words[position + 4 : after])
+                uses.variables[words[position + 2]] = words[position + 3]
+                uses.in_initialisers[words[position + 2]] = dict.fromkeys(words[position + 4 : after])
         position = after
-    _look_through(constants, found, budget=2 * len(words))
-    return found
+    _look_through(constants, uses, budget=2 * len(words))
+    return uses
 
 
-def _look_through(constants: dict[int, array[int]], found: SpirvUses, budget: int) -> None:
-    """Add what constants are made of to what names them: ``&variable`` and tables of function pointers are constants.
+def _look_through(constants: dict[int, array[int]], uses: SpirvUses, budget: int) -> None:
+    """Adds the ids that constants are made of to the uses of whatever names them: ``&variable`` and tables of function
+    pointers are constants.
 
     A module in which many functions name one huge constant could keep this busy; it stops after ``budget`` steps.
     """
-    for named in (*found.in_functions.values(), *found.in_initialisers.values()):
+    for named in (*uses.in_functions.values(), *uses.in_initialisers.values()):
         waiting = [id for id in named if id in constants]
         while waiting and budget > 0:
             for id in constants[waiting.pop()]:

@@ -1,4 +1,4 @@
-"""Where each module's sections come to lie in the merged zebin.
+"""Lays out the merged zebin: where each module's sections come to lie in it.
 
 Code of kernels stays in sections of its own; functions, constants, strings and variables of all modules are put one
 behind the other. Variables without initial value have no bytes in the file (``.bss.global``, ``.bss.const``): in memory
@@ -19,9 +19,9 @@ from kernlens.model.binary import Section
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 
 _TEXT = ".text."
-#: No GPU's memory holds more; a damaged size does.
+#: More than any GPU's memory holds: only a damaged size is larger.
 _LARGEST = 1 << 48
-#: Alignment of code: what kernels begin at (KERNEL_START_POINTER, 64 bytes).
+#: Alignment of code: kernels begin at multiples of it (KERNEL_START_POINTER).
 _CODE_ALIGNMENT = 64
 #: Alignment of a module's data: that of OpenCL's largest type, long16 and double16.
 _DATA_ALIGNMENT = 128
@@ -33,7 +33,7 @@ _DATA_NAMES = (".data.const", ".bss.const", ".data.const.string", ".data.global"
 
 @dataclass
 class _Merged:
-    """A section in the making: where each module's part begins."""
+    """A section of the merged file as it grows; ``starts`` holds where each module's part begins."""
 
     name: str
     type: int
@@ -43,7 +43,7 @@ class _Merged:
     starts: dict[int, int] = field(default_factory=dict)
 
     def append(self, module: int, section: Section, alignment: int, remainder: int = 0) -> None:
-        """Add a module's part, which begins ``remainder`` bytes behind a multiple of ``alignment``."""
+        """Adds a module's part, which begins ``remainder`` bytes behind a multiple of ``alignment``."""
         start = self.size + (remainder - self.size) % alignment
         if start + section.size > _LARGEST:
             raise LinkError(f"section {self.name} would have more than {_LARGEST:#x} bytes")
@@ -53,13 +53,13 @@ class _Merged:
             self.content += bytes(start - len(self.content)) + section.data
 
     def pad(self, alignment: int) -> None:
-        """Let it end at a multiple of ``alignment``."""
+        """Pads the section to a multiple of ``alignment``."""
         self.content += bytes(-self.size % alignment)
         self.size = len(self.content)
 
 
 class ZebinLayout:
-    """The merged sections of ``modules``."""
+    """Merges the sections of ``modules``."""
 
     def __init__(self, modules: Sequence[Zebin]) -> None:
         self._modules = modules
@@ -86,24 +86,24 @@ class ZebinLayout:
         return self._merged.setdefault(section.name, _Merged(section.name, section.type, section.flags))
 
     def _zero_start(self, module: int, zero_name: str) -> int:
-        """Where a module's variables without initial value begin, counted from the start of its data."""
+        """Returns where a module's variables without initial value begin, counted from the start of its data."""
         zero, data = self._sections[module][zero_name], self._sections[module].get(_DATA_OF[zero_name])
         size = 0 if data is None else data.size
         return -(-size // zero.alignment) * zero.alignment if zero.alignment else size
 
     def sections(self) -> list[OutputSection]:
-        """The merged sections, code first."""
+        """Returns the merged sections, code first."""
         return [
-            OutputSection(one.name, one.type, bytes(one.content), one.flags, size=one.size)
-            for one in self._merged.values()
+            OutputSection(merged.name, merged.type, bytes(merged.content), merged.flags, size=merged.size)
+            for merged in self._merged.values()
         ]
 
     def has(self, module: int, section_index: int) -> bool:
-        """Whether this section of a module is part of the merged file."""
+        """Tells whether this section of a module is part of the merged file."""
         return self._section(module, section_index) is not None
 
-    def place(self, module: int, section_index: int, offset: int) -> tuple[str, int]:
-        """Where ``offset`` within a module's section is in the merged file: section and offset within that."""
+    def moved(self, module: int, section_index: int, offset: int) -> tuple[str, int]:
+        """Returns the section of the merged file, and the offset in it, to which ``offset`` in a module's section moves."""
         section = self._section(module, section_index)
         assert section is not None
         name = section.name
@@ -116,11 +116,11 @@ class ZebinLayout:
         return name, self._merged[name].starts[module] + offset
 
     def first_holder(self, name: str) -> int | None:
-        """The first module that has a section of this name."""
+        """Returns the first module that has a section of this name, None if no module has one."""
         return next((module for module, sections in enumerate(self._sections) if name in sections), None)
 
     def functions_size(self) -> int:
-        """Bytes from the start of all functions' code to where the last function ends, padding excluded."""
+        """Returns the bytes from the start of all functions' code to the end of the last function, padding excluded."""
         name = f"{_TEXT}{PSEUDO_KERNEL}"
         ends = [0]
         for module, start in self._merged[name].starts.items():

@@ -1,7 +1,7 @@
-"""A zebin as the driver would lay it out at an address: every place that a relocation names is filled in.
+"""Lays a zebin out as the driver would at an address: every site that a relocation names is filled in.
 
 Source: compute-runtime's ``linker.cpp``: ``patchAddress`` writes the symbol's address plus the addend into code, whatever
-was there; ``patchDataSegments`` adds it to what the data holds. Sections get their addresses (``sh_addr``). Relocations
+was there; ``patchDataSegments`` adds it to the value in the data. Sections get their addresses (``sh_addr``). Relocations
 stay, so that the file can still be loaded anywhere: those of data become SHT_RELA with an addend that takes the filled-in
 address away again.
 """
@@ -16,8 +16,8 @@ from kernlens.formats.elf.elf_file import SHT_NOBITS, SHT_PROGBITS, SHT_REL, SHT
 from kernlens.formats.elf.writer import (
     OutputRelocation,
     OutputSection,
+    OutputStringTable,
     OutputSymbol,
-    StringTable,
     relocation_table,
     symbol_table,
     write_elf,
@@ -38,10 +38,10 @@ _DATA = (".data.const", ".data.const.string", ".data.global")
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A place that is filled in: ``offset`` within ``section``, which is at ``address`` - ``offset``.
+    """A site that is filled in, at ``offset`` in ``section``, which is loaded at ``address`` - ``offset``.
 
-    ``value`` is what the place holds afterwards; None if only the driver knows it (``symbol`` is its own) or if nobody
-    defines the symbol.
+    ``value`` is what the site holds afterwards; None if only the driver knows it (``symbol`` is its own) or if nobody
+    defines the symbol. ``size`` is in bytes.
     """
 
     section: str
@@ -55,14 +55,14 @@ class Site:
 
 @dataclass(frozen=True)
 class LocatedZebin:
-    """The file with all places filled in, and what they are."""
+    """The file with all sites filled in, and what they are."""
 
     content: bytes = field(repr=False)
     sites: tuple[Site, ...]
 
 
 def locate(content: memoryview, base: int) -> LocatedZebin:
-    """Lay a zebin out from address ``base`` on and fill in every place.
+    """Lays a zebin out from address ``base`` on and fills in every site.
 
     Raises LinkError for a base that is no multiple of 64 or leaves no room, FormatError for damaged input, such as a
     relocation outside its section.
@@ -90,7 +90,7 @@ class _Locator:
         return LocatedZebin(self._write(tables), tuple(self.sites))
 
     def _fill(self, table: Section) -> list[OutputRelocation]:
-        """Fill in what a table's relocations name; gives the relocations to write."""
+        """Fills in the sites of a table's relocations. Returns the relocations to write."""
         target = self.elf.sections[table.info]
         is_data = not target.name.startswith(".text.")
         written = []
@@ -110,7 +110,7 @@ class _Locator:
         return written
 
     def _amount(self, relocation: Relocation) -> int | None:
-        """The symbol's address with the addend; None if it has none."""
+        """Returns the symbol's address plus the addend, None if it has no address."""
         if relocation.type not in _FIELDS or not relocation.symbol_index:
             return None
         symbol = self.elf.symbols()[relocation.symbol_index]
@@ -138,7 +138,7 @@ class _Locator:
         return Site(target.name, relocation.offset, address, relocation.symbol, name, size, value)
 
     def _write(self, tables: dict[int, list[OutputRelocation]]) -> bytes:
-        names = StringTable()
+        names = OutputStringTable()
         kept = [section for section in self.elf.sections if section.index and section.type != SHT_STRTAB]
         numbers = {section.index: number for number, section in enumerate(kept, 1)}
         sections: list[OutputSection] = []
@@ -182,30 +182,35 @@ class _Locator:
     def _symbols(self, numbers: dict[int, int]) -> list[OutputSymbol]:
         return [
             OutputSymbol(
-                one.name, one.value, one.size, one.binding, one.type, numbers.get(one.section_index, one.section_index)
+                symbol.name,
+                symbol.value,
+                symbol.size,
+                symbol.binding,
+                symbol.type,
+                numbers.get(symbol.section_index, symbol.section_index),
             )
-            for one in self.elf.symbols()[1:]
+            for symbol in self.elf.symbols()[1:]
         ]
 
 
 def _addresses(sections: Sequence[Section], base: int) -> dict[int, int]:
-    """An address for each section that the driver loads: code from ``base`` on, each kind of data on a page of its own
-    and what has no initial value right behind it."""
-    found: dict[int, int] = {}
-    at = base
+    """Returns an address for each section that the driver loads: code from ``base`` on, each kind of data on a page of
+    its own and what has no initial value right behind it."""
+    addresses: dict[int, int] = {}
+    address = base
     for section in sections:
         if section.type == SHT_PROGBITS and section.name.startswith(".text."):
-            at = -(-at // _CODE_ALIGNMENT) * _CODE_ALIGNMENT
-            found[section.index] = at
-            at += section.size
+            address = -(-address // _CODE_ALIGNMENT) * _CODE_ALIGNMENT
+            addresses[section.index] = address
+            address += section.size
     by_name = {section.name: section for section in sections if section.type in (SHT_PROGBITS, SHT_NOBITS)}
     for name in _DATA:
-        at = -(-at // _DATA_ALIGNMENT) * _DATA_ALIGNMENT
+        address = -(-address // _DATA_ALIGNMENT) * _DATA_ALIGNMENT
         for part in (by_name.get(name), by_name.get(_ZERO_OF.get(name, ""))):
             if part is not None:
-                at = -(-at // (part.alignment or 1)) * (part.alignment or 1)
-                found[part.index] = at
-                at += part.size
-    if at > _ADDRESSES:
+                address = -(-address // (part.alignment or 1)) * (part.alignment or 1)
+                addresses[part.index] = address
+                address += part.size
+    if address > _ADDRESSES:
         raise LinkError(f"at base address {base:#x} the module would end beyond 64 bits")
-    return found
+    return addresses

@@ -1,7 +1,7 @@
 """The notes of a zebin: its device and the versions of what wrote it.
 
 Source: ``IGC/ZEBinWriter/zebin/spec/elf.md`` of intel-graphics-compiler, "ELF note type for INTELGT"; the notes' layout
-is the System V ABI's: sizes of name and description, type (u32 each), name, description, both padded to 4 bytes.
+is the System V ABI's (``Elf64Nhdr`` in ``elf/structures``).
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from kernlens.errors import FormatError, LinkError
+from kernlens.formats.elf.structures import NHDR_LAYOUT, Elf64Nhdr
 from kernlens.model.binary import Section
 from kernlens.model.device import DeviceId, IpVersion
 
-_HEADER = struct.Struct("<III")
 _WORD = struct.Struct("<I")
 _OWNER = b"IntelGT"
 
@@ -31,7 +31,7 @@ _GENERATORS = {1: "IGC", 2: "nGEN"}
 
 @dataclass(frozen=True, slots=True)
 class ZebinNotes:
-    """What the notes say; a field is None where there is no such note.
+    """What a zebin's notes say; a field is None where there is no such note.
 
     ``zebin_version`` is as written (``"1.73"``), ``generator`` what wrote the file (``IGC``, ``nGEN``).
     """
@@ -43,7 +43,7 @@ class ZebinNotes:
 
 
 def read_notes(sections: Iterable[Section]) -> ZebinNotes:
-    """Read the notes that IntelGT owns; of two of a type the last counts. Raises FormatError for cut-off notes."""
+    """Reads the notes that IntelGT owns; of two of a type the last counts. Raises FormatError for cut-off notes."""
     words: dict[int, int] = {}
     version = None
     for section in sections:
@@ -68,23 +68,26 @@ def read_notes(sections: Iterable[Section]) -> ZebinNotes:
 
 
 def merge_notes(modules: Sequence[tuple[str, Section]]) -> bytes:
-    """The notes of several modules, (name, section), as one: each type once.
+    """Merges the notes of several modules, (name, section), into one section's bytes: each type once.
 
-    Raises LinkError if two disagree, that is are for different devices or made by different compilers; the target
-    metadata alone may differ, and its first version stays.
+    Raises LinkError if two modules are for different devices or were made by different compilers; the target metadata
+    alone may differ, and the first module's stays.
     """
-    found: dict[int, tuple[str, bytes]] = {}
+    merged: dict[int, tuple[str, bytes]] = {}
     for name, section in modules:
         for kind, description in _notes(section):
-            first, known = found.setdefault(kind, (name, description))
-            if known != description and kind != _TARGET_METADATA:
+            first, expected = merged.setdefault(kind, (name, description))
+            if expected != description and kind != _TARGET_METADATA:
                 raise LinkError(
                     f"{name} is not for the same device and compiler as {first}: {_difference(kind)} differs"
                 )
     owner = _OWNER + b"\0"
     return b"".join(
-        _HEADER.pack(len(owner), len(description), kind) + owner + description + bytes(-len(description) % 4)
-        for kind, (_, description) in sorted(found.items())
+        NHDR_LAYOUT.pack(*Elf64Nhdr(n_namesz=len(owner), n_descsz=len(description), n_type=kind))
+        + owner
+        + description
+        + bytes(-len(description) % 4)
+        for kind, (_, description) in sorted(merged.items())
     )
 
 
@@ -99,33 +102,36 @@ def _difference(kind: int) -> str:
 
 
 def _stepping(metadata: int) -> int | None:
-    """The least revision that the program runs on (bits 12..8); None unless bit 13 says that the revision matters."""
+    """Returns the least revision that the program runs on (bits 12..8), None unless bit 13 says that it matters."""
     return metadata >> 8 & 0x1F if metadata >> 13 & 1 else None
 
 
 def _notes(section: Section) -> list[tuple[int, bytes]]:
-    """Type and description of each note in a section that IntelGT owns."""
-    found = []
+    """Returns the type and the description of each note in a section that IntelGT owns."""
+    notes = []
     data = section.data
-    at = 0
-    while at < len(data):
-        if at + _HEADER.size > len(data):
-            raise _error(section, at, "a note's header is cut off")
-        name_size, description_size, kind = _HEADER.unpack_from(data, at)
-        name_at = at + _HEADER.size
-        description_at = name_at + _padded(name_size)
-        end = description_at + description_size
+    offset = 0
+    while offset < len(data):
+        if offset + NHDR_LAYOUT.size > len(data):
+            raise _error(section, offset, "a note's header is cut off")
+        header = Elf64Nhdr._make(NHDR_LAYOUT.unpack_from(data, offset))
+        name_start = offset + NHDR_LAYOUT.size
+        description_start = name_start + _padded(header.n_namesz)
+        end = description_start + header.n_descsz
         if end > len(data):
-            raise _error(section, at, f"a note of {end - at} bytes does not fit into the section of {len(data)}")
-        if bytes(data[name_at : name_at + name_size]).rstrip(b"\0") == _OWNER:
-            found.append((kind, bytes(data[description_at:end])))
-        at = description_at + _padded(description_size)
-    return found
+            raise _error(
+                section, offset, f"a note of {end - offset} bytes does not fit into the section of {len(data)}"
+            )
+        if bytes(data[name_start : name_start + header.n_namesz]).rstrip(b"\0") == _OWNER:
+            notes.append((header.n_type, bytes(data[description_start:end])))
+        offset = description_start + _padded(header.n_descsz)
+    return notes
 
 
 def _padded(size: int) -> int:
     return size + 3 & ~3
 
 
-def _error(section: Section, at: int, message: str) -> FormatError:
-    return FormatError(message, format="zebin", section=section.name, offset=section.offset + at)
+def _error(section: Section, offset: int, message: str) -> FormatError:
+    """Makes the error; ``offset`` is within ``section``."""
+    return FormatError(message, format="zebin", section=section.name, offset=section.offset + offset)

@@ -1,4 +1,4 @@
-"""ze_info: what a zebin says of its kernels and their arguments.
+"""ze_info: the part of a zebin that describes its kernels and their arguments.
 
 Source: ``IGC/ZEBinWriter/zebin/spec/zeinfo.md`` and ``version.md`` of intel-graphics-compiler; sizes are bytes. Checked
 on files of version 1.20 (Debian 12's compiler) and 1.73.
@@ -19,7 +19,7 @@ from kernlens.model.kernel import KernelArgument
 #: From this version on, ``private_size`` and ``spill_size`` stand in execution_env unless they are 0.
 _SIZES_SINCE = (1, 39)
 _ACCESS = {"readonly": "read_only", "writeonly": "write_only", "readwrite": "read_write"}
-#: An argument's spellings of "nothing to say".
+#: The spellings of an argument's absent values.
 _NOTHING = ("", "NONE", None)
 
 
@@ -48,7 +48,7 @@ class ZeInfoKernel:
 
     @cached_property
     def resources(self) -> KernelResources:
-        """What the kernel takes of the machine.
+        """Returns what the kernel takes of the machine. Raises FormatError for values of another type.
 
         ``prologue_bytes`` covers the load of per-thread data only; the kernel's ``_entry`` symbol covers all of it.
         """
@@ -60,7 +60,9 @@ class ZeInfoKernel:
             simd=simd,
             registers=_integer(environment, "grf_count", None),
             spill_bytes=self._spill_bytes(environment, buffers),
-            scratch_bytes=sum(_integer(one, "size", 0) or 0 for one in buffers if one.get("type") == "scratch"),
+            scratch_bytes=sum(
+                _integer(buffer, "size", 0) or 0 for buffer in buffers if buffer.get("type") == "scratch"
+            ),
             private_bytes=self._private_bytes(environment, buffers, simd),
             slm_bytes=_integer(environment, "slm_size", 0),
             barriers=_integer(environment, "barrier_count", 0),
@@ -73,43 +75,45 @@ class ZeInfoKernel:
         )
 
     def _spill_bytes(self, environment: Mapping[str, Any], buffers: list[Mapping[str, Any]]) -> int | None:
-        """Per hardware thread. None: an old compiler put it into one buffer together with other things."""
-        said = _integer(environment, "spill_size", 0 if self.version >= _SIZES_SINCE else None)
-        if said is not None:
-            return said
-        if any(one.get("usage") == "single_space" for one in buffers):
+        """Returns the spill bytes per hardware thread, None if an old compiler put them into one buffer with other things."""
+        spill_size = _integer(environment, "spill_size", 0 if self.version >= _SIZES_SINCE else None)
+        if spill_size is not None:
+            return spill_size
+        if any(buffer.get("usage") == "single_space" for buffer in buffers):
             return None
-        return sum(_integer(one, "size", 0) or 0 for one in buffers if one.get("usage") == "spill_fill_space")
+        return sum(_integer(buffer, "size", 0) or 0 for buffer in buffers if buffer.get("usage") == "spill_fill_space")
 
     def _private_bytes(
         self, environment: Mapping[str, Any], buffers: list[Mapping[str, Any]], simd: int | None
     ) -> int | None:
-        """Per work-item; ze_info counts per hardware thread, but for buffers that ``is_simt_thread`` marks."""
-        said = _integer(environment, "private_size", 0 if self.version >= _SIZES_SINCE else None)
-        if said is not None:
-            return said // simd if simd else None
-        if any(one.get("usage") == "single_space" for one in buffers):
+        """Returns the private bytes per work-item. ze_info counts per hardware thread, but for buffers that
+        ``is_simt_thread`` marks."""
+        private_size = _integer(environment, "private_size", 0 if self.version >= _SIZES_SINCE else None)
+        if private_size is not None:
+            return private_size // simd if simd else None
+        if any(buffer.get("usage") == "single_space" for buffer in buffers):
             return None
         total = 0
-        for one in buffers:
-            if one.get("usage") == "private_space":
-                size = _integer(one, "size", 0) or 0
-                total += size if one.get("is_simt_thread") is True else size // (simd or 1)
+        for buffer in buffers:
+            if buffer.get("usage") == "private_space":
+                size = _integer(buffer, "size", 0) or 0
+                total += size if buffer.get("is_simt_thread") is True else size // (simd or 1)
         return total
 
     @cached_property
     def arguments(self) -> tuple[KernelArgument, ...]:
-        """The kernel's own arguments by index; names and types only where the compiler was asked to keep them."""
-        found: dict[int, KernelArgument] = {}
-        for one in self._list("payload_arguments"):
-            index = _integer(one, "arg_index", None)
-            if index is not None and one.get("arg_type") in ("arg_byvalue", "arg_bypointer"):
-                found[index] = _payload_argument(index, one, found.get(index))
-        for one in _mappings(self.misc, "args_info"):
-            index = _integer(one, "index", None)
+        """Returns the kernel's own arguments by index; names and types only where the compiler was asked to keep
+        them."""
+        arguments: dict[int, KernelArgument] = {}
+        for entry in self._list("payload_arguments"):
+            index = _integer(entry, "arg_index", None)
+            if index is not None and entry.get("arg_type") in ("arg_byvalue", "arg_bypointer"):
+                arguments[index] = _payload_argument(index, entry, arguments.get(index))
+        for entry in _mappings(self.misc, "args_info"):
+            index = _integer(entry, "index", None)
             if index is not None:
-                found[index] = _named_argument(index, one, found.get(index))
-        return tuple(found[index] for index in sorted(found))
+                arguments[index] = _named_argument(index, entry, arguments.get(index))
+        return tuple(arguments[index] for index in sorted(arguments))
 
     def _mapping(self, key: str) -> Mapping[str, Any]:
         value = self.entry.get(key)
@@ -124,7 +128,7 @@ class ZeInfoKernel:
 
 
 def read_ze_info(text: memoryview) -> ZeInfo:
-    """Read the contents of a ``.ze_info`` section. Raises FormatError, with the line, for what is no ze_info."""
+    """Reads the contents of a ``.ze_info`` section. Raises FormatError, with the line, for text that is no ze_info."""
     try:
         document = ze_info_text.parse(bytes(text).rstrip(b"\0").decode("utf-8"))
     except UnicodeDecodeError as error:
@@ -133,7 +137,7 @@ def read_ze_info(text: memoryview) -> ZeInfo:
         raise _error("it holds no mapping")
     version = document.get("version")
     numbers = _version_numbers(version)
-    misc = {str(one.get("name")): one for one in _mappings(document, "kernels_misc_info")}
+    misc = {str(entry.get("name")): entry for entry in _mappings(document, "kernels_misc_info")}
     kernels = {}
     for entry in _mappings(document, "kernels"):
         name = _name(entry, "name")
@@ -141,59 +145,60 @@ def read_ze_info(text: memoryview) -> ZeInfo:
     return ZeInfo(
         version=None if version is None else str(version),
         kernels=kernels,
-        functions=tuple(_name(one, "name") for one in _mappings(document, "functions")),
+        functions=tuple(_name(entry, "name") for entry in _mappings(document, "functions")),
         host_access={
-            _name(one, "device_name"): _name(one, "host_name")
-            for one in _mappings(document, "global_host_access_table")
+            _name(entry, "device_name"): _name(entry, "host_name")
+            for entry in _mappings(document, "global_host_access_table")
         },
     )
 
 
-def _payload_argument(index: int, one: Mapping[str, Any], known: KernelArgument | None) -> KernelArgument:
-    """An argument from its payload entries: a structure has one per element, a stateful buffer one of size 0."""
-    by_value = one.get("arg_type") == "arg_byvalue"
-    known_size = (known and known.size) or 0
-    size = _integer(one, "size", 0) or 0
+def _payload_argument(index: int, entry: Mapping[str, Any], earlier: KernelArgument | None) -> KernelArgument:
+    """Returns an argument from its payload entries: a structure has one per element, a stateful buffer one of size
+    0."""
+    by_value = entry.get("arg_type") == "arg_byvalue"
+    known_size = (earlier and earlier.size) or 0
+    size = _integer(entry, "size", 0) or 0
     if by_value:
-        size += max(_integer(one, "source_offset", 0) or 0, 0)
+        size += max(_integer(entry, "source_offset", 0) or 0, 0)
     return KernelArgument(
         index=index,
-        address_space="private" if by_value else _said(one.get("addrspace")),
-        access=None if by_value else _ACCESS.get(str(one.get("access_type"))),
+        address_space="private" if by_value else _text_or_none(entry.get("addrspace")),
+        access=None if by_value else _ACCESS.get(str(entry.get("access_type"))),
         size=max(size, known_size) or None,
     )
 
 
-def _named_argument(index: int, one: Mapping[str, Any], known: KernelArgument | None) -> KernelArgument:
-    """An argument from args_info, whose types read ``float*;8``: a name and a size.
+def _named_argument(index: int, entry: Mapping[str, Any], earlier: KernelArgument | None) -> KernelArgument:
+    """Returns an argument from args_info, whose types read ``float*;8``: a name and a size.
 
-    ``access`` is then the source's qualifier, not what the compiler found of the kernel's use of a buffer.
+    ``access`` is then the source's qualifier, not what the compiler found out about the kernel's use of a buffer.
     """
-    type_name, _, size = str(one.get("type_name") or "").partition(";")
-    known = known or KernelArgument(index)
+    type_name, _, size = str(entry.get("type_name") or "").partition(";")
+    earlier = earlier or KernelArgument(index)
     return KernelArgument(
         index=index,
-        name=_said(one.get("name")),
+        name=_text_or_none(entry.get("name")),
         type_name=type_name or None,
-        address_space=_qualifier(one.get("address_qualifier")) or known.address_space,
-        access=_qualifier(one.get("access_qualifier")),
-        type_qualifier=_said(one.get("type_qualifiers")),
-        size=int(size) if size.isascii() and size.isdigit() and len(size) < 19 else known.size,
+        address_space=_qualifier(entry.get("address_qualifier")) or earlier.address_space,
+        access=_qualifier(entry.get("access_qualifier")),
+        type_qualifier=_text_or_none(entry.get("type_qualifiers")),
+        size=int(size) if size.isascii() and size.isdigit() and len(size) < 19 else earlier.size,
     )
 
 
 def _qualifier(value: Any) -> str | None:
-    """``__read_only`` as ``read_only``."""
-    said = _said(value)
-    return said and said.removeprefix("__")
+    """Returns a qualifier without its underscores: ``read_only`` for ``__read_only``."""
+    text = _text_or_none(value)
+    return text and text.removeprefix("__")
 
 
-def _said(value: Any) -> str | None:
+def _text_or_none(value: Any) -> str | None:
     return None if value in _NOTHING else str(value)
 
 
 def _version_numbers(version: Any) -> tuple[int, ...]:
-    """``"1.73"`` as (1, 73); empty, older than all, if it cannot be read."""
+    """Returns (1, 73) for ``"1.73"``, and an empty tuple, older than all, for text that is no version."""
     parts = str(version).split(".")
     return tuple(map(int, parts)) if all(part.isascii() and part.isdigit() and len(part) < 9 for part in parts) else ()
 
@@ -206,11 +211,11 @@ def _integer(mapping: Mapping[str, Any], key: str, default: int | None) -> int |
 
 
 def _triple(mapping: Mapping[str, Any], key: str) -> tuple[int, int, int] | None:
-    """Three numbers, None if they are absent or all 0."""
+    """Returns three numbers, None if they are absent or all 0."""
     value = mapping.get(key)
     if value is None:
         return None
-    if not isinstance(value, list) or len(value) != 3 or any(type(one) is not int for one in value):
+    if not isinstance(value, list) or len(value) != 3 or any(type(number) is not int for number in value):
         raise _error(f"{key} is {value!r}, expected three numbers")
     return (value[0], value[1], value[2]) if any(value) else None
 
@@ -219,7 +224,7 @@ def _mappings(mapping: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
     value = mapping.get(key)
     if value is None:
         return []
-    if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
         raise _error(f"{key} is no list of mappings")
     return value
 

@@ -1,7 +1,7 @@
-"""Several modules' ze_info as one.
+"""Merges the ze_info of several modules.
 
 Source: ``IGC/ZEBinWriter/zebin/spec/zeinfo.md`` of intel-graphics-compiler. The texts are joined rather than written
-anew, so that nothing is lost that is not known here; only the pseudo-kernel's entry, which every module has, is made of
+anew, so that keys unknown to this code are kept; only the pseudo-kernel's entry, which every module has, is made of
 all. ``kernels_misc_info`` comes last: compute-runtime (``setKernelMiscInfoPosition``) reads the rest of the text later.
 """
 
@@ -23,7 +23,7 @@ _LAST = "kernels_misc_info"
 
 
 def merge_ze_info(texts: Sequence[tuple[str, str]]) -> str:
-    """The document that describes all modules; ``texts`` are (module's name, its ze_info).
+    """Returns the document that describes all modules; ``texts`` are (module's name, its ze_info).
 
     Raises LinkError if the documents are of different versions, as their entries would not mean the same.
     """
@@ -39,30 +39,30 @@ def merge_ze_info(texts: Sequence[tuple[str, str]]) -> str:
         for key, entries in _lists(text).items():
             lists.setdefault(key, []).extend(entries)
     if len(versions) > 1:
-        said = ", ".join(f"{version} in {name}" for version, name in versions.items())
-        raise LinkError(f"the modules' ze_info is of different versions ({said}): compile all with one compiler")
+        listed = ", ".join(f"{version} in {name}" for version, name in versions.items())
+        raise LinkError(f"the modules' ze_info is of different versions ({listed}): compile all with one compiler")
     if pseudo:
         kept = [entry for entry in lists.get("kernels", []) if not _is_pseudo(entry)]
         lists["kernels"] = [*kept, _pseudo_entry(pseudo)]
     keys = sorted(lists, key=lambda key: key == _LAST)
     body = "".join(f"{key}:\n{''.join(lists[key])}" for key in keys if lists[key])
     merged = f"---\nversion:         '{next(iter(versions), '')}'\n{body}...\n"
-    # What was joined must read as what it was made of.
+    # A check: the joined text must still be readable.
     read_ze_info(memoryview(merged.encode()))
     return merged
 
 
 def _lists(text: str) -> dict[str, list[str]]:
-    """Top-level key -> the text of each entry of its list."""
+    """Maps each top-level key to the texts of its list's entries."""
     body = text.replace("\r\n", "\n").partition("\n...")[0] + "\n"
     marks = list(_TOP_LEVEL.finditer(body))
-    found: dict[str, list[str]] = {}
+    lists: dict[str, list[str]] = {}
     for mark, following in zip(marks, [*marks[1:], None], strict=True):
         if mark[2]:
             continue
         block = body[mark.end() + 1 : following.start() if following else len(body)]
-        found[mark[1]] = _entries(block)
-    return found
+        lists[mark[1]] = _entries(block)
+    return lists
 
 
 def _entries(block: str) -> list[str]:
@@ -87,7 +87,7 @@ def _is_pseudo(entry: str) -> bool:
 
 
 def _pseudo_entry(entries: Sequence[Mapping[str, Any]]) -> str:
-    """The entry of all functions' code: what any module's functions need, all need."""
+    """Returns the entry for all functions' code: what any module's functions need, all need."""
     # A module without functions still has the entry, with a width that means nothing.
     relevant = [entry for entry in entries if entry["has_functions"]] or entries[:1]
     merged: dict[str, Any] = {"name": PSEUDO_KERNEL}
@@ -99,23 +99,23 @@ def _pseudo_entry(entries: Sequence[Mapping[str, Any]]) -> str:
     return "".join(_lines(merged, "  - ", "    "))
 
 
-def _merged(key: str, one: Any, other: Any) -> Any:
-    if isinstance(one, dict) and isinstance(other, dict):
+def _merged(key: str, first: Any, second: Any) -> Any:
+    if isinstance(first, dict) and isinstance(second, dict):
         return {
-            name: _merged(name, one[name], other[name])
-            if name in one and name in other
-            else one.get(name, other.get(name))
-            for name in {**one, **other}
-            # What only one of them lacks, neither may be said to lack.
-            if not (_is_lack(name) and (name not in one or name not in other))
+            name: _merged(name, first[name], second[name])
+            if name in first and name in second
+            else first.get(name, second.get(name))
+            for name in {**first, **second}
+            # If only one of them lacks a thing, the merged entry must not say that it lacks it.
+            if not (_is_lack(name) and (name not in first or name not in second))
         }
     if key == "per_thread_memory_buffers":
-        return _merged_buffers([*one, *other])
-    if isinstance(one, bool):
-        return one and other if _is_lack(key) else one or other
-    if isinstance(one, int) and isinstance(other, int):
-        return max(one, other)
-    return one
+        return _merged_buffers([*first, *second])
+    if isinstance(first, bool):
+        return first and second if _is_lack(key) else first or second
+    if isinstance(first, int) and isinstance(second, int):
+        return max(first, second)
+    return first
 
 
 def _is_lack(key: str) -> bool:
@@ -123,12 +123,12 @@ def _is_lack(key: str) -> bool:
 
 
 def _merged_buffers(buffers: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    found: dict[tuple[Any, ...], dict[str, Any]] = {}
+    merged: dict[tuple[Any, ...], dict[str, Any]] = {}
     for buffer in buffers:
         kind = (buffer.get("type"), buffer.get("usage"), buffer.get("is_simt_thread"))
-        known = found.setdefault(kind, dict(buffer))
-        known["size"] = max(known.get("size") or 0, buffer.get("size") or 0)
-    return list(found.values())
+        first = merged.setdefault(kind, dict(buffer))
+        first["size"] = max(first.get("size") or 0, buffer.get("size") or 0)
+    return list(merged.values())
 
 
 def _lines(mapping: Mapping[str, Any], first: str, indent: str) -> list[str]:

@@ -1,11 +1,11 @@
-"""The YAML that ze_info is written in.
+"""Parses the YAML that ze_info is written in.
 
 Source: the YAML 1.2 subset that IGC's ``ZEInfoYAML`` emits and that compute-runtime's ``device_binary_format/yaml``
 accepts: block mappings and block sequences, flow sequences of scalars (``[ 0, 1, 2 ]``), plain and quoted scalars,
 comments, one document. Anchors, tags, block scalars, flow mappings and multi-line scalars do not occur and are errors.
 
-Written out here rather than left to a general parser: one line at a time, no recursion, so that no text can make it
-hang, crash or write to standard error, and nothing needs to be imported to read one small file.
+This parser replaces a general one: it takes one line at a time, without recursion, so that no text can make it hang,
+crash or write to standard error, and nothing needs to be imported to read one small file.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,18})")
 _FLOAT = re.compile(r"-?[0-9]*+(?:\.[0-9]++(?:[eE][-+]?[0-9]{1,3})?|(?<=[0-9])[eE][-+]?[0-9]{1,3})")
 _CONSTANTS = {"": None, "~": None, "null": None, "true": True, "false": False}
 _HEX_ESCAPE = re.compile(r"\\x([0-9a-fA-F]{2})")
-#: Beginnings of what the subset does not have.
+#: First characters of the YAML that the subset does not have.
 _FOREIGN = frozenset("&*!|>%@`{}?")
 _FLOW_ITEM = re.compile(r"""\s*+("(?:[^"\\]|\\.)*+"\s*+|'(?:[^']|'')*+'\s*+|[^,\[\]{}"']*+)(?:,|$)""")
 #: No ze_info is nested deeper than 5.
@@ -30,7 +30,8 @@ _DEEPEST = 32
 
 
 def parse(text: str) -> Any:
-    """The document's value: dicts, lists, str, int, float, bool, None. Raises FormatError that names the line."""
+    """Returns the document's value: dicts, lists, str, int, float, bool, None. Raises FormatError that names the
+    line."""
     return _Parser().parse(text.replace("\r\n", "\n"))
 
 
@@ -38,7 +39,8 @@ _Container = TypeVar("_Container", dict[str, Any], list[Any])
 
 
 class _Parser:
-    """Keeps the containers that are open: ``columns[i]`` is where the entries of ``containers[i]`` begin."""
+    """Parses one document. ``containers`` are those that are open; the entries of ``containers[i]`` begin at
+    ``columns[i]``."""
 
     def __init__(self) -> None:
         self.root: Any = None
@@ -76,12 +78,13 @@ class _Parser:
             self.pending = None
 
     def _mapping_entry(self, mapping: dict[str, Any], key: str, value: str) -> None:
-        found = _value(value) if value else None
-        mapping[key] = found
-        self.pending = (mapping, key) if found is None else None
+        scalar = _value(value) if value else None
+        mapping[key] = scalar
+        self.pending = (mapping, key) if scalar is None else None
 
     def _mapping_at(self, column: int) -> dict[str, Any]:
-        """The open mapping whose entries begin at ``column``, or a new one that is the value of the pending key."""
+        """Returns the open mapping whose entries begin at ``column``, or a new one that is the value of the pending
+        key."""
         columns, containers = self.columns, self.containers
         if not columns:
             return self._first(column, {})
@@ -91,12 +94,12 @@ class _Parser:
             columns.pop()
             containers.pop()
         if columns and columns[-1] == column:
-            found: dict[str, Any] = containers[-1]
-            return found
+            mapping: dict[str, Any] = containers[-1]
+            return mapping
         raise ValueError("the indentation matches no open mapping")
 
     def _sequence_at(self, column: int) -> list[Any]:
-        """The open sequence whose dashes stand at ``column``; it may stand where its key stands."""
+        """Returns the open sequence whose dashes stand at ``column``; it may stand where its key stands."""
         columns, containers = self.columns, self.containers
         if not columns:
             return self._first(column, [])
@@ -106,8 +109,8 @@ class _Parser:
             columns.pop()
             containers.pop()
         if columns and columns[-1] == column and type(containers[-1]) is list:
-            found: list[Any] = containers[-1]
-            return found
+            sequence: list[Any] = containers[-1]
+            return sequence
         if columns and columns[-1] == column:
             return self._of_pending(column, [])
         raise ValueError("the indentation matches no open sequence")
@@ -135,7 +138,7 @@ class _Parser:
 
 
 def _value(text: str) -> Any:
-    """A scalar or a flow sequence of scalars."""
+    """Returns a scalar or a flow sequence of scalars."""
     text = text.strip()
     if text.startswith("["):
         text = _without_comment(text)
@@ -147,13 +150,13 @@ def _value(text: str) -> Any:
 
 def _flow_items(text: str) -> list[Any]:
     items: list[Any] = []
-    at = 0
-    while text[at:].strip() if at == 0 else at < len(text):
-        match = _FLOW_ITEM.match(text, at)
+    position = 0
+    while text[position:].strip() if position == 0 else position < len(text):
+        match = _FLOW_ITEM.match(text, position)
         if match is None:
             raise ValueError(f"[{_shortened(text)}] is no sequence of scalars")
         items.append(_scalar(match[1].strip()))
-        at = match.end()
+        position = match.end()
     return items
 
 
@@ -180,21 +183,21 @@ def _quoted(text: str) -> str:
         if "'" in inner.replace("''", ""):
             raise ValueError(f"{_shortened(text)} goes on after its closing quote")
         return inner.replace("''", "'")
-    found: str = json.loads(_HEX_ESCAPE.sub(r"\\u00\1", text))
-    found.encode("utf-8")  # A lone surrogate is no text.
-    return found
+    unquoted: str = json.loads(_HEX_ESCAPE.sub(r"\\u00\1", text))
+    unquoted.encode("utf-8")  # A lone surrogate is no text.
+    return unquoted
 
 
 def _without_comment(text: str) -> str:
-    """``text`` up to a comment, which begins with ``#`` after a space, outside quotes."""
+    """Returns ``text`` up to a comment, which begins with ``#`` after a space, outside quotes."""
     quote = ""
-    for at, character in enumerate(text):
+    for position, character in enumerate(text):
         if quote:
             quote = "" if character == quote else quote
-        elif character in "'\"" and (at == 0 or text[at - 1] in " ,["):
+        elif character in "'\"" and (position == 0 or text[position - 1] in " ,["):
             quote = character
-        elif character == "#" and (at == 0 or text[at - 1] in " \t"):
-            return text[:at].rstrip()
+        elif character == "#" and (position == 0 or text[position - 1] in " \t"):
+            return text[:position].rstrip()
     return text
 
 

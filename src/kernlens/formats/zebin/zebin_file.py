@@ -1,4 +1,4 @@
-"""zebin: Intel GPU programs as ELF.
+"""zebin: Intel GPU programs in ELF form.
 
 Source: ``IGC/ZEBinWriter/zebin/spec/elf.md`` and ``ZEELF.h`` of intel-graphics-compiler. Checked on files of zebin
 versions 1.20 (Debian 12's compiler) and 1.73.
@@ -31,10 +31,10 @@ _ENTRY = "_entry"
 
 @dataclass(frozen=True, slots=True)
 class ZebinKernel:
-    """A kernel's machine code. ``heap`` is its whole section, as the driver loads it; ``code`` is without the padding.
+    """A kernel's machine code. ``heap`` is its whole section, as the driver loads it; ``code`` leaves the padding out.
 
-    ``entry_offset`` is where the kernel's own first instruction is, after what loads its payload (the ``_entry``
-    symbol); None if the file does not say. ``address`` is where it was loaded, 0 but in debug ELFs.
+    ``entry_offset`` is that of the kernel's own first instruction, behind the code that loads its payload (the ``_entry``
+    symbol), None if the file does not say. ``address`` is where the kernel was loaded; it is 0 except in debug ELFs.
     """
 
     name: str
@@ -53,17 +53,17 @@ class Zebin:
 
     @property
     def is_debug(self) -> bool:
-        """Whether this is the debug ELF of a loaded module (``zetModuleGetDebugInfo``), not a program."""
+        """Tells whether this is the debug ELF of a loaded module (``zetModuleGetDebugInfo``), not a program."""
         return self.elf.type == ET_EXEC
 
     @cached_property
     def kernels(self) -> tuple[ZebinKernel, ...]:
-        """The kernels in file order, without the pseudo-kernel that holds functions."""
+        """Returns the kernels in file order, without the pseudo-kernel that holds functions."""
         return tuple(kernel for kernel in self._text_kernels if kernel.name != PSEUDO_KERNEL)
 
     @cached_property
     def functions(self) -> ZebinKernel | None:
-        """The code of all functions that are no kernels, None if there is none."""
+        """Returns the code of all functions that are not kernels, None if there is none."""
         return next((kernel for kernel in self._text_kernels if kernel.name == PSEUDO_KERNEL), None)
 
     @cached_property
@@ -79,7 +79,7 @@ class Zebin:
 
     @cached_property
     def symbols(self) -> tuple[Symbol, ...]:
-        """The symbol table with ``kind`` filled in."""
+        """Returns the symbol table with ``kind`` filled in."""
         kernels = {kernel.section.index: kernel.name for kernel in self.kernels}
         return tuple(
             dataclasses.replace(symbol, kind=_symbol_kind(symbol, kernels.get(symbol.section_index)))
@@ -88,24 +88,28 @@ class Zebin:
 
     @property
     def relocations(self) -> tuple[Relocation, ...]:
-        """All relocations, those of debug sections included."""
+        """Returns all relocations, those of debug sections included."""
         return self.elf.relocations()
 
     @cached_property
     def ze_info(self) -> ZeInfo | None:
-        """What the file says of its kernels, None if it has no such section (debug ELFs may have none)."""
+        """Returns the file's description of its kernels, None if it has no such section (debug ELFs may have none)."""
         text = self._first(SHT_ZEBIN_ZEINFO)
         return None if text is None else read_ze_info(text.data)
 
     def resources(self, kernel: ZebinKernel) -> KernelResources:
-        """A kernel's resources, ``prologue_bytes`` from its ``_entry`` symbol where there is one."""
+        """Returns a kernel's resources, ``prologue_bytes`` from its ``_entry`` symbol where there is one."""
         entry = None if self.ze_info is None else self.ze_info.kernels.get(kernel.name)
-        said = KernelResources() if entry is None else entry.resources
-        return said if kernel.entry_offset is None else dataclasses.replace(said, prologue_bytes=kernel.entry_offset)
+        resources = KernelResources() if entry is None else entry.resources
+        return (
+            resources
+            if kernel.entry_offset is None
+            else dataclasses.replace(resources, prologue_bytes=kernel.entry_offset)
+        )
 
     @cached_property
     def build_options(self) -> str | None:
-        """The options of the build, None if the file does not hold them."""
+        """Returns the options of the build, None if the file does not hold them."""
         for section in self.elf.sections_of_type(SHT_ZEBIN_MISC):
             if section.name == ".misc.buildOptions":
                 return bytes(section.data).rstrip(b"\0").decode("utf-8", "backslashreplace").strip()
@@ -113,13 +117,13 @@ class Zebin:
 
     @property
     def spirv(self) -> memoryview:
-        """The module that the program was made from; empty if it is not kept."""
+        """Returns the module that the program was made from, empty if it is not kept."""
         section = self._first(SHT_ZEBIN_SPIRV)
         return EMPTY if section is None else section.data
 
     @cached_property
     def notes(self) -> ZebinNotes:
-        """What the compatibility notes say of device and versions."""
+        """Returns what the compatibility notes say of device and versions."""
         return read_notes(section for section in self.elf.sections_of_type(SHT_NOTE) if section.name == _NOTES)
 
     def _first(self, type: int) -> Section | None:
@@ -130,7 +134,7 @@ _NOTES = ".note.intelgt.compat"
 
 
 def read_zebin(data: memoryview) -> Zebin:
-    """Read a zebin or the debug ELF of one. Raises FormatError for anything else, and for damaged headers."""
+    """Reads a zebin or the debug ELF of one. Raises FormatError for anything else and for damaged headers."""
     elf = read_elf(data, format="zebin")
     if elf.machine != EM_INTELGT:
         raise FormatError(f"the ELF is for machine {elf.machine}, zebin's is {EM_INTELGT}", format="zebin", offset=18)
@@ -164,7 +168,7 @@ def _kernel(section: Section, symbols: dict[tuple[int, str], Symbol]) -> ZebinKe
 
 
 def _symbol_kind(symbol: Symbol, kernel: str | None) -> str:
-    """kernel, export, import, driver or local; ``kernel`` is the name of the kernel whose section holds the symbol."""
+    """Returns kernel, export, import, driver or local. ``kernel`` is the name of the kernel whose section holds the symbol."""
     if symbol.name in DRIVER_SYMBOLS:
         return "driver"
     if kernel is not None and symbol.name == kernel and symbol.type == "func":
