@@ -124,8 +124,8 @@ def test_a_no_says_what_to_change(folder: Path) -> None:
 
 @pytest.mark.parametrize("how", ["--dynamic", "--static"])
 def test_a_link_on_a_driver(how: str, folder: Path, tmp_path: Path) -> None:
-    flags = ["--options-for", folder / "a.spv", "-library-compilation"]
-    output = ["-o", tmp_path / "linked.bin"] if how == "--static" else []
+    flags: list[str | Path] = ["--options-for", folder / "a.spv", "-library-compilation"]
+    output: list[str | Path] = ["-o", tmp_path / "linked.bin"] if how == "--static" else []
     text = answer("link", how, "--device", "dg2", folder / "b.spv", folder / "a.spv", *flags, *output)
     assert f"{how[2:]} link on dg2 links: ZE_RESULT_SUCCESS" in text
     assert "kernels that can be created: use of" in text
