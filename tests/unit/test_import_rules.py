@@ -21,18 +21,20 @@ PACKAGE = Path(kernlens.__file__).parent
 #: Room -> the rooms it may import besides itself and ``errors``.
 ALLOWED = {
     "errors": set(),
+    # What was tried and passed over. Rooms that only compute have nothing to tell; a driver's child process loads none.
+    "log": set(),
     "model": set(),
     "formats": {"model"},
-    "isa": {"model"},
+    "isa": {"log", "model"},
     "analysis": {"model"},
     "report": {"analysis", "model"},
     # What runs in a driver's child process: see test_worker_loads_little.
     "runtime": {"formats", "model"},
-    "toolchain": {"formats", "isa", "model", "runtime"},
-    "recording": {"model"},
+    "toolchain": {"formats", "isa", "log", "model", "runtime"},
+    "recording": {"log", "model"},
     # A program's source maps are made on first use, so what assembles programs calls the analysis that makes them.
     # It also opens live objects and recordings, and asks the toolchains for their disassemblers.
-    "loading": {"formats", "isa", "model", "analysis", "recording", "runtime", "toolchain"},
+    "loading": {"formats", "isa", "log", "model", "analysis", "recording", "runtime", "toolchain"},
     "linking": {"formats", "model", "analysis", "runtime", "toolchain", "loading"},
     "pipeline": {"formats", "isa", "model", "analysis", "runtime", "toolchain", "recording", "loading"},
     # Modules of the package itself (compiling, doctor): what Python and the command line share.
@@ -50,7 +52,7 @@ ALLOWED = {
     },
     "cli": {
         *("verbs", "report", "pipeline", "linking", "loading", "analysis", "recording", "runtime", "toolchain"),
-        *("formats", "isa", "model"),
+        *("formats", "isa", "log", "model"),
     },
     # The public modules for live objects: they only export what the rooms hold, and no room imports them.
     "public": {"pipeline", "runtime", "toolchain", "model"},
@@ -76,7 +78,7 @@ def room_of(path: Path) -> str:
     if len(relative.parts) > 1:
         return relative.parts[0]
     own = {"__init__": "", "__main__": "cli", "errors": "errors", "opencl": "public", "level_zero": "public"}
-    return own.get(path.stem, "verbs")
+    return {**own, "log": "log"}.get(path.stem, "verbs")
 
 
 def room_of_module(name: str) -> str | None:

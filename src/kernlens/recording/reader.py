@@ -19,6 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from kernlens import log
 from kernlens.errors import FormatError, KernlensError, NotFoundError, UnsupportedError
 from kernlens.model.build import Build, BuildToolchain, Source
 from kernlens.model.stage import Snapshot
@@ -125,6 +126,7 @@ class Recording:
                 # A deadline of each query; the closure must not keep the recording alive.
                 self._limit_time(self._connection)
             self._check_tables()
+            log.debug("recording", "%s: schema %d, %d bytes", self.path, self._schema, self._size)
         except BaseException:
             closing.close()
             raise

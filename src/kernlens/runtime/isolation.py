@@ -14,7 +14,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Self
+from typing import IO, TYPE_CHECKING, Any, Self
 
 from kernlens.errors import KernlensError, NotFoundError, ToolError
 from kernlens.model.build import Build
@@ -28,6 +28,9 @@ from kernlens.runtime.level_zero.module_links import DynamicLink, ModuleLinkage,
 from kernlens.runtime.level_zero.result_codes import LevelZeroError, RefusedCallError, place
 from kernlens.runtime.opencl.error_codes import OpenCLError
 from kernlens.runtime.worker import FILE_SIZE_VARIABLE
+
+if TYPE_CHECKING:
+    import logging
 
 LEVEL_ZERO = "level-zero"
 OPENCL = "opencl"
@@ -183,6 +186,7 @@ class _Worker:
             copy_worker(Path(self._folder.name))
             modules = "/" + str(Path(self._folder.name).relative_to(place.root))
         environment = {**place.full_environment(modules), FILE_SIZE_VARIABLE: str(file_size_limit)}
+        _logger().debug("a child process for %s: %s with %s", place.device, " ".join(place.python), place.environment)
         self._printed = tempfile.TemporaryFile()  # noqa: SIM115 (lives as long as the worker)
         try:
             self._process = subprocess.Popen(
@@ -248,6 +252,7 @@ class _Worker:
         size = self._printed.seek(0, 2)
         self._printed.seek(max(0, size - LOG_SIZE))
         log = self._printed.read().decode("utf-8", "replace")
+        _logger().debug("the child process for %s died in %s: %s", self._place.device, call or request, status)
         if not self._is_ready:
             command = " ".join(self._place.python)
             said = log.strip().splitlines()[-1:] or [f"exit status {status}"]
@@ -290,6 +295,13 @@ def _error(error: dict[str, Any]) -> KernlensError:
     if kind == "HandleError":
         return HandleError(message)
     return ToolError(message if kind == "ToolError" else f"{kind}: {message}", log=fields.get("log") or "")
+
+
+def _logger() -> logging.Logger:
+    # Imported late, as in the rest of the package; beside the start of a process it costs nothing.
+    import logging
+
+    return logging.getLogger("kernlens.runtime")
 
 
 def _signal_name(number: int) -> str:
