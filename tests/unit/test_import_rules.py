@@ -10,6 +10,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -91,10 +92,16 @@ def room_of_module(name: str) -> str | None:
     return room_of(PACKAGE / f"{parts[1]}.py") if (PACKAGE / f"{parts[1]}.py").exists() else None
 
 
+@cache
+def syntax_of(path: Path) -> tuple[ast.AST, ...]:
+    """Every node of a file's syntax tree."""
+    return tuple(ast.walk(ast.parse(path.read_text())))
+
+
 def imports_of(path: Path) -> Iterator[str]:
     """Dotted names of all modules that a file imports, relative ones resolved."""
     package = ("kernlens", *path.relative_to(PACKAGE).parent.parts)
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in syntax_of(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -154,7 +161,7 @@ def test_rooms_that_only_compute_open_nothing() -> None:
         if room_of(path) not in PURE_ROOMS:
             continue
         wrong += [f"{path.relative_to(PACKAGE)} imports {name}" for name in imports_of(path) if name in OUTSIDE_WORLD]
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in syntax_of(path):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in OPENERS:
                 wrong.append(f"{path.relative_to(PACKAGE)}:{node.lineno} calls {node.func.id}")
     assert wrong == []
@@ -167,7 +174,7 @@ def test_names_are_nouns_of_the_field() -> None:
         names = [(path.stem, 1)]
         names += [
             (node.name, node.lineno)
-            for node in ast.walk(ast.parse(path.read_text()))
+            for node in syntax_of(path)
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
         ]
         for name, line in names:
