@@ -36,9 +36,9 @@ def test_compile_prints_a_table_and_records(kernlens: Kernlens, compiler: Path, 
     assert done.out.split("\n")[1].split() == ["plain", "skl", "16", "0", "0", "0", "0", "0", "3", "48"]
     assert f"1 program, 2 kernels recorded in {recording}" in done.out
     with Recording(recording) as opened:
-        (program,) = opened.programs()
+        (program,) = opened.builds()
         assert (program.name, program.device, program.ok, program.binary) == ("scale", "skl", True, binary())
-        assert program.sources == ((str(source), SOURCE),)
+        assert [(one.path, one.text) for one in program.sources] == [(str(source), SOURCE)]
 
 
 def test_compile_as_json(kernlens: Kernlens, compiler: Path, source: Path, tmp_path: Path) -> None:
@@ -117,9 +117,9 @@ def test_stages_of_a_recording(kernlens: Kernlens, snapshots: Path) -> None:
 
 
 def test_one_stage_as_it_is(kernlens: Kernlens, snapshots: Path) -> None:
-    assert kernlens("stages", snapshots, "--stage", "source").out == str(FULL.sources[0][1])
+    assert kernlens("stages", snapshots, "--stage", "source").out == FULL.sources[0].text
     (one,) = kernlens("stages", snapshots, "--stage", "source", "--json").document["snapshots"]
-    assert (one["stage"], one["text"]) == ("source", FULL.sources[0][1])
+    assert (one["stage"], one["text"]) == ("source", FULL.sources[0].text)
 
 
 @pytest.mark.parametrize(

@@ -297,6 +297,7 @@ def _settled(path: Path, closing: contextlib.ExitStack) -> Path:
     beside = path.with_name(path.name + "-wal")
     if beside.is_symlink() or not beside.is_file():
         return path
+    log.debug("recording", "%s: read from a copy, as %s says that it is not finished", path, beside)
     folder = Path(closing.enter_context(TemporaryDirectory(prefix="kernlens-")))
     copy = folder / "recording"
     with contextlib.ExitStack() as closing_source:
