@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,17 @@ def test_help_has_an_example_and_the_options_of_every_verb(words: tuple[str, ...
     assert f"kernlens {words[0]}" in done.out.split("Example:")[1]
     assert "--debug" in done.out
     assert "--verbose" in done.out
+
+
+PAGES = Path(__file__).parents[2] / "docs" / "commands"
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_page_of_a_verb_shows_its_help(verb: str, kernlens: Kernlens, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (PAGES / f"{verb}.md").read_text()
+    shown = re.findall(r"```text\n(Usage: .*?)```", page, re.DOTALL)
+    monkeypatch.setenv("COLUMNS", "120")
+    assert shown in ([], [kernlens(verb, "--help").out])
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)

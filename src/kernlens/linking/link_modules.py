@@ -2,8 +2,8 @@
 
 ::
 
-    found = [modules_in(path) for path in paths]
-    live = link_on_driver(found, simulated_driver("bmg", "newest"), static=False)
+    found = [module for path in paths for module in modules_in(path)]
+    live = link_on_driver(found, simulated_driver("bmg", "newest"))
     merged = link_offline(found)
 """
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kernlens.runtime.driver_environment import DriverEnvironment
     from kernlens.runtime.isolation import IsolatedDriver
 
-#: A program and the module that it is, as ``load.modules.modules_in`` gives them.
+#: A program and the module that it is, as ``loading.linkable.modules_in`` gives them.
 Linkable = tuple[Program, Module]
 
 
