@@ -46,7 +46,7 @@ def test_kernels(place: DriverEnvironment, modules: dict[str, bytes]) -> None:
         scale = driver.kernel("plain", "scale")
         (live,) = driver.live_builds("plain")
     assert scale.resources.required_work_group_size == (16, 2, 1)
-    assert scale.slm_bytes == 64 * 4
+    assert scale.resources.slm_bytes == 64 * 4
     assert scale.resources.simd in (8, 16, 32)
     assert scale.origin == ORIGINS[is_newest(place)]
     assert live.spirv == modules["plain"]

@@ -80,7 +80,7 @@ def test_annotate_writes_one_page(kernlens: Kernlens, file: Path) -> None:
         (("--line", "x"), "--line takes a number, not 'x'"),
         (("--offset", "x"), "--offset takes a number, not 'x'"),
         (("--offset", "4096"), "no chosen kernel has an instruction at offset 0x1000"),
-        (("--kernel", "scal"), "there is no kernel 'scal'; the file holds scale"),
+        (("--kernel", "scal"), "there is no kernel 'scal'; the binary holds scale"),
         (("--device", "dg2"), "the file holds nothing for dg2"),
         (("--device", "dg3"), "dg2"),
         (("--format", "xml"), "'text', 'html', 'json', 'csv'"),
