@@ -51,7 +51,7 @@ def opencl_program(path: str, options: str = "-gline-tables-only") -> Any:
 
     platform = next(found for found in pyopencl.get_platforms() if "Intel" in found.name)
     context = pyopencl.Context(platform.get_devices())
-    return pyopencl.Program(context, Path(path).read_text()).build(options=options, cache_dir=False)
+    return pyopencl.Program(context, Path(path).read_text()).build(options=options, cache_dir=False)  # type: ignore[arg-type]
 
 
 def spirv_of(text: str, folder: Path) -> bytes:

@@ -96,7 +96,7 @@ def _trial(toolchain: Toolchain) -> Check:
             source.write_text(_TRIAL_SOURCE, "utf-8")
             result = compile_source(source, _TRIAL_DEVICE, "", toolchain)
         if not result.ok:
-            return Check(name, False, result.reason or "failed", "kernlens --debug doctor")
+            return Check(name, False, result.reason or "failed", "kernlens doctor --verbose")
         (program,) = open_build(result)
         count = len(program.kernels["trial"].instructions)
     except KernlensError as error:

@@ -149,10 +149,10 @@ def campaign(seeds: Sequence[bytes], count: int, seed: int, workers: int, batch:
         while batches and len(running) < workers:
             arguments = batches.pop()
             receiver, sender = context.Pipe(False)
-            child = context.Process(target=_child, args=(arguments, sender))
-            child.start()
+            worker = context.Process(target=_child, args=(arguments, sender))
+            worker.start()
             sender.close()
-            running.append((child, receiver, arguments[2]))
+            running.append((worker, receiver, arguments[2]))
         child, receiver, number = running.pop(0)
         try:
             total.add(receiver.recv())

@@ -190,9 +190,10 @@ def lines(kernel: Kernel) -> list[tuple[int, int, int]] | str | None:
 def _relocated(elf: bytes, section: str) -> list[int]:
     """The offsets of the words in ``section`` that the driver fills in."""
     from elftools.elf.elffile import ELFFile
+    from elftools.elf.relocation import RelocationSection
 
     table = ELFFile(BytesIO(elf)).get_section_by_name(f".rel{section}")
-    if table is None:
+    if not isinstance(table, RelocationSection):
         return []
     return [relocation["r_offset"] for relocation in table.iter_relocations()]
 

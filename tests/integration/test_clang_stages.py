@@ -62,6 +62,7 @@ def test_a_recording_opens_as_the_spirv_module(pipeline: Pipeline, tmp_path: Pat
     record(pipeline, path)
     (program,) = kernlens.load(path)
     assert (program.format, program.name, program.device) == ("spirv", "nlmeans", None)
+    assert pipeline.build.toolchain is not None
     assert program.toolchain == pipeline.build.toolchain.title
     assert program.spirv == content(pipeline, "spirv", "binary")
     (tmp_path / "a.spv").write_bytes(program.spirv)

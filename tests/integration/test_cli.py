@@ -33,7 +33,7 @@ def kernlens(*arguments: str | Path, cwd: Path | None = None, **environment: str
 
 
 def answer(*arguments: str | Path, **environment: str) -> str:
-    done = kernlens(*arguments, **environment)
+    done = kernlens(*arguments, cwd=None, **environment)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

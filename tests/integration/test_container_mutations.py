@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import shutil
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from kernlens.formats.offload_bundle import read_offload_images
 from kernlens.formats.zebin.ze_info import read_ze_info
 from kernlens.formats.zebin.zebin_file import SHT_ZEBIN_ZEINFO, read_zebin
 from tests.corpus.build import Built
+from tests.limits import processor_time
 
 SOURCE = """\
 __constant float table[4] = {1, 2, 3, 4};
@@ -93,14 +93,13 @@ def run(data: bytes, reader: Callable[[memoryview], None], hot: range) -> int:
     refused = 0
     for seed in range(ROUNDS):
         copy = memoryview(mutated(data, random.Random(seed), hot))
-        started = time.perf_counter()
         try:
-            reader(copy)
+            with processor_time():
+                reader(copy)
         except FormatError:
             refused += 1
         except Exception as error:
             raise AssertionError(f"seed {seed}: {error!r} came out of {reader.__name__}") from error
-        assert time.perf_counter() - started < 1, f"seed {seed}: {reader.__name__} took too long"
     return refused
 
 

@@ -77,7 +77,7 @@ def of_layer(dump: Dump, stage: str, binaries: Sequence[bytes], folder: Path) ->
     paths = [folder / f"{number}.bin" for number in range(len(binaries))]
     for path, binary in zip(paths, binaries, strict=True):
         path.write_bytes(binary)
-    command = [sys.executable, SCRIPT, dump.folder, keep, stage, *paths]
+    command: list[str | Path] = [sys.executable, SCRIPT, dump.folder, keep, stage, *paths]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     return [[(one[0], one[1], one[2], one[3], one[4]) for one in program] for program in json.loads(done.stdout)]

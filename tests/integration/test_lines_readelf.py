@@ -147,9 +147,9 @@ def printed_calls(path: Path) -> list[tuple[str, int, int, int, int]]:
     calls = []
     for call, depth in pending:
         name = names[int(call["DW_AT_abstract_origin"].strip("<>"), 16)]
-        line = int(call["DW_AT_call_line"])
+        call_line = int(call["DW_AT_call_line"])
         spans = ranges.get(int(call["DW_AT_ranges"], 16), []) if "DW_AT_ranges" in call else []
         if "DW_AT_low_pc" in call:
             spans = [(int(call["DW_AT_low_pc"], 16), int(call["DW_AT_high_pc"], 16))]
-        calls += [(name, low, high, line, depth) for low, high in spans if low < high]
+        calls += [(name, low, high, call_line, depth) for low, high in spans if low < high]
     return calls

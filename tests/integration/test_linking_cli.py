@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import time
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ import pytest
 from kernlens.formats.zebin.zebin_file import read_zebin
 from kernlens.toolchain.toolchains import NEWEST
 from tests.integration.test_cli import answer, kernlens, refusal
+from tests.limits import processor_time
 
 LIBRARY = """\
 global int counter = 5;
@@ -124,8 +124,8 @@ def test_a_no_says_what_to_change(folder: Path) -> None:
 
 @pytest.mark.parametrize("how", ["--dynamic", "--static"])
 def test_a_link_on_a_driver(how: str, folder: Path, tmp_path: Path) -> None:
-    flags = ["--options-for", folder / "a.spv", "-library-compilation"]
-    output = ["-o", tmp_path / "linked.bin"] if how == "--static" else []
+    flags: list[str | Path] = ["--options-for", folder / "a.spv", "-library-compilation"]
+    output: list[str | Path] = ["-o", tmp_path / "linked.bin"] if how == "--static" else []
     text = answer("link", how, "--device", "dg2", folder / "b.spv", folder / "a.spv", *flags, *output)
     assert f"{how[2:]} link on dg2 links: ZE_RESULT_SUCCESS" in text
     assert "kernels that can be created: use of" in text
@@ -194,9 +194,8 @@ def test_two_hundred_modules_at_once(folder: Path, tmp_path: Path) -> None:
     from kernlens.loading.linkable import modules_in
 
     paths = sorted(tmp_path.iterdir())
-    start = time.perf_counter()
-    modules = [module for path in paths for _, module in modules_in(str(path))]
-    forecast = predict(modules, RELEASE_22_43)
-    assert time.perf_counter() - start < 1
+    with processor_time(5):
+        modules = [module for path in paths for _, module in modules_in(str(path))]
+        forecast = predict(modules, RELEASE_22_43)
     assert forecast.links
     assert len(forecast.edges) == 100

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,7 +28,7 @@ from tests.integration.opencl_layer_fixtures import (
 __all__ = ["place", "platform", "work"]
 
 #: From its cache the driver answers without compiling.
-FRESH = {"NEO_CACHE_PERSISTENT": "0"}
+FRESH: dict[str, Any] = {"NEO_CACHE_PERSISTENT": "0"}
 #: A user's own dumps, of either compiler; none is made in these tests.
 USERS_DUMPS = {
     "IGC_DumpToCustomDir": "/nonexistent/of-the-user",

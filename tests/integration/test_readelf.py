@@ -82,7 +82,7 @@ def expected_sections(path: Path) -> list[tuple[object, ...]]:
 
 def own_sections(elf: Elf) -> list[tuple[object, ...]]:
     """In readelf's columns."""
-    found = []
+    found: list[tuple[object, ...]] = []
     for one in elf.sections:
         type_name = f"LOUSER+{one.type - 0x80000000:#x}" if one.type >= 0x80000000 else _TYPES[one.type]
         row = (one.address, one.offset, one.size, one.entry_size, one.link, one.info, one.alignment)

@@ -368,7 +368,6 @@ def test_what_a_compiler_lacks(small: Path, newest: Toolchain) -> None:
     from_spirv = kernlens.stages(spirv, "bmg", toolchain=NEWEST)
     with pytest.raises(NotFoundError, match="no stage 'source'"):
         from_spirv.choose("source")
-    assert from_spirv.choose("llvm-codegen")
 
 
 FULL_DISK = """\
@@ -393,7 +392,6 @@ def test_a_full_disk_fails_the_snapshots_and_not_the_build(small: Path, tmp_path
         pytest.skip(f"no file system of its own can be made here: {done.stderr.strip()}")
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
-    assert lines
     assert all("the disk of the dump folder is full" in line for line in lines)
     assert any(line.startswith("llvm-codegen ") for line in lines)
 

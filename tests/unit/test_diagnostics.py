@@ -63,7 +63,7 @@ def test_options_are_words(options: str, words: list[str]) -> None:
 
 
 #: A word may hold anything but a double quote, spaces and quotes of other kinds included.
-@given(st.lists(st.text(st.characters(exclude_characters='"', exclude_categories=("Cs",)), max_size=8)))
+@given(st.lists(st.text(st.characters(exclude_characters='"', exclude_categories=["Cs"]), max_size=8)))
 def test_words_that_are_joined_split_again(words: list[str]) -> None:
     assert split_options(join_options(words)) == words
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from kernlens.errors import NotFoundError, OutputError
+from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.stage import Snapshot, choose
 from kernlens.pipeline import igc_dump
 from kernlens.pipeline.igc import IGC_1, IGC_2
@@ -106,7 +107,7 @@ def test_passes_belong_to_the_attempt_that_they_ran_in(tmp_path: Path) -> None:
 
 
 def test_kernels_keep_the_programs_order_and_their_own_names(tmp_path: Path) -> None:
-    for entry, name in (("0002", "b"), ("0001", "z"), ("0003", igc_dump.PSEUDO_KERNEL)):
+    for entry, name in (("0002", "b"), ("0001", "z"), ("0003", PSEUDO_KERNEL)):
         write(tmp_path, **{f"_simd8_entry_{entry}__asm": f"//.kernel {name}\n".encode()})
         write(tmp_path, **{f"_entry_{entry}__kernbin": name.encode()})
     found = read_dump(tmp_path, IGC_1, b"")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import time
 
 import pytest
 
@@ -20,6 +19,7 @@ from kernlens.analysis.linking.forecast import predict, predict_static
 from kernlens.analysis.linking.graph import Duplicate, Mismatch
 from kernlens.errors import NotFoundError
 from kernlens.model.module import ImportUse, Module, ModuleSymbol, SymbolKind
+from tests.limits import processor_time
 
 
 def module(
@@ -215,7 +215,6 @@ def test_a_chain_of_thousands_of_modules_needs_no_recursion() -> None:
 
 def test_a_name_of_a_hundred_thousand_characters_costs_nothing() -> None:
     name = "f" * 100_000
-    start = time.perf_counter()
-    (reason,) = reasons(predict([module("a", imports=name), module("b", exports=name[:-1])]))
-    assert time.perf_counter() - start < 1
+    with processor_time():
+        (reason,) = reasons(predict([module("a", imports=name), module("b", exports=name[:-1])]))
     assert reason.symbol == name

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import time
 
 import pytest
 
@@ -11,6 +10,7 @@ from kernlens.errors import FormatError
 from kernlens.formats.patch_tokens import layouts
 from kernlens.formats.patch_tokens.program_binary import PatchTokenKernel, is_patch_tokens, read_patch_tokens
 from kernlens.model.device import DeviceId
+from tests.limits import processor_time
 from tests.writers.patch_tokens import (
     KernelToWrite,
     argument_description,
@@ -128,20 +128,18 @@ def test_mutations_raise_nothing_but_format_errors() -> None:
     ]
     program_tokens = [token(42, 0, 3, following=b"abc"), token(41, 0, 0, 4, following=b"abcd"), token(47, *range(5))]
     good = program([KernelToWrite("first", tokens=tokens), KernelToWrite("k", tokens=tokens)], program_tokens)
-    refused, slowest = 0, 0.0
+    refused = 0
     for _round in range(3000):
         damaged = bytearray(good[: chosen.randrange(len(good))] if chosen.random() < 0.2 else good)
         for _place in range(chosen.randrange(1, 6)):
             place = chosen.randrange(len(damaged)) if damaged else 0
             damaged[place : place + 4] = words(chosen.choice((0, 1, 8, 255, 2**31, 2**32 - 1, chosen.randrange(2**32))))
-        started = time.perf_counter()
         try:
-            read = read_patch_tokens(memoryview(damaged))
-            _ = (read.tokens, read.symbols)
-            for kernel in read.kernels:
-                _ = (kernel.tokens, kernel.resources(), kernel.arguments(), kernel.code, kernel.heap)
+            with processor_time():
+                read = read_patch_tokens(memoryview(damaged))
+                _ = (read.tokens, read.symbols)
+                for kernel in read.kernels:
+                    _ = (kernel.tokens, kernel.resources(), kernel.arguments(), kernel.code, kernel.heap)
         except FormatError:
             refused += 1
-        slowest = max(slowest, time.perf_counter() - started)
     assert 500 < refused < 3000
-    assert slowest < 1

@@ -11,6 +11,7 @@ from kernlens.loading import open_file
 from kernlens.model.build import Build, BuildToolchain, HeldParts, Source
 from kernlens.model.stage import Snapshot
 from kernlens.recording import reader
+from kernlens.recording.blobs import PackedBlob, unpack
 from kernlens.recording.reader import Recording
 from kernlens.recording.writer import RecordingWriter
 from kernlens.report.overview import overview
@@ -82,8 +83,12 @@ def test_opening_a_recording_unpacks_nothing(tmp_path: Path, monkeypatch: pytest
     parts = HeldParts(spirv=spirv, sources=SOURCES, snapshots=STAGES)
     path = recording(tmp_path, *(Build(f"p{number}", "spirv", CHAIN, parts=parts) for number in range(3)))
     unpacked: list[int] = []
-    unpack = reader.unpack
-    monkeypatch.setattr(reader, "unpack", lambda blob: unpacked.append(blob.size) or unpack(blob))
+
+    def unpack_and_count(blob: PackedBlob) -> bytes:
+        unpacked.append(blob.size)
+        return unpack(blob)
+
+    monkeypatch.setattr(reader, "unpack", unpack_and_count)
     programs = kernlens.load(path)
     assert programs
     assert unpacked == [len(spirv)], "only what the first program is made from"

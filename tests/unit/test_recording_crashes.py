@@ -64,7 +64,8 @@ def test_readable_while_it_is_written(tmp_path: Path) -> None:
 
 WRITE_FOREVER = """
 import sys
-from tests.unit.test_recording import RecordingWriter, entry
+from kernlens.recording.writer import RecordingWriter
+from tests.writers.recordings import entry
 writer = RecordingWriter(sys.argv[1])
 print("ready", flush=True)
 number = 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import sqlite3
-import time
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from kernlens.recording.blobs import PackedBlob, pack, unpack
 from kernlens.recording.reader import Recording
 from kernlens.recording.schema import SCHEMA_VERSION
 from kernlens.recording.writer import RecordingWriter
+from tests.limits import memory, processor_time
 from tests.writers.recordings import FAILED, FULL
 
 
@@ -48,11 +48,9 @@ def test_a_bomb_is_not_unpacked() -> None:
     packer = zstandard.ZstdCompressor().compressobj(size=size)
     bomb = b"".join(packer.compress(bytes(1 << 20)) for _ in range(size >> 20)) + packer.flush()
     assert len(bomb) < 60_000
-    start = time.monotonic()
     for claim in (size, 1000):
-        with pytest.raises(FormatError):
+        with memory(1 << 20), pytest.raises(FormatError):
             unpack(PackedBlob(bytes(32), claim, "zstd", bomb))
-    assert time.monotonic() - start < 0.1
 
 
 def test_files_that_are_no_recordings(tmp_path: Path) -> None:
@@ -159,12 +157,11 @@ def test_damaged_bytes_give_only_our_errors(recorded: Path, seed: int) -> None:
         if source.random() < 0.3:
             del content[source.randrange(100, len(content)) :]
         recorded.write_bytes(content)
-        start = time.monotonic()
         try:
-            read_all(recorded)
+            with processor_time():
+                read_all(recorded)
         except KernlensError:
             failures += 1
-        assert time.monotonic() - start < 1.0
     assert failures > 30
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
+import queue
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -175,19 +175,35 @@ def test_leftovers_are_no_toolchains_and_go_with_the_next_add(root: Path, folder
     assert sorted(path.name for path in folder.iterdir()) == [".lock", "mine"]
 
 
+def test_what_a_killed_process_still_writes_is_removed_too(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last system call of a process that was killed can come while its folder is being emptied."""
+    leftover = folder / ".partial-newest-1234"
+    (leftover / "packages").mkdir(parents=True)
+    late = [leftover / "packages" / "late.deb", leftover / "later.deb"]
+    rmdir = os.rmdir
+
+    def rmdir_after_a_write(path: str, **words: int) -> None:
+        if late and late[0].parent.name == Path(path).name:
+            late.pop(0).write_text("")
+        rmdir(path, **words)
+
+    monkeypatch.setattr(os, "rmdir", rmdir_after_a_write)
+    roots._delete(leftover)
+    assert late == []
+    assert not leftover.exists()
+
+
 def test_one_at_a_time(root: Path, folder: Path) -> None:
     """While another command holds the lock, its half-built folder is left alone."""
-    said: list[str] = []
-    with roots._locked(folder, said.append):
+    said: queue.SimpleQueue[str] = queue.SimpleQueue()
+    with roots._locked(folder, said.put):
         (folder / ".partial-newest-1").mkdir()
-        other = threading.Thread(target=roots.add, args=("mine",), kwargs={"root": root, "on_progress": said.append})
+        other = threading.Thread(target=roots.add, args=("mine",), kwargs={"root": root, "on_progress": said.put})
         other.start()
-        deadline = time.monotonic() + 10
-        while not said and time.monotonic() < deadline:
-            time.sleep(0.01)
+        assert said.get() == "Waiting for another 'kernlens toolchain' command to end"
         assert (folder / ".partial-newest-1").exists()
-    other.join(10)
-    assert said == ["Waiting for another 'kernlens toolchain' command to end"]
+    other.join()
+    assert said.empty()
     assert sorted(path.name for path in folder.iterdir()) == [".lock", "mine"]
 
 

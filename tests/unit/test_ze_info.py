@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from kernlens.errors import FormatError
 from kernlens.formats.zebin import ze_info_text
 from kernlens.formats.zebin.ze_info import ZeInfo, read_ze_info
 from kernlens.model.kernel import KernelArgument
+from tests.limits import processor_time
 
 GEMM = """---
 version:         '1.73'
@@ -242,7 +241,5 @@ def test_yaml_errors_name_the_line(text: str, message: str) -> None:
     ],
 )
 def test_hostile_text_ends_soon(text: str) -> None:
-    started = time.perf_counter()
-    with pytest.raises(FormatError):
+    with processor_time(), pytest.raises(FormatError):
         ze_info_text.parse(text)
-    assert time.perf_counter() - started < 1

@@ -39,7 +39,7 @@ class ElfWriter:
 
     def add(self, name: str, data: bytes = b"", **fields: int) -> int:
         """Add a section and return its index."""
-        self.sections.append(WrittenSection(name, data, **fields))  # type: ignore[arg-type]
+        self.sections.append(WrittenSection(name, data, **fields))
         return len(self.sections)
 
     def add_symbols(self, symbols: Sequence[tuple[str, int, int, int, int, int]], type: int = SHT_SYMTAB) -> int:

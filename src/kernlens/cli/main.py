@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 
 import click
 
 from kernlens import __version__
+from kernlens.cli.options import diagnostic_options
 from kernlens.errors import KernlensError, nearest
+from kernlens.log import VARIABLE, print_messages
 
 #: Verb -> what it answers. Each verb lives in the module ``kernlens.cli.VERB`` as the function ``command``; only the
 #: one that is asked for gets imported, so that a short question gets a quick answer.
@@ -59,6 +62,7 @@ class VerbGroup(click.Group):
 
 @click.group(cls=VerbGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
 @click.version_option(__version__, prog_name="kernlens", message="%(prog)s %(version)s")
+@diagnostic_options
 def kernlens() -> None:
     """Show what a GPU compiler made of your kernel: from the source line to the machine instruction.
 
@@ -73,6 +77,7 @@ def main() -> None:
     """Entry point. Exit status: 0 done, 1 the answer is no, 2 bad usage or input, 3 a tool or driver failed."""
     debug = "--debug" in sys.argv[1 : sys.argv.index("--") if "--" in sys.argv else None]
     try:
+        _obey_variable()
         sys.exit(kernlens.main(prog_name="kernlens", standalone_mode=False))
     except KernlensError as error:
         if debug:
@@ -90,3 +95,12 @@ def main() -> None:
         # interpreter from complaining while it flushes.
         sys.stderr.close()
         sys.exit(0)
+
+
+def _obey_variable() -> None:
+    """Turn messages on if KERNLENS_LOG asks for them."""
+    level = os.environ.get(VARIABLE, "")
+    if level.lower() == "debug":
+        print_messages()
+    elif level:
+        raise click.UsageError(f"{VARIABLE} is '{level}'; the only level there is is debug")

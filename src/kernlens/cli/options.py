@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
 from kernlens.errors import NotFoundError, UnknownKernelError
-from kernlens.model.kernel import Kernel
 from kernlens.model.line_choice import LineChoice
-from kernlens.model.program import Program
+
+if TYPE_CHECKING:  # kernlens --version needs neither.
+    from kernlens.model.kernel import Kernel
+    from kernlens.model.program import Program
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
-Selection = list[tuple[Program, list[Kernel]]]
+Selection: TypeAlias = "list[tuple[Program, list[Kernel]]]"
 
 
 def path_argument() -> Decorator:
@@ -22,16 +24,29 @@ def path_argument() -> Decorator:
 
 
 def verb(example: str) -> Callable[[Callable[..., Any]], click.Command]:
-    """A command named ``command`` whose help ends with an example, and which takes ``--debug``."""
+    """A command named ``command`` whose help ends with an example, and which takes ``--debug`` and ``--verbose``."""
 
     def decorate(function: Callable[..., Any]) -> click.Command:
-        function = click.option("--debug", is_flag=True, expose_value=False, help="Print a traceback on errors.")(
-            function
-        )
         name = function.__module__.rpartition(".")[2]
-        return click.command(name, epilog=f"\b\nExample:\n  {example}")(function)
+        return click.command(name, epilog=f"\b\nExample:\n  {example}")(diagnostic_options(function))
 
     return decorate
+
+
+def diagnostic_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``--debug``, which ``main`` looks for itself, and ``--verbose``, which takes effect as soon as it is read."""
+    function = click.option(
+        "--verbose", is_flag=True, expose_value=False, is_eager=True, callback=_print_messages,
+        help="Tell on standard error what was tried, and why it was passed over.",
+    )(function)  # fmt: skip
+    return click.option("--debug", is_flag=True, expose_value=False, help="Print a traceback on errors.")(function)
+
+
+def _print_messages(context: click.Context, parameter: click.Parameter, verbose: bool) -> None:
+    if verbose:
+        from kernlens.log import print_messages
+
+        print_messages()
 
 
 def json_option() -> Decorator:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import click
 
-from kernlens.cli.options import json_option
+from kernlens.cli.options import diagnostic_options, json_option
 
 
 @click.group("toolchain", epilog="\b\nExample:\n  kernlens toolchain add newest")
-@click.option("--debug", is_flag=True, expose_value=False, help="Print a traceback on errors.")
+@diagnostic_options
 def command() -> None:
     """List, add and remove compilers and drivers that lie side by side.
 
@@ -18,6 +18,7 @@ def command() -> None:
 
 @command.command("list", epilog="\b\nExample:\n  kernlens toolchain list")
 @json_option()
+@diagnostic_options
 def list_toolchains(as_json: bool) -> None:
     """Show every toolchain with its versions and folder."""
     from kernlens.cli.output import print_json, print_lines
@@ -51,6 +52,7 @@ def list_toolchains(as_json: bool) -> None:
 @click.argument("name")
 @click.option("--mirror", metavar="URL", help="A Debian mirror; the one that apt uses if not given.")
 @click.option("--root", metavar="DIR", type=click.Path(), help="Register this existing root instead of building one.")
+@diagnostic_options
 def add_toolchain(name: str, mirror: str | None, root: str | None) -> None:
     """Build a root with Debian's newest Intel compiler and driver, about 750 MB, and register it as NAME."""
     from kernlens.toolchain.roots import add
@@ -61,6 +63,7 @@ def add_toolchain(name: str, mirror: str | None, root: str | None) -> None:
 
 @command.command("remove", epilog="\b\nExample:\n  kernlens toolchain remove newest")
 @click.argument("name")
+@diagnostic_options
 def remove_toolchain(name: str) -> None:
     """Remove a toolchain: the folder that was built for it, or just its registration."""
     from kernlens.toolchain.roots import remove

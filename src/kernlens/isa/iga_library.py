@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
+from kernlens import log
 from kernlens.errors import UnsupportedError
 from kernlens.isa.device_table import PLATFORM_TITLES
 
@@ -83,7 +84,9 @@ def library_for(platform: int, device_name: str) -> IgaLibrary:
     others: list[IgaLibrary] = []
     for library in _opened(failures):
         if platform in library.platforms:
+            log.debug("isa", "%s decodes %s", library, device_name)
             return library
+        log.debug("isa", "%s is passed over: it does not know %s", library, device_name)
         others.append(library)
     title = PLATFORM_TITLES.get(platform, f"platform {platform:#x}")
     if others:
@@ -125,6 +128,7 @@ def _open(candidate: str) -> IgaLibrary | str:
     try:
         native = _decoder.Library(candidate)
     except OSError as error:
+        log.debug("isa", "passed over: %s", error)  # It names the file.
         return str(error)
     return IgaLibrary(native.path or candidate, native)
 

@@ -3,7 +3,7 @@
 ::
 
     modules = [linkable for path in paths for linkable in modules_in(path)]
-    live = link_on_driver(modules, simulated_driver("bmg", "newest"), static=False)
+    live = link_on_driver(modules, simulated_driver("bmg", "newest"))
     merged = link_offline(modules)
 """
 

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from kernlens import log
 from kernlens.errors import KernlensError, NotFoundError, UnsupportedError, nearest
 from kernlens.loading.assemble import raw_program
 from kernlens.loading.context import Context
@@ -78,6 +79,7 @@ def open_file(
     if os.path.isdir(name):
         return _open_folder(name, context)
     content = _map(name)
+    log.debug("loading", "%s, %d bytes, is taken for: %s", name, len(content), identify(content))
     if identify(content) == "recording":
         return _open_recording(name, context)
     return open_bytes(content, name, context)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
+from kernlens import log
 from kernlens.analysis.source_matching import match_sources
 from kernlens.loading.context import Context
 from kernlens.model.build import Source
 from kernlens.model.kernel import Kernel
+from kernlens.model.line_table import LineTable
+from kernlens.model.source_path import joined
 from kernlens.model.spirv import SpirvModule
 from kernlens.toolchain.source_reading import PATH_LIMIT, SourceFolders
 
@@ -19,7 +22,28 @@ def find_sources(kernels: Iterable[Kernel], module: SpirvModule | None, context:
     embedded = [Source(one.file or "", one.text, "spirv") for one in (module.sources if module else ()) if one.text]
     near = [os.getcwd(), *([context.folder] if context.folder is not None else [])]
     folders = SourceFolders(near, context.source_roots)
-    return match_sources(tables, (*context.sources, *embedded), lambda path: _read(path, context, folders))
+    on_disk: set[str] = set()
+
+    def read(path: str) -> Source | None:
+        source = _read(path, context, folders)
+        if source is not None:
+            on_disk.add(path)
+        return source
+
+    found = match_sources(tables, (*context.sources, *embedded), read)
+    if log.is_on("loading"):
+        _report(tables, {source.path: source for source in found}, on_disk)
+    return found
+
+
+def _report(tables: Iterable[LineTable], found: Mapping[str, Source], on_disk: set[str]) -> None:
+    """Tell where the text of each file of the line tables comes from; ``_read`` has told where it looked in vain."""
+    named = [(table, file.path) for table in tables for file in table.files if file.path]
+    for path, whole in dict.fromkeys((path, joined(table.directory, path)) for table, path in named):
+        if path in found and not found[path].unread:
+            log.debug("loading", "source %s: the text comes from: %s", path, found[path].origin)
+        elif path not in found and whole in on_disk:
+            log.debug("loading", "source %s: passed over, %s is not what was compiled (checksum)", path, whole)
 
 
 def _read(path: str, context: Context, folders: SourceFolders) -> Source | None:
@@ -30,7 +54,12 @@ def _read(path: str, context: Context, folders: SourceFolders) -> Source | None:
     unread = None
     for candidate in candidates:
         source = folders.read(candidate)
-        if source is not None and not source.unread:
+        if source is None:
+            log.debug("loading", "source %s: there is no file of a source's size at %s", path, candidate)
+        elif source.unread:
+            log.debug("loading", "source %s: %s is passed over: %s", path, candidate, source.unread)
+        else:
+            log.debug("loading", "source %s: read from %s", path, candidate)
             return source
         unread = unread or source
     return unread

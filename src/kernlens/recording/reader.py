@@ -19,6 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from kernlens import log
 from kernlens.errors import FormatError, KernlensError, NotFoundError, UnsupportedError
 from kernlens.model.build import Build, BuildToolchain, Source
 from kernlens.model.stage import Snapshot
@@ -124,6 +125,7 @@ class Recording:
                 self._connection = _connect(settled, "?mode=ro&immutable=1", closing)
                 self._limit_time(self._connection)
             self._check_tables()
+            log.debug("recording", "%s: schema %d, %d bytes", self.path, self._schema, self._size)
         except BaseException:
             closing.close()
             raise
@@ -299,6 +301,7 @@ def _settled(path: Path, closing: contextlib.ExitStack) -> Path:
     beside = path.with_name(path.name + "-wal")
     if beside.is_symlink() or not beside.is_file():
         return path
+    log.debug("recording", "%s: read from a copy, as %s says that it is not finished", path, beside)
     folder = Path(closing.enter_context(TemporaryDirectory(prefix="kernlens-")))
     copy = folder / "recording"
     with contextlib.ExitStack() as closing_source:

@@ -14,7 +14,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Self
+from typing import IO, TYPE_CHECKING, Any, Self
 
 from kernlens.errors import KernlensError, NotFoundError, ToolError, call_target
 from kernlens.model.build import Build
@@ -28,6 +28,9 @@ from kernlens.runtime.level_zero.module_links import DynamicLink, ModuleLinkage,
 from kernlens.runtime.level_zero.result_codes import LevelZeroError, RefusedCallError
 from kernlens.runtime.opencl.error_codes import OpenCLError
 from kernlens.runtime.worker import FILE_SIZE_VARIABLE
+
+if TYPE_CHECKING:
+    import logging
 
 LEVEL_ZERO = "level-zero"
 OPENCL = "opencl"
@@ -184,6 +187,12 @@ class _Worker:
             copy_worker(Path(self._folder.name))
             modules = "/" + str(Path(self._folder.name).relative_to(environment.root))
         variables = {**environment.full_environment(modules), FILE_SIZE_VARIABLE: str(file_size_limit)}
+        _logger().debug(
+            "a child process for %s: %s with %s",
+            environment.device,
+            " ".join(environment.python),
+            environment.variables,
+        )
         self._printed = tempfile.TemporaryFile()  # noqa: SIM115 (open as long as the worker runs)
         try:
             self._process = subprocess.Popen(
@@ -250,6 +259,7 @@ class _Worker:
         size = self._printed.seek(0, 2)
         self._printed.seek(max(0, size - LOG_SIZE))
         log = self._printed.read().decode("utf-8", "replace")
+        _logger().debug("the child process for %s died in %s: %s", self._environment.device, call or request, status)
         if not self._is_ready:
             command = " ".join(self._environment.python)
             reason = log.strip().splitlines()[-1:] or [f"exit status {status}"]
@@ -292,6 +302,13 @@ def _error(error: dict[str, Any]) -> KernlensError:
     if kind == "HandleError":
         return HandleError(message)
     return ToolError(message if kind == "ToolError" else f"{kind}: {message}", log=fields.get("log") or "")
+
+
+def _logger() -> logging.Logger:
+    # Imported late, as in the rest of the package; beside the start of a process it costs nothing.
+    import logging
+
+    return logging.getLogger("kernlens.runtime")
 
 
 def _signal_name(number: int) -> str:

@@ -12,6 +12,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from kernlens import log
 from kernlens.errors import ToolError
 from kernlens.model.build import Build, HeldParts
 from kernlens.toolchain.diagnostics import error_lines
@@ -47,7 +48,9 @@ def find_front_end() -> FrontEnd:
     for version in VERSIONS:
         clang, translator = shutil.which(f"clang-{version}"), shutil.which(f"llvm-spirv-{version}")
         if clang and translator:
+            log.debug("toolchain", "the front end is %s with %s", clang, translator)
             return FrontEnd(clang, translator)
+        log.debug("toolchain", "clang-%d: %s, llvm-spirv-%d: %s", version, clang, version, translator)
     missing = [name for name in ("clang-15", "llvm-spirv-15") if shutil.which(name) is None]
     packages = " ".join(PACKAGES[name] for name in missing)
     raise ToolError(

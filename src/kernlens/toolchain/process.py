@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING
 
+from kernlens import log
 from kernlens.errors import OutputError, ToolError
 from kernlens.runtime.file_limit import limit_file_size
 
@@ -198,13 +199,16 @@ def run(
         _close(process, readers, child)
     seconds = time.monotonic() - start
     if not finished:
+        log.debug("toolchain", "stopped after %.2f s: %s", seconds, command_line(arguments))
         raise ToolError(
             f"{os.path.basename(arguments[0])} did not finish within {timeout:g} s and was stopped; allow more time,"
             " or try a smaller input",
             command=command_line(arguments),
             log="".join(reader.text for reader in readers),
         )
-    return Completed(arguments, process.returncode, readers[0].text, readers[1].text, seconds)
+    done = Completed(arguments, process.returncode, readers[0].text, readers[1].text, seconds)
+    log.debug("toolchain", "%s after %.2f s: %s", done.ending, seconds, command_line(arguments))
+    return done
 
 
 def temporary_folder(below: Path | None = None) -> TemporaryDirectory[str]:

@@ -9,6 +9,7 @@ no half-built toolchain; the next ``add`` removes what it does leave.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import platform
 import shutil
@@ -55,7 +56,9 @@ UNPACK_TIMEOUT = 300.0
 #: Seconds to wait for another ``add`` or ``remove``, or for a process that an interrupted one left running.
 LOCK_TIMEOUT = 120.0
 PARTIAL = ".partial-"
-#: Every Debian root has these links since all programs and libraries moved below /usr.
+#: Attempts to delete a folder that a process which was just killed may still be changing.
+DELETE_ATTEMPTS = 100
+#: Links that every Debian root has since all programs and libraries moved below /usr.
 MERGED = ("bin", "lib", "lib64", "sbin")
 
 Progress = Callable[[str], None]
@@ -268,8 +271,17 @@ def _remove_leftovers(folder: Path) -> None:
 def _delete(path: Path) -> None:
     """Remove a folder and everything in it, following neither links nor mounts."""
     _refuse_mounts(path)
-    # rmtree does not follow links, on Linux not even those that appear meanwhile.
-    shutil.rmtree(path)
+    for left in reversed(range(DELETE_ATTEMPTS)):
+        try:
+            # rmtree does not follow links, and on Linux is safe against links put in place meanwhile.
+            shutil.rmtree(path)
+            return
+        except OSError as error:
+            # A process that was killed finishes the system call that it is in when it is next scheduled, which on a
+            # busy machine is late: a file can still appear in a folder that has just been emptied, or vanish.
+            if not left or error.errno not in (errno.ENOTEMPTY, errno.ENOENT):
+                raise
+        time.sleep(0.05)
 
 
 def _refuse_mounts(path: Path) -> None:

@@ -14,6 +14,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from kernlens import log
 from kernlens.errors import NotFoundError, UnsupportedError
 from kernlens.runtime.driver_environment import DriverEnvironment
 from kernlens.toolchain.toolchains import SYSTEM, Toolchain, find_toolchains, toolchain
@@ -100,7 +101,9 @@ def simulated_environment(device: str, chosen: Toolchain | None = None) -> dict[
         raise NotFoundError(_not_simulated(device, chosen, tuple(devices)))
     receiver = _NEWER_RECEIVER if _is_newer(chosen) else _OLDER_RECEIVER
     size = devices[device].size
-    return {**_COMMON, **receiver, "ProductFamilyOverride": device, "HardwareInfoOverride": size}
+    environment = {**_COMMON, **receiver, "ProductFamilyOverride": device, "HardwareInfoOverride": size}
+    log.debug("toolchain", "the driver of %s simulates %s with %s", chosen, device, environment)
+    return environment
 
 
 def _not_simulated(device: str, chosen: Toolchain, devices: tuple[str, ...]) -> str:

@@ -12,10 +12,11 @@ import os
 import re
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
+from kernlens import log
 from kernlens.errors import NotFoundError, ToolError
 from kernlens.model.build import BuildToolchain
 from kernlens.toolchain.process import run, temporary_folder
@@ -108,7 +109,9 @@ class Toolchain:
         for folder in library_folders(self.root):
             driver = folder / "intel-opencl" / "libigdrcl.so"
             if driver.is_file():
+                log.debug("toolchain", "%s: the OpenCL driver is %s", self.name, driver)
                 return {"OCL_ICD_VENDORS": str(driver), "OCL_ICD_FILENAMES": str(driver)}
+            log.debug("toolchain", "%s: there is no OpenCL driver %s", self.name, driver)
         return {}
 
 
@@ -146,11 +149,17 @@ def roots() -> dict[str, Path]:
     found: dict[str, Path] = {}
     folder = toolchains_folder()
     if folder.is_dir():
-        found = {
-            entry.name: entry.resolve() for entry in folder.iterdir() if NAME.fullmatch(entry.name) and entry.is_dir()
-        }
+        for entry in folder.iterdir():
+            if NAME.fullmatch(entry.name) and entry.is_dir():
+                found[entry.name] = entry.resolve()
+            else:
+                log.debug("toolchain", "%s is no toolchain: no folder, or hidden", entry)
+    else:
+        log.debug("toolchain", "no toolchain is registered: there is no folder %s", folder)
     given = os.environ.get("KERNLENS_NEWEST_ROOT")
-    if given and NEWEST not in found:
+    if given and NEWEST in found:
+        log.debug("toolchain", "KERNLENS_NEWEST_ROOT is passed over: %s is registered as %s", NEWEST, found[NEWEST])
+    elif given:
         root = Path(given)
         if not root.is_dir():
             raise NotFoundError(f"KERNLENS_NEWEST_ROOT names {given}, which is not a folder; correct or unset it")
@@ -176,6 +185,8 @@ def programs(root: Path, name: str) -> list[Path]:
             target = path.resolve()
             if target.is_relative_to(inside) and target.is_file():
                 found.append(target)
+            elif path.is_symlink():
+                log.debug("toolchain", "%s is passed over: it leads to %s", path, target)
     return sorted(dict.fromkeys(found), key=lambda path: _version_key(path.name), reverse=True)
 
 
@@ -188,15 +199,19 @@ def loader(root: Path) -> Path | None:
     for folder in (*library_folders(root), root / "lib64"):
         for path in folder.glob("ld-linux-*.so.*"):
             return path
+    log.debug("toolchain", "%s has no dynamic loader", root)
     return None
 
 
 def _system() -> Toolchain:
-    compiler = shutil.which("ocloc") or next(iter(_versioned_compilers()), None)
+    compiler = shutil.which("ocloc")
+    if compiler is None:
+        compiler = next(iter(_versioned_compilers()), None)
+        log.debug("toolchain", "%s: PATH holds no ocloc; with a version in its name: %s", SYSTEM, compiler)
     ocloc = None if compiler is None else Path(compiler)
     folders = [Path(folder) for folder in SYSTEM_LIBRARY_FOLDERS]
     bare = Toolchain(SYSTEM, None, ocloc, None, None)
-    return Toolchain(SYSTEM, None, ocloc, _neo_version(bare), _igc_version(Path("/"), folders), _iga_libraries(folders))
+    return _reported(bare, _igc_version(Path("/"), folders), _iga_libraries(folders))
 
 
 def _versioned_compilers() -> list[str]:
@@ -216,7 +231,14 @@ def of_root(name: str, root: Path) -> Toolchain:
     folders = library_folders(root)
     ocloc = compilers[0] if compilers else None
     bare = Toolchain(name, root, ocloc, None, None)
-    return Toolchain(name, root, ocloc, _neo_version(bare), _igc_version(root, folders), _iga_libraries(folders))
+    return _reported(bare, _igc_version(root, folders), _iga_libraries(folders))
+
+
+def _reported(bare: Toolchain, igc_version: str | None, libraries: tuple[Path, ...]) -> Toolchain:
+    """``bare`` with its versions and libraries."""
+    whole = replace(bare, neo_version=_neo_version(bare), igc_version=igc_version, iga_libraries=libraries)
+    log.debug("toolchain", "%s: %s, ocloc %s, %d of libiga64", whole.name, whole.title, whole.ocloc, len(libraries))
+    return whole
 
 
 def _iga_libraries(folders: Sequence[Path]) -> tuple[Path, ...]:
@@ -238,7 +260,8 @@ def _ask_version(command: tuple[str, ...], modified: int) -> str | None:
         try:
             run(command, timeout=QUESTION_TIMEOUT, cwd=folder)
             answer = Path(folder, command[-1]).read_text("utf-8", "replace")
-        except (ToolError, FileNotFoundError):
+        except (ToolError, FileNotFoundError) as error:
+            log.debug("toolchain", "%s did not tell its version: %s", command[0], error)
             return None
     match = re.search(r"\d+(?:\.\d+)+", answer)
     return ".".join(str(int(part)) for part in match[0].split(".")) if match else None

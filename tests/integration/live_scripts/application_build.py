@@ -47,7 +47,7 @@ def build(stage: str | None, form: int) -> tuple[list[list[str]], bytes]:
 
 
 def main() -> None:
-    LiveProgram._second_build = no_second_build  # type: ignore[method-assign]
+    LiveProgram._second_build = no_second_build  # type: ignore[method-assign,assignment]
     stages = request_program_snapshot_list(pyopencl.Program(CONTEXT, TEXT_OF_SOURCE), DEVICE)
     came: dict[str, Any] = {}
     differ = []

@@ -21,10 +21,10 @@ def main() -> None:
     first, second = platform.get_devices()
     context = pyopencl.Context([first, second])
     options = ["-gline-tables-only"]
-    both = pyopencl.Program(context, text).build(options, cache_dir=False)
+    both = pyopencl.Program(context, text).build(options, cache_dir=False)  # type: ignore[arg-type]
     answers: dict[str, object] = {"both": sizes(both)}
     for name, devices in (("second", [second]), ("first", [first])):
-        program = pyopencl.Program(context, text).build(options, devices=devices, cache_dir=False)
+        program = pyopencl.Program(context, text).build(options, devices=devices, cache_dir=False)  # type: ignore[arg-type]
         answers[name] = sizes(program)
         (build,) = [build for build in live_builds(program) if build.ok]
         answers[f"{name} names its kernels"] = [kernel.name for kernel in build.kernels]

@@ -26,7 +26,8 @@ def build(ask: bool) -> str:
     came: list[int] = []
     if ask:
         request_program_snapshot(program, DEVICE, "gen-assembly", TEXT, lambda size, *_: came.append(size))
-    binary = program.build(cache_dir=False).get_info(pyopencl.program_info.BINARIES)[0]
+    built = program.build(cache_dir=False)  # type: ignore[arg-type]
+    binary = built.get_info(pyopencl.program_info.BINARIES)[0]
     assert bool(came) == ask
     return hashlib.sha256(binary).hexdigest()
 

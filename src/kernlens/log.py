@@ -1,0 +1,40 @@
+"""Reports what kernlens tried and why it passed something over, to the loggers ``kernlens.<room>`` of ``logging``.
+
+Nothing is configured on import. The command line turns it on with ``--verbose`` or ``KERNLENS_LOG=debug``; a Python
+program does it as with any library: ``logging.basicConfig(level=logging.DEBUG)``. ``logging`` itself costs milliseconds
+to import, so kernlens does not import it: where nobody else did, nobody can have asked to see anything.
+"""
+
+from __future__ import annotations
+
+import sys
+
+#: The environment variable that turns the messages on in the command line.
+VARIABLE = "KERNLENS_LOG"
+
+
+def debug(room: str, message: str, *arguments: object) -> None:
+    """Tell the logger ``kernlens.<room>`` something; ``message`` is formatted with ``%`` only if somebody listens."""
+    logging = sys.modules.get("logging")
+    if logging is not None:
+        logging.getLogger(f"kernlens.{room}").debug(message, *arguments)
+
+
+def is_on(room: str) -> bool:
+    """Whether somebody listens to ``kernlens.<room>``: for what takes time to find out before it can be told."""
+    logging = sys.modules.get("logging")
+    return logging is not None and bool(logging.getLogger(f"kernlens.{room}").isEnabledFor(logging.DEBUG))
+
+
+def print_messages() -> None:
+    """Print every message to standard error from now on, with its room; a second call changes nothing."""
+    import logging
+
+    logger = logging.getLogger("kernlens")
+    if logger.handlers:
+        return
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(name)s: %(message)s"))
+    logger.addHandler(handler)
+    logger.setLevel(logging.DEBUG)
+    logger.propagate = False

@@ -1,0 +1,154 @@
+"""compile and stages, with a compiler that is a script, and with recordings that the test writes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kernlens.recording.reader import Recording
+from kernlens.recording.writer import RecordingWriter
+from tests.unit.conftest import Kernlens
+from tests.writers.programs import SOURCE, binary, spirv
+from tests.writers.recordings import FAILED, FULL
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "scale.cl"
+    path.write_text(SOURCE)
+    return path
+
+
+@pytest.fixture
+def snapshots(tmp_path: Path) -> Path:
+    """A recording with two snapshots of one program."""
+    path = tmp_path / "add.klens"
+    with RecordingWriter(path) as writer:
+        writer.add(FULL)
+    return path
+
+
+def test_compile_prints_a_table_and_records(kernlens: Kernlens, compiler: Path, source: Path, tmp_path: Path) -> None:
+    recording = tmp_path / "x.klens"
+    done = kernlens("compile", source, "--device", "skl", "-o", recording)
+    assert (done.status, done.err) == (0, "")
+    assert done.out.split("\n")[1].split() == ["plain", "skl", "16", "0", "0", "0", "0", "0", "3", "48"]
+    assert f"1 program, 2 kernels recorded in {recording}" in done.out
+    with Recording(recording) as opened:
+        (program,) = opened.builds()
+        assert (program.name, program.device, program.ok, program.binary) == ("scale", "skl", True, binary())
+        assert [(one.path, one.text) for one in program.sources] == [(str(source), SOURCE)]
+
+
+def test_compile_as_json(kernlens: Kernlens, compiler: Path, source: Path, tmp_path: Path) -> None:
+    words = ("--device", "skl,icllp", "-o", tmp_path / "x.klens", "--jobs", "1")
+    document = kernlens("compile", source, *words, "--json").document
+    assert document["recording"] == str(tmp_path / "x.klens")
+    assert [(one["name"], one["device"], one["ok"]) for one in document["programs"]] == [
+        ("scale", "skl", True),
+        ("scale", "icllp", True),
+    ]
+    kernels = document["programs"][0]["kernels"]
+    assert [(one["name"], one["simd"], one["instructions"]) for one in kernels] == [("scale", 16, 3), ("plain", 16, 3)]
+
+
+def test_the_options_reach_the_compiler(kernlens: Kernlens, compiler: Path, source: Path, tmp_path: Path) -> None:
+    kernlens("compile", source, "--device", "skl", "--options", "-DN=3", "-o", tmp_path / "x.klens")
+    (call,) = compiler.with_name("calls").read_text().splitlines()
+    assert f"compile -file {source} -device skl" in call
+    assert "-DN=3" in call
+
+
+def test_a_source_that_does_not_compile(kernlens: Kernlens, compiler: Path, tmp_path: Path) -> None:
+    source = tmp_path / "broken.cl"
+    source.write_text("broken\n")
+    done = kernlens("compile", source, "--device", "skl", "-o", tmp_path / "x.klens")
+    assert done.status == 3
+    assert f"kernlens: {source} does not compile for skl" in done.err
+    assert "error: it is broken\n  broken\n  ^\n" in done.err
+    done = kernlens("compile", source, "--device", "skl", "-o", tmp_path / "x.klens", "--json")
+    assert done.status == 3
+    (program,) = done.document["programs"]
+    assert (program["ok"], program["kernels"]) == (False, [])
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ((), "--device is missing; kernlens devices lists"),
+        (("--device", "sk"), "knows no device 'sk'; the nearest are: skl"),
+        (("--device", "skl", "--toolchain", "old"), "there is no toolchain 'old'; there are: system"),
+        (("--device", "skl", "--jobs", "0"), "--jobs"),
+        (("--device", "skl", "-o", "/nowhere/x.klens"), "/nowhere/x.klens"),
+    ],
+)
+def test_what_compile_refuses(
+    words: tuple[str, ...], sentence: str, kernlens: Kernlens, compiler: Path, source: Path
+) -> None:
+    done = kernlens("compile", source, *words)
+    assert (done.status, done.out) == (2, "")
+    assert sentence in done.err
+    assert "Traceback" not in done.err
+
+
+def test_without_a_compiler_the_package_is_named(
+    kernlens: Kernlens, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    done = kernlens("compile", source, "--device", "skl", "-o", tmp_path / "x.klens")
+    assert done.status == 3
+    assert "apt install intel-opencl-icd" in done.err
+    done = kernlens("compile", source, "--library")
+    assert done.status == 3
+    assert "apt install clang-15 llvm-spirv-15" in done.err
+
+
+def test_stages_of_a_recording(kernlens: Kernlens, snapshots: Path) -> None:
+    done = kernlens("stages", snapshots)
+    assert done.status == 0
+    assert "source" in done.out
+    document = kernlens("stages", snapshots, "--json").document
+    (pipeline,) = document["pipelines"]
+    assert [(one["stage"], one["kernel"], one["form"]) for one in pipeline["snapshots"]] == [
+        ("source", None, "text"),
+        ("asm", "add", "text"),
+    ]
+
+
+def test_one_stage_as_it_is(kernlens: Kernlens, snapshots: Path) -> None:
+    assert kernlens("stages", snapshots, "--stage", "source").out == FULL.sources[0].text
+    (one,) = kernlens("stages", snapshots, "--stage", "source", "--json").document["snapshots"]
+    assert (one["stage"], one["text"]) == ("source", FULL.sources[0].text)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--stage", "sorce"), "source"),
+        (("--stage", "source", "--line", "1"), "three questions; ask one"),
+        (("--line", "x"), "x"),
+        (("--device", "skl"), "holds no snapshots for skl; it holds some for bmg"),
+        (("--stage", "asm", "--kernel", "none"), "none"),
+    ],
+)
+def test_what_stages_refuses(words: tuple[str, ...], sentence: str, kernlens: Kernlens, snapshots: Path) -> None:
+    done = kernlens("stages", snapshots, *words)
+    assert (done.status, done.out) == (2, "")
+    assert sentence in done.err
+    assert "Traceback" not in done.err
+
+
+def test_stages_need_a_source_and_a_device(kernlens: Kernlens, source: Path, tmp_path: Path) -> None:
+    assert "which device is it to be compiled for" in kernlens("stages", source).err
+    (tmp_path / "x.bin").write_bytes(binary())
+    done = kernlens("stages", tmp_path / "x.bin")
+    assert done.status == 2
+    assert "is a finished binary, which holds no stages" in done.err
+    with RecordingWriter(tmp_path / "none.klens") as writer:
+        writer.add(FAILED)
+    done = kernlens("stages", tmp_path / "none.klens")
+    assert done.status == 2
+    assert "snapshot" in done.err
+    (tmp_path / "x.spv").write_bytes(spirv())
+    assert "--device D" in kernlens("stages", tmp_path / "x.spv").err

@@ -1,0 +1,112 @@
+"""What holds for every verb: help with an example, bad usage, missing files, --debug, --verbose."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from kernlens.cli.main import VERBS
+from kernlens.errors import NotFoundError
+from tests.unit.conftest import Kernlens
+
+COMMANDS = [(verb,) for verb in VERBS] + [("toolchain", action) for action in ("list", "add", "remove")]
+#: Words after which a file that is not there is asked for.
+READERS = {
+    "annotate": ("annotate",),
+    "compile": ("compile", "--device", "skl"),
+    "disasm": ("disasm",),
+    "extract": ("extract", "-o", "parts"),
+    "inspect": ("inspect",),
+    "link": ("link",),
+    "stages": ("stages", "--device", "skl"),
+    "symbols": ("symbols",),
+}
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_help_has_an_example_and_the_options_of_every_verb(words: tuple[str, ...], kernlens: Kernlens) -> None:
+    done = kernlens(*words, "--help")
+    assert (done.status, done.err) == (0, "")
+    assert f"kernlens {words[0]}" in done.out.split("Example:")[1]
+    assert "--debug" in done.out
+    assert "--verbose" in done.out
+
+
+PAGES = Path(__file__).parents[2] / "docs" / "commands"
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_page_of_a_verb_shows_its_help(verb: str, kernlens: Kernlens, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (PAGES / f"{verb}.md").read_text()
+    shown = re.findall(r"```text\n(Usage: .*?)```", page, re.DOTALL)
+    monkeypatch.setenv("COLUMNS", "120")
+    assert shown in ([], [kernlens(verb, "--help").out])
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_an_unknown_option_is_bad_usage(words: tuple[str, ...], kernlens: Kernlens) -> None:
+    done = kernlens(*words, "--no-such-option")
+    assert (done.status, done.out) == (2, "")
+    assert "--no-such-option" in done.err
+    assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize("verb", sorted(set(VERBS) - {"devices", "doctor", "layer", "toolchain"}))
+def test_a_verb_that_needs_something_says_what_is_missing(verb: str, kernlens: Kernlens) -> None:
+    done = kernlens(verb)
+    assert (done.status, done.out) == (2, "")
+    assert "Missing" in done.err or "there is nothing to link" in done.err
+
+
+@pytest.mark.parametrize("verb", READERS)
+def test_a_file_that_is_not_there(
+    verb: str, kernlens: Kernlens, compiler: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = kernlens(*READERS[verb], "nowhere.cl")
+    assert (done.status, done.out) == (2, "")
+    assert "nowhere.cl" in done.err
+    assert done.err.startswith("kernlens: ")
+    assert done.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("words", [("inspect", "--debug", "/nowhere"), ("--debug", "inspect", "/nowhere")])
+def test_debug_lets_the_traceback_through(
+    words: tuple[str, ...], kernlens: Kernlens, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(NotFoundError, match="there is no file /nowhere"):
+        kernlens(*words)
+
+
+def test_the_debug_flag_of_another_program_is_not_ours(kernlens: Kernlens, compiler: Path) -> None:
+    done = kernlens("run", "--simulate", "skl", "--", "/nowhere/app", "--debug")
+    assert done.status == 2
+    assert "there is no program /nowhere/app" in done.err
+
+
+@pytest.mark.parametrize(
+    ("word", "offered"), [("inspct", "did you mean inspect"), ("zzz", "see kernlens --help"), ("lnk", "link")]
+)
+def test_an_unknown_verb_offers_the_nearest(word: str, offered: str, kernlens: Kernlens) -> None:
+    done = kernlens(word)
+    assert done.status == 2
+    assert offered in done.err
+
+
+def test_help_lists_every_verb_with_its_sentence(kernlens: Kernlens) -> None:
+    done = kernlens("--help")
+    words = " ".join(done.out.split())
+    for verb, sentence in VERBS.items():
+        assert f"{verb} {sentence}" in words
+
+
+def test_an_interruption_has_its_own_status(kernlens: Kernlens, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("kernlens.loading.open_file", interrupt)
+    done = kernlens("inspect", file)
+    # click has printed an empty line where the ^C stands.
+    assert (done.status, done.err.strip()) == (130, "kernlens: interrupted")

@@ -1,0 +1,162 @@
+"""inspect, disasm, annotate and extract, on a file that the test writes."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.unit.conftest import Kernlens
+from tests.writers.programs import SOURCE, spirv
+from tests.writers.recordings import FAILED, FULL
+
+READING = ("inspect", "disasm", "annotate")
+
+
+def test_inspect(kernlens: Kernlens, file: Path) -> None:
+    done = kernlens("inspect", file)
+    assert done.status == 0
+    assert "scale" in done.out
+    assert "plain" in done.out
+    document = kernlens("inspect", file, "--json").document
+    (outer,) = document["containers"]
+    assert outer["kind"] == "neo-elf"
+    assert [inner["kind"] for inner in outer["containers"]] == ["patch-tokens", "debug-data"]
+    (program,) = document["programs"]
+    assert (program["device"], program["build_options"]) == ("skl", "-gline-tables-only")
+    assert [kernel["simd"] for kernel in program["kernels"]] == [16, 16]
+    assert "instructions" not in program["kernels"][0]
+
+
+def test_disasm(kernlens: Kernlens, file: Path) -> None:
+    done = kernlens("disasm", file, "--kernel", "plain")
+    assert done.status == 0
+    assert done.out.count("mov r") == 3
+    assert "scale  " not in done.out
+    (program,) = kernlens("disasm", file, "--json").document["programs"]
+    first = program["kernels"][0]["instructions"][1]
+    assert first == {"offset": 16, "size": 16, "opcode": "mov", "text": "mov r16"}
+
+
+def test_annotate(kernlens: Kernlens, file: Path) -> None:
+    (file.parent / "scale.cl").write_text(SOURCE)
+    text = kernlens("annotate", file, "--kernel", "scale").out
+    assert "int id = get_global_id(0);" in text
+    (program,) = kernlens("annotate", file, "--kernel", "scale", "--json").document["programs"]
+    assert program["sources"] == [{"path": "scale.cl", "text": SOURCE}]
+    places = [(one["path"], one["line"]) for one in program["kernels"][0]["instructions"]]
+    assert places == [("scale.cl", 2), ("scale.cl", 2), ("scale.cl", 3)]
+
+
+def test_annotate_one_line_and_back(kernlens: Kernlens, file: Path) -> None:
+    rows = list(csv.DictReader(io.StringIO(kernlens("annotate", file, "--line", "3", "--format", "csv").out)))
+    assert [(row["offset"], row["line"]) for row in rows] == [("32", "3")]
+    assert "scale.cl:3:5" in kernlens("annotate", file, "--kernel", "scale", "--offset", "0x20").out
+    assert "no instruction came from line 9" in kernlens("annotate", file, "--kernel", "scale", "--line", "9").err
+
+
+def test_annotate_takes_the_source_from_a_root_or_by_name(kernlens: Kernlens, file: Path) -> None:
+    (file.parent / "elsewhere").mkdir()
+    source = file.parent / "elsewhere" / "scale.cl"
+    source.write_text(SOURCE)
+    assert "a[id] *= 2;" not in kernlens("annotate", file).out
+    assert "a[id] *= 2;" in kernlens("annotate", file, "--source-root", source.parent).out
+
+
+def test_annotate_writes_one_page(kernlens: Kernlens, file: Path) -> None:
+    page = file.parent / "scale.html"
+    done = kernlens("annotate", file, "--format", "html", "-o", page)
+    assert (done.status, done.out) == (0, "")
+    document = page.read_text("utf-8").split("const DOCUMENT = ", 1)[1].split(";\n", 1)[0]
+    assert [kernel["name"] for kernel in json.loads(document)["programs"][0]["kernels"]] == ["scale", "plain"]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--line", "x"), "--line takes a number, not 'x'"),
+        (("--offset", "x"), "--offset takes a number, not 'x'"),
+        (("--offset", "4096"), "no chosen kernel has an instruction at offset 0x1000"),
+        (("--kernel", "scal"), "there is no kernel 'scal'; the binary holds scale"),
+        (("--device", "dg2"), "the file holds nothing for dg2"),
+        (("--device", "dg3"), "dg2"),
+        (("--format", "xml"), "'text', 'html', 'json', 'csv'"),
+        (("--format", "html", "-o", "/nowhere/x.html"), "cannot write /nowhere/x.html"),
+    ],
+)
+def test_what_annotate_refuses(words: tuple[str, ...], sentence: str, kernlens: Kernlens, file: Path) -> None:
+    done = kernlens("annotate", file, *words)
+    assert (done.status, done.out) == (2, "")
+    assert sentence in done.err
+    assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize("verb", READING)
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"", "is empty"),
+        (b"kernel void f() {}\n", "kernlens compile"),
+        (b"\x89PNG\r\n\x1a\n" + bytes(50), "PNG image"),
+        (bytes(range(0, 256, 3)), "--device D"),
+        (b"CTNI" + bytes(10), "patch-tokens"),
+    ],
+    ids=["empty", "source", "picture", "noise", "cut"],
+)
+def test_what_is_no_binary(verb: str, content: bytes, sentence: str, kernlens: Kernlens, file: Path) -> None:
+    file.write_bytes(content)
+    done = kernlens(verb, file)
+    assert (done.status, done.out) == (2, "")
+    assert sentence in done.err
+    assert done.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("verb", READING[1:])
+def test_spirv_holds_no_machine_code(verb: str, kernlens: Kernlens, tmp_path: Path) -> None:
+    (tmp_path / "module.spv").write_bytes(spirv())
+    done = kernlens(verb, tmp_path / "module.spv")
+    assert done.status == 2
+    assert "holds SPIR-V but no machine code; compile it: kernlens compile" in done.err
+
+
+def test_extract(kernlens: Kernlens, file: Path) -> None:
+    folder = file.parent / "parts"
+    document = kernlens("extract", file, "-o", folder, "--json").document
+    assert document["folder"] == str(folder)
+    for part in document["parts"]:
+        assert (folder / part["path"]).stat().st_size == part["size"]
+    assert any(part["path"].endswith("scale.gen") for part in document["parts"])
+    assert "scale.gen" in kernlens("extract", file, "-o", folder).out
+
+
+def test_extract_stays_in_its_folder(kernlens: Kernlens, file: Path) -> None:
+    outside, folder = file.parent / "outside", file.parent / "parts"
+    outside.mkdir()
+    folder.mkdir()
+    (folder / "programs").symlink_to(outside)
+    done = kernlens("extract", file, "-o", folder)
+    assert done.status == 2
+    assert "leads out of" in done.err
+    assert list(outside.iterdir()) == []
+    assert "cannot write" in kernlens("extract", file, "-o", file).err
+
+
+def test_a_recording_is_read_as_a_file_is(kernlens: Kernlens, tmp_path: Path) -> None:
+    from kernlens.recording.writer import RecordingWriter
+
+    path = tmp_path / "x.klens"
+    with RecordingWriter(path) as writer:
+        writer.add(FAILED)
+    done = kernlens("disasm", path)
+    assert done.status == 2
+    assert "holds no kernels" in done.err
+    with RecordingWriter(path, overwrite=True) as writer:
+        writer.add(FULL)
+    path.write_bytes(path.read_bytes()[:5000])
+    done = kernlens("inspect", path)
+    assert done.status == 2
+    assert "Traceback" not in done.err
+    assert done.err.count("\n") == 1

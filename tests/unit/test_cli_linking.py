@@ -1,0 +1,91 @@
+"""symbols and link, on SPIR-V modules that the test writes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.unit.conftest import Kernlens
+from tests.writers.programs import binary, spirv
+
+LIBRARY = ("--options", "-library-compilation")
+
+
+@pytest.fixture
+def modules(tmp_path: Path) -> tuple[Path, Path]:
+    """A module that uses ``square``, and one that offers it."""
+    user, library = tmp_path / "user.spv", tmp_path / "library.spv"
+    user.write_bytes(spirv(imports="square"))
+    library.write_bytes(spirv(exports="square"))
+    return user, library
+
+
+def test_symbols(kernlens: Kernlens, modules: tuple[Path, Path]) -> None:
+    done = kernlens("symbols", *modules, *LIBRARY)
+    assert done.status == 0
+    assert done.out.count("square") >= 2
+    user, library = kernlens("symbols", *modules, *LIBRARY, "--json").document["modules"]
+    assert [one["name"] for one in user["imports"]] == ["square"]
+    assert [one["name"] for one in library["exports"]] == ["square"]
+    _, hidden = kernlens("symbols", *modules, "--json").document["modules"]
+    assert (hidden["exports"], [one["name"] for one in hidden["hidden"]]) == ([], ["square"])
+
+
+def test_modules_that_link(kernlens: Kernlens, modules: tuple[Path, Path]) -> None:
+    done = kernlens("link", *modules, *LIBRARY)
+    assert done.status == 0
+    assert "square" in done.out
+    assert kernlens("link", *modules, *LIBRARY, "--json").document["links"] is True
+    assert kernlens("link", *modules, *LIBRARY, "--dot").out.startswith("digraph")
+
+
+def test_modules_that_do_not(kernlens: Kernlens, modules: tuple[Path, Path]) -> None:
+    user, library = modules
+    done = kernlens("link", user)
+    assert (done.status, "square" in done.out) == (1, True)
+    assert "Traceback" not in done.err
+    done = kernlens("link", user, library, "--json")
+    assert done.status == 1
+    assert done.document["links"] is False
+
+
+def test_a_module_named_twice_counts_once(kernlens: Kernlens, modules: tuple[Path, Path]) -> None:
+    user, library = modules
+    done = kernlens("link", user, library, library, *LIBRARY)
+    assert done.status == 0
+    assert f"{library} is named 2 times and counts once" in done.err
+
+
+def test_options_of_one_module(kernlens: Kernlens, modules: tuple[Path, Path]) -> None:
+    user, library = modules
+    assert kernlens("link", user, library, "--options-for", library, LIBRARY[1]).status == 0
+    assert kernlens("link", user, library, "--options-for", user, LIBRARY[1]).status == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--partial",), "--partial, --base and --map belong to --offline"),
+        (("--dynamic",), "--dynamic needs --device"),
+        (("-o", "x.bin"), "-o needs --static or --offline"),
+        (("--driver", "newest"), "22.43, 26.27"),
+        (("--options-for", "other.spv", "-g"), "other.spv, which is not among the modules"),
+        (("--offline", "--base", "x"), "--base takes a number, not 'x'"),
+    ],
+)
+def test_what_link_refuses(
+    words: tuple[str, ...], sentence: str, kernlens: Kernlens, modules: tuple[Path, Path]
+) -> None:
+    done = kernlens("link", *modules, *words)
+    assert (done.status, done.out) == (2, "")
+    assert sentence in done.err
+    assert "Traceback" not in done.err
+
+
+def test_patch_tokens_are_not_linked_offline(kernlens: Kernlens, tmp_path: Path) -> None:
+    (tmp_path / "a.bin").write_bytes(binary())
+    done = kernlens("link", "--offline", tmp_path / "a.bin", "-o", tmp_path / "x.bin")
+    assert done.status == 2
+    assert "patch" in done.err
+    assert not (tmp_path / "x.bin").exists()

@@ -1,0 +1,147 @@
+"""doctor, devices, toolchain, run and layer: what they say of a machine, which the test makes up."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+from kernlens import doctor
+from kernlens.doctor import Check
+from kernlens.toolchain.toolchains import toolchain
+from tests.unit.conftest import Kernlens
+
+
+def test_doctor_prints_what_works_and_what_closes_a_gap(kernlens: Kernlens, monkeypatch: pytest.MonkeyPatch) -> None:
+    checks = [Check("one", True, "1.0"), Check("two", False, "no two", "apt install two", needed=False)]
+    monkeypatch.setattr(doctor, "checks", lambda: iter(checks))
+    done = kernlens("doctor")
+    assert done.status == 0
+    assert done.out == "ok       one: 1.0\nmissing  two: no two\n         to get it: apt install two\n"
+    checks.append(Check("three", False, "no three"))
+    done = kernlens("doctor", "--json")
+    assert done.status == 1
+    assert done.document["checks"][1] == {
+        "name": "two",
+        "works": False,
+        "found": "no two",
+        "fix": "apt install two",
+        "needed": False,
+    }
+
+
+def test_what_doctor_offers_is_accepted(kernlens: Kernlens, compiler: Path, tmp_path: Path) -> None:
+    """A compile that fails is explained by a command of ours: it must be one that exists."""
+    (compiler.parent / "binary").unlink()
+    check = doctor._trial(toolchain())
+    assert not check.works
+    assert check.fix is not None
+    program, *words = shlex.split(check.fix)
+    assert program == "kernlens"
+    done = kernlens(*words)
+    assert (done.status, done.out.startswith("ok       native decoder")) == (1, True)
+    assert "ended with status 1 after" in done.err
+    assert str(compiler) in done.err
+
+
+def test_devices_name_the_toolchains_that_compile_for_them(kernlens: Kernlens, compiler: Path) -> None:
+    done = kernlens("devices")
+    assert done.status == 0
+    assert "A simulated device builds programs and runs nothing" in done.out
+    devices = {one["name"]: one for one in kernlens("devices", "--json").document["devices"]}
+    assert devices["skl"]["compiled_by"] == ["system"]
+    assert devices["skl"]["simulated_by"] == ["system"]
+    assert devices["bmg"]["compiled_by"] == []
+    assert devices["dg2"]["ip"] == "12.55.8"
+
+
+def make_root(folder: Path) -> Path:
+    for name in ("usr/bin/ocloc-26.27.1", "usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("")
+    return folder
+
+
+def test_toolchains_are_listed_added_and_removed(kernlens: Kernlens, compiler: Path, tmp_path: Path) -> None:
+    root = make_root(tmp_path / "root")
+    done = kernlens("toolchain", "add", "mine", "--root", root)
+    assert done.status == 0
+    assert done.out == f"mine: NEO unknown / IGC unknown in {root}\n"
+    assert str(root) in kernlens("toolchain", "list").out
+    system, mine = kernlens("toolchain", "list", "--json").document["toolchains"]
+    assert (system["name"], system["neo_version"], system["ocloc"]) == ("system", "22.43.24595", str(compiler))
+    assert (mine["name"], mine["root"]) == ("mine", str(root))
+    assert kernlens("toolchain", "remove", "mine").out == "mine is removed\n"
+    done = kernlens("toolchain", "remove", "mine")
+    assert done.status == 2
+    assert "there is no toolchain 'mine'; there are: system" in done.err
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("add", "system"), "the toolchain system is the machine's own"),
+        (("add", "../x"), "cannot name a toolchain"),
+        (("add", "mine", "--root", "/nowhere"), "there is no folder /nowhere"),
+        (("add",), "Missing argument 'NAME'"),
+        (("lst",), "lst"),
+    ],
+)
+def test_what_toolchain_refuses(words: tuple[str, ...], sentence: str, kernlens: Kernlens) -> None:
+    done = kernlens("toolchain", *words)
+    assert (done.status, done.out) == (2, "")
+    assert sentence in done.err
+    assert "Traceback" not in done.err
+
+
+def test_run_becomes_the_application(kernlens: Kernlens, compiler: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[tuple[str, list[str], dict[str, str]]] = []
+    monkeypatch.setattr(os, "execve", lambda *words: started.append(words))
+    for change in ("runtime.file_limit.limit_file_size", "cli.run._restore_signals"):
+        # They are for good, and this process lives on.
+        monkeypatch.setattr(f"kernlens.{change}", lambda *_: None)
+    done = kernlens("run", "--simulate", "skl", "--", "env", "--debug", "-0")
+    assert (done.status, done.out) == (0, "")
+    assert "The device is simulated" in done.err
+    ((program, words, environment),) = started
+    assert Path(program).name == "env"
+    assert words == ["env", "--debug", "-0"]
+    assert environment["ProductFamilyOverride"] == "skl"
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "sentence"),
+    [
+        (("--simulate", "bmg", "--", "env"), 2, "does not simulate 'bmg'; it simulates: skl"),
+        (("--simulate", "skl", "--", "no-such-program"), 2, "there is no program no-such-program; give its path"),
+        (("--simulate", "skl", "--", "/"), 3, "cannot start /: it is a folder"),
+        (("--simulate", "skl", "--", __file__), 3, "is not executable"),
+        (("--", "env"), 2, "Missing option '--simulate'"),
+    ],
+)
+def test_what_run_refuses(
+    words: tuple[str, ...], status: int, sentence: str, kernlens: Kernlens, compiler: Path
+) -> None:
+    done = kernlens("run", *words)
+    assert (done.status, done.out) == (status, "")
+    assert sentence in done.err
+    assert "Traceback" not in done.err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the layer is built on Linux")
+def test_layer(kernlens: Kernlens) -> None:
+    assert kernlens("layer").out.startswith("export OPENCL_LAYERS=/")
+    assert kernlens("layer", "--unset").out == "unset OPENCL_LAYERS\n"
+    document = kernlens("layer", "--json").document
+    assert Path(document["environment"]["OPENCL_LAYERS"]).is_file()
+    assert (Path(document["include"]) / "CL/cl_codeplay_program_snapshot.h").is_file()
+
+
+def test_an_installation_without_the_layer(kernlens: Kernlens, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.resources.files", lambda package: tmp_path)
+    done = kernlens("layer")
+    assert done.status == 2
+    assert "has no OpenCL layer" in done.err
