@@ -1,5 +1,5 @@
 /* The extension module: Library opens libiga64, Library.decode gives a Batch, a Batch gives records and texts. */
-#include "objects.h"
+#include "decoder/objects.h"
 
 /* The module's state is the Batch type. */
 

@@ -1,7 +1,8 @@
 """A stage of a build in this process: the compiler keeps it while the application's own build runs.
 
-The OpenCL layer's library does it (``native/opencl_layer/own_build.c``); the layer itself need not be loaded. Intel's GPU
-compiler only. It holds for every build of the process at that time, so it is done only while no other thread could build.
+The OpenCL layer's library does it (``native/opencl_layer/layer/kept_build_exports.c``); the layer itself need not be
+loaded. Intel's GPU compiler only. It holds for every build of the process at that time, so it is done only while no other
+thread could build.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class OwnBuild:
 
         if not self._taken:
             self._taken = True
-            self._library.kernlens_own_build_take(self._request, binary, len(binary or b""), CALLBACK(receive), None)
+            self._library.kernlens_kept_build_take(self._request, binary, len(binary or b""), CALLBACK(receive), None)
         return found
 
 
@@ -56,7 +57,7 @@ def keeping(opencl: str, program: int, stage: str, *, text: bool) -> Iterator[Ow
     """Has Intel's GPU compiler keep ``stage`` while ``program`` is built within; None if it cannot. ``opencl`` is the
     path of the OpenCL library that the program is of."""
     library = _library(opencl) if threading.active_count() == 1 else None
-    request = library.kernlens_own_build_begin(program, stage.encode(), text) if library is not None else None
+    request = library.kernlens_kept_build_begin(program, stage.encode(), text) if library is not None else None
     if library is None or not request:
         yield None
         return
@@ -64,10 +65,10 @@ def keeping(opencl: str, program: int, stage: str, *, text: bool) -> Iterator[Ow
     try:
         yield own
     except BaseException:
-        library.kernlens_own_build_over(request)
+        library.kernlens_kept_build_over(request)
         own.snapshots(None)  # nobody will ask for them
         raise
-    library.kernlens_own_build_over(request)
+    library.kernlens_kept_build_over(request)
 
 
 @cache
@@ -81,11 +82,11 @@ def _library(opencl: str) -> ctypes.CDLL | None:
     loaded = ctypes.CDLL(opencl)
     if not all(hasattr(loaded, name) for name in _FUNCTIONS):  # an OpenCL library older than 2.2
         return None
-    library.kernlens_own_build_use(*(ctypes.cast(getattr(loaded, name), c_void_p) for name in _FUNCTIONS))
-    library.kernlens_own_build_begin.argtypes = (c_void_p, c_char_p, c_int)
-    library.kernlens_own_build_begin.restype = c_void_p
-    library.kernlens_own_build_over.argtypes = (c_void_p,)
-    library.kernlens_own_build_over.restype = None
-    library.kernlens_own_build_take.argtypes = (c_void_p, c_char_p, c_size_t, CALLBACK, c_void_p)
-    library.kernlens_own_build_take.restype = None
+    library.kernlens_kept_build_use(*(ctypes.cast(getattr(loaded, name), c_void_p) for name in _FUNCTIONS))
+    library.kernlens_kept_build_begin.argtypes = (c_void_p, c_char_p, c_int)
+    library.kernlens_kept_build_begin.restype = c_void_p
+    library.kernlens_kept_build_over.argtypes = (c_void_p,)
+    library.kernlens_kept_build_over.restype = None
+    library.kernlens_kept_build_take.argtypes = (c_void_p, c_char_p, c_size_t, CALLBACK, c_void_p)
+    library.kernlens_kept_build_take.restype = None
     return library
