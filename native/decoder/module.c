@@ -37,6 +37,8 @@ static struct PyModuleDef decoder_module = {
     .m_clear = module_clear,
 };
 
+PyMODINIT_FUNC PyInit__decoder(void);
+
 PyMODINIT_FUNC PyInit__decoder(void)
 {
     return PyModuleDef_Init(&decoder_module);

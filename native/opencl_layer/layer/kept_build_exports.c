@@ -1,14 +1,11 @@
-/* Kept builds for a caller that is no OpenCL loader: kernlens's Python functions, around pyopencl's build.
- *
- * Only for IGC: the CPU runtime's variables would be set too late. */
+#include "opencl_layer/layer/kept_build_exports.h"
+
 #include "base/folders.h"
 #include "base/owned.h"
 #include "opencl_layer/below.h"
 #include "opencl_layer/compilers/compilers.h"
 #include "opencl_layer/layer/kept_build.h"
 #include "opencl_layer/layer/layer.h"
-
-#include <CL/cl_codeplay_program_snapshot.h>
 
 #include <stdlib.h>
 
@@ -17,7 +14,6 @@ struct kept_build {
     char *folder; /* after the build: what it kept; NULL if nothing */
 };
 
-/* Takes the caller's OpenCL functions, in place of those that a layer gets. */
 EXPORTED void kernlens_kept_build_use(cl_api_clGetProgramInfo get_info, cl_api_clCreateProgramWithIL create,
                                       cl_api_clSetProgramSpecializationConstant set, cl_api_clReleaseProgram release)
 {
@@ -30,8 +26,6 @@ EXPORTED void kernlens_kept_build_use(cl_api_clGetProgramInfo get_info, cl_api_c
         below = &functions;
 }
 
-/* Called before a build of this program with IGC: has it keep this stage. What it returns is for the two other functions, to be called
- * in their order; NULL: it cannot, a second build must. */
 EXPORTED struct kept_build *kernlens_kept_build_begin(cl_program program, const char *stage, int text)
 {
     FREED struct kept_build *build = calloc(1, sizeof *build);
@@ -44,14 +38,11 @@ EXPORTED struct kept_build *kernlens_kept_build_begin(cl_program program, const 
     return begun ? GIVE(build) : NULL;
 }
 
-/* Called right after it, also if it failed. */
 EXPORTED void kernlens_kept_build_over(struct kept_build *build)
 {
     build->folder = kept_build_end(&build->form);
 }
 
-/* Then calls back with what was kept, as a request to the layer would. `binary` is the program's; NULL if there is none, which serves
- * stages of the whole program only. */
 EXPORTED void kernlens_kept_build_take(struct kept_build *build, const unsigned char *binary, size_t size,
                                        cl_codeplay_snapshot_callback_t callback, void *user_data)
 {

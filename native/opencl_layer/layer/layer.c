@@ -14,6 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The Khronos loader's, which CL/cl_layer.h does not declare. */
+CL_API_ENTRY cl_int CL_API_CALL clInitLayerWithProperties(cl_uint num_entries, const cl_icd_dispatch *target_dispatch,
+                                                          cl_uint *num_entries_ret,
+                                                          const cl_icd_dispatch **layer_dispatch_ret,
+                                                          const void *properties);
+CL_API_ENTRY cl_int CL_API_CALL clDeinitLayer(void);
+
 static const char NAME[] = "kernlens program snapshots";
 
 EXPORTED CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info param_name, size_t param_value_size,

@@ -54,7 +54,7 @@ static int raise_descriptor(int given)
     return descriptor < 0 ? -1 : fcntl(descriptor, F_DUPFD_CLOEXEC, LOWEST_DESCRIPTOR);
 }
 
-static int spawn(struct second_build *build, const char *const *command, char **environment, int socket)
+static int spawn(struct second_build *build, const char **command, char **environment, int socket)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
