@@ -66,7 +66,7 @@ def test_own_build_keeps_stages_of_the_cpu_runtime(platform: Platform, place: Pa
 def test_forked_children_build(platform: Platform, place: Path) -> None:
     """A child inherits locks and IGC's settings in the middle of a build of another thread. (Other compilers hang in forked
     children by themselves.)"""
-    passed(platform.run(place, "fork", **FRESH))
+    passed(platform.run(place, "fork", str(platform.inside(place / "module.spv")), **FRESH))
 
 
 def test_own_build_refused(platform: Platform, place: Path) -> None:
