@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
-/* Returns `items`, moved if need be, with room for `wanted` items of this size, and updates `capacity`. Returns NULL if there is no
- * memory: the array then stays where and as it is. */
+/* Returns `items`, moved if need be, with room for `wanted` items of this size, and updates `capacity`. Returns NULL if there
+ * is no memory: the array then stays where and as it is. */
 void *array_reserve(void *items, size_t *capacity, size_t wanted, size_t item_size);
 
 #endif

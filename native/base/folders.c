@@ -17,7 +17,8 @@
 enum { LONGEST_PARENT = 180, WALK_DESCRIPTORS = 16 }; /* IGC 1 cuts its folder's path at 238 characters, and makes that one */
 static const uint64_t MEMORY_WANTED = UINT64_C(1) << 29;
 
-/* Chooses a folder in memory where there is plenty of it: writing and removing files on a disk takes a few per cent of a build. */
+/* Chooses a folder in memory where there is plenty of it: writing and removing files on a disk takes a few per cent of a
+ * build. */
 static const char *parent_folder(void)
 {
     static const char *const VARIABLES[] = {"KERNLENS_SNAPSHOT_DIR", "TMPDIR"};

@@ -8,8 +8,8 @@
 /* Part of the names of all folders that are made here. */
 #define FOLDER_MARK "/kernlens-snapshot-"
 
-/* Makes up a name that no folder has yet, below KERNLENS_SNAPSHOT_DIR, TMPDIR, /dev/shm (if it has room for 512 MB) or /tmp. NULL
- * (and errno) on failure. */
+/* Makes up a name that no folder has yet, below KERNLENS_SNAPSHOT_DIR, TMPDIR, /dev/shm (if it has room for 512 MB) or /tmp.
+ * NULL (and errno) on failure. */
 char *folder_name(void);
 /* Makes a folder of such a name, for this user only. NULL (and errno) on failure. */
 char *folder_make(void);

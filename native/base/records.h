@@ -1,7 +1,7 @@
 /* Records of living objects of a driver, one for each, found by the object's handle.
  *
- * What is known of an object starts with a `struct record`, so that a pointer to the one is a pointer to the other. All functions but
- * records_none are called with the lock held. */
+ * What is known of an object starts with a `struct record`, so that a pointer to the one is a pointer to the other. All
+ * functions but records_none are called with the lock held. */
 #ifndef KERNLENS_RECORDS_H
 #define KERNLENS_RECORDS_H
 

@@ -51,7 +51,7 @@ struct compiler {
     void (*collect)(const struct stage_form *form, const char *folder, const struct view *binary,
                     struct snapshots *snapshots);
     /* Of this process's own compiler, which can keep a stage during one build: whether it can keep this one; has it do what
-     * set_dumps has set; has it stop, and says whether what it kept in `folder` is that build's. NULL if there is no such way. */
+     * set_dumps has set; has it stop, and says whether what it kept in `folder` is that build's. NULL if there is no way. */
     bool (*can_keep)(const struct stage *stage);
     bool (*begin_keeping)(const struct environment *wanted);
     bool (*end_keeping)(const char *folder);

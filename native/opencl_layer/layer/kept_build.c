@@ -35,8 +35,8 @@ bool kept_build_possible(const struct stage_form *form)
            form->compiler->can_keep(form->stage);
 }
 
-/* A child process has one thread, and none of its parent's builds but those that this thread is in: forked in a callback of theirs, or by
- * a driver, they go on here too. */
+/* A child process has one thread, and none of its parent's builds but those that this thread is in: forked in a callback of
+ * theirs, or by a driver, they go on here too. */
 static void after_fork(void)
 {
     building = (pthread_rwlock_t)PTHREAD_RWLOCK_INITIALIZER;

@@ -1,8 +1,8 @@
 /* Kept builds: the application's build, during which its compiler keeps one stage.
  *
  * IGC is told to through its settings in memory (igc/settings.h), Intel's CPU runtime through environment variables, which it
- * reads at each build. Other builds wait meanwhile. Where this cannot be, a second build yields the stage (second_build.h): while
- * other builds run, if the user has such dumps made for himself, for other stages and compilers.
+ * reads at each build. Other builds wait meanwhile. Where this cannot be, a second build yields the stage (second_build.h):
+ * while other builds run, if the user has such dumps made for himself, for other stages and compilers.
  */
 #ifndef KERNLENS_KEPT_BUILD_H
 #define KERNLENS_KEPT_BUILD_H

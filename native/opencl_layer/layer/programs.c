@@ -39,8 +39,8 @@ static void unlock(void)
     pthread_mutex_unlock(&programs.lock);
 }
 
-/* A child process gets the records as they are between two changes, and a lock that nobody holds. A fork waits for a change, but not
- * for ever: a signal's handler that forks may have interrupted it. The child of such a fork knows of no program. */
+/* A child process gets the records as they are between two changes, and a lock that nobody holds. A fork waits for a change,
+ * but not for ever: a signal's handler that forks may have interrupted it. The child of such a fork knows of no program. */
 static _Thread_local bool held_for_fork;
 
 static void before_fork(void)

@@ -1,8 +1,8 @@
 /* What a second build gets from the application's process.
  *
- * A job is made of numbers, texts and blocks (base/bytes.h), in this order: the operation; whether to ask for the program's binary;
- * the build options; the number of programs; and each program: its form, its bytes, the number of its specialization constants, and of
- * each the identifier and the value. */
+ * A job is made of numbers, texts and blocks (base/bytes.h), in this order: the operation; whether to ask for the program's
+ * binary; the build options; the number of programs; and each program: its form, its bytes, the number of its specialization
+ * constants, and of each the identifier and the value. */
 #ifndef KERNLENS_JOB_H
 #define KERNLENS_JOB_H
 

@@ -131,8 +131,11 @@ static const char *start(struct second_build *build, cl_device_id device, const 
 struct second_build *second_build_start(cl_device_id device, const struct stage_form *form, bool tell)
 {
     struct second_build *build = calloc(1, sizeof *build);
-    if (build == NULL)
+    if (build == NULL) {
+        if (tell)
+            problem(form->stage->name, "the second build cannot be started (%s): no memory", PROGRAM);
         return NULL;
+    }
     *build = (struct second_build){.stage = form->stage->name, .process = -1, .socket = -1, .job = -1};
     build->folder = folder_make();
     const char *reason = build->folder != NULL ? start(build, device, form) : strerror(errno);

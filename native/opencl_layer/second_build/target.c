@@ -19,7 +19,8 @@ static const char *driver_of(cl_device_id device)
     return place.dli_fname;
 }
 
-/* Counts the devices before this one on its platform, for a sub-device those before the whole device; -1 if it cannot be found. */
+/* Counts the devices before this one on its platform, for a sub-device those before the whole device; -1 if it cannot be
+ * found. */
 static int device_place(cl_platform_id platform, cl_device_id device)
 {
     cl_device_id whole = NULL;

@@ -104,7 +104,8 @@ static void set_other_dumps(struct environment *environment, const struct stage_
                                         : ".*(dat|visa.ll)");
 }
 
-/* Sets what the stage needs and no more: all that IGC_ShaderDumpEnable stands for as a variable costs up to two fifths of a build. */
+/* Sets what the stage needs and no more: all that IGC_ShaderDumpEnable stands for as a variable costs up to two fifths of a
+ * build. */
 static void set_dumps(struct environment *environment, const struct stage_form *form, const char *folder)
 {
     const char *name = form->stage->name;

@@ -83,8 +83,8 @@ static void find_kernels(struct kernels *kernels, const struct view *binary)
         qsort(kernels->items, kernels->count, sizeof *kernels->items, by_entry);
 }
 
-/* Finds the kernel's file with this ending. The resources' files count attempts otherwise than the instructions' files, or not at
- * all: of them the last one is it. */
+/* Finds the kernel's file with this ending. The resources' files count attempts otherwise than the instructions' files, or not
+ * at all: of them the last one is it. */
 static const char *file_of(const struct kernels *kernels, const struct kernel_dump *kernel, const char *ending)
 {
     bool any_attempt = strcmp(ending, ".cos") == 0, any_width = strcmp(ending, ".kernbin") == 0;

@@ -5,8 +5,9 @@
 #include "base/files.h"
 #include "opencl_layer/compilers/stages.h"
 
-/* Adds each kernel's file with this ending, in the module's order, or else its file with `other_ending` (which may be NULL). The
- * attempt and width that count are those whose instructions (".dat") stand in the program's binary. `names` lists the folder. */
+/* Adds each kernel's file with this ending, in the module's order, or else its file with `other_ending` (which may be NULL).
+ * The attempt and width that count are those whose instructions (".dat") stand in the program's binary. `names` lists the
+ * folder. */
 void kernel_dumps_collect(const char *ending, const char *other_ending, const char *folder,
                           const struct file_names *names, const struct view *binary, struct snapshots *snapshots);
 

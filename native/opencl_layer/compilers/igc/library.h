@@ -19,8 +19,8 @@ struct library {
     uintptr_t read_only_start, read_only_end; /* within a writable segment */
 };
 
-/* Finds the library. False if none or several are loaded, or if the application uses Level Zero, whose compiles in the same library
- * this layer does not see. */
+/* Finds the library. False if none or several are loaded, or if the application uses Level Zero, whose compiles in the same
+ * library this layer does not see. */
 bool library_find(struct library *library);
 bool library_same(const struct library *left, const struct library *right);
 

@@ -1,7 +1,7 @@
 /* The table in IGC's memory that holds its settings.
  *
- * Nothing is assumed that is not checked: the table is an array of hundreds of elements that each lead to their own setting's name;
- * if the library's writable memory holds no such array, there is no table.
+ * Nothing is assumed that is not checked: the table is an array of hundreds of elements that each lead to their own setting's
+ * name; if the library's writable memory holds no such array, there is no table.
  *
  * Source of the two layouts: intel-graphics-compiler, IGC/common/igc_regkeys.hpp, `SRegKeyVariableMetaData` (IGC 1) and
  * `IGCFlag` (IGC 2).
