@@ -80,16 +80,21 @@ class BuildNative(build_ext):
         return list(ext.libraries) if isinstance(ext, SharedLibrary) else list(super().get_libraries(ext))
 
 
-def sources(folder: str) -> list[str]:
-    """Every C file of a native folder, in a fixed order so that builds are repeatable."""
-    return sorted(glob(f"{folder}/*.c"))
+def sources(folder: str, without: str = "/none/") -> list[str]:
+    """Every C file below a native folder, in a fixed order so that builds are repeatable."""
+    return sorted(path for path in glob(f"{folder}/**/*.c", recursive=True) if not path.startswith(without))
+
+
+SECOND_BUILD = "native/opencl_layer/second_build"
+HEADERS = glob("native/**/*.h", recursive=True)
 
 
 NATIVE = [
     Extension(
         "kernlens._decoder",
-        sources=sources("native/decoder"),
-        depends=glob("native/decoder/*.h"),
+        sources=[*sources("native/decoder"), "native/base/arrays.c"],
+        depends=HEADERS,
+        include_dirs=["native"],
         define_macros=[("Py_LIMITED_API", STABLE_ABI)],
         extra_compile_args=OPTIMIZE,
         extra_link_args=[] if WINDOWS else ["-pthread"],
@@ -100,9 +105,9 @@ NATIVE = [
 
 # The OpenCL layer needs the OpenCL headers; without them the rest of the package is built, with a warning.
 OPENCL_LAYER = {
-    "depends": [*glob("native/opencl_layer/*.h"), *glob("native/opencl_layer/snapshot_build/*.h")],
+    "depends": HEADERS,
     "define_macros": [("CL_TARGET_OPENCL_VERSION", "300")],
-    "include_dirs": ["src/kernlens/include"],
+    "include_dirs": ["native", "src/kernlens/include"],
     "extra_compile_args": OPTIMIZE,
     "libraries": ["dl"],
     "optional": True,
@@ -111,18 +116,14 @@ if sys.platform == "linux":
     NATIVE += [
         SharedLibrary(
             "kernlens.native.libkernlens_opencl_layer",
-            sources=sources("native/opencl_layer"),
+            sources=[*sources("native/base"), *sources("native/opencl_layer", without=f"{SECOND_BUILD}/program/")],
             # nodelete: the process's environment keeps pointers to strings of the layer.
             extra_link_args=["-pthread", "-Wl,-z,nodelete"],
             **OPENCL_LAYER,
         ),
         Executable(
-            "kernlens.native.kernlens_snapshot_build",
-            sources=[
-                *sources("native/opencl_layer/snapshot_build"),
-                "native/opencl_layer/bytes.c",
-                "native/opencl_layer/files.c",
-            ],
+            "kernlens.native.kernlens_second_build",
+            sources=[*sources("native/base"), *sources(f"{SECOND_BUILD}/program"), f"{SECOND_BUILD}/job.c"],
             **OPENCL_LAYER,
         ),
     ]

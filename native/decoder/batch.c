@@ -1,6 +1,6 @@
-#include "batch.h"
+#include "decoder/batch.h"
 
-#include "work.h"
+#include "decoder/work.h"
 
 #include <stdlib.h>
 #include <string.h>

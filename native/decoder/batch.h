@@ -2,8 +2,8 @@
 #ifndef KERNLENS_BATCH_H
 #define KERNLENS_BATCH_H
 
-#include "encodings.h"
-#include "record.h"
+#include "decoder/encodings.h"
+#include "decoder/record.h"
 
 typedef struct {
     const iga_library *library;

@@ -1,7 +1,7 @@
 /* Batch: kernels of one platform, decoded together. */
-#include "objects.h"
+#include "decoder/objects.h"
 
-#include "texts.h"
+#include "decoder/texts.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,6 @@
-#include "encodings.h"
+#include "decoder/encodings.h"
+
+#include "base/arrays.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -52,33 +54,28 @@ static bool grow_slots(encoding_set *set)
     return true;
 }
 
-static bool grow_encodings(encoding_set *set)
+/* Makes room for the numbers of `size` more bytes of code, which hold at most size / 8 instructions. */
+static bool reserve_numbers(encoding_set *set, size_t size)
 {
-    size_t capacity = set->capacity ? set->capacity * 2 : 512;
-    encoding *encodings = realloc(set->encodings, capacity * sizeof *encodings);
+    size_t wanted = set->number_count + size / 8;
+    uint32_t *numbers = array_reserve(set->numbers, &set->number_capacity, wanted, sizeof *numbers);
+    if (numbers != NULL)
+        set->numbers = numbers;
+    return numbers != NULL;
+}
+
+/* Adds an encoding; its number is `count` before. */
+static bool add_encoding(encoding_set *set, const encoding *e)
+{
+    encoding *encodings = array_reserve(set->encodings, &set->capacity, set->count + 1, sizeof *encodings);
     if (encodings == NULL)
         return false;
     set->encodings = encodings;
-    set->capacity = capacity;
+    set->encodings[set->count++] = *e;
     return true;
 }
 
-/* Room for the numbers of `size` more bytes of code, which hold at most size / 8 instructions. */
-static bool reserve_numbers(encoding_set *set, size_t size)
-{
-    size_t needed = set->number_count + size / 8;
-    if (needed <= set->number_capacity)
-        return true;
-    size_t capacity = needed + set->number_capacity / 2;
-    uint32_t *numbers = realloc(set->numbers, capacity * sizeof *numbers);
-    if (numbers == NULL)
-        return false;
-    set->numbers = numbers;
-    set->number_capacity = capacity;
-    return true;
-}
-
-/* The encoding's number, given one if it is new; UINT32_MAX: out of memory. */
+/* Returns the encoding's number, a new one if need be; UINT32_MAX if there is no memory. */
 static uint32_t number_of(encoding_set *set, const encoding *e)
 {
     if (set->count * 2 >= set->slot_count && !grow_slots(set))
@@ -90,10 +87,9 @@ static uint32_t number_of(encoding_set *set, const encoding *e)
             return number;
         slot = (slot + 1) & (set->slot_count - 1);
     }
-    if (set->count >= UINT32_MAX - 1 || (set->count == set->capacity && !grow_encodings(set)))
+    if (set->count >= UINT32_MAX - 1 || !add_encoding(set, e))
         return UINT32_MAX;
-    set->encodings[set->count] = *e;
-    set->slots[slot] = (uint32_t)++set->count;
+    set->slots[slot] = (uint32_t)set->count;
     return (uint32_t)set->count - 1;
 }
 

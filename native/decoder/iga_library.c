@@ -1,5 +1,5 @@
 #define _GNU_SOURCE /* dladdr */
-#include "iga_library.h"
+#include "decoder/iga_library.h"
 
 #include <stdio.h>
 #include <stdlib.h>

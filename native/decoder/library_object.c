@@ -1,5 +1,5 @@
 /* Library: libiga64, opened. */
-#include "objects.h"
+#include "decoder/objects.h"
 
 enum { MAX_PLATFORMS = 64 };
 

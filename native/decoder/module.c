@@ -1,5 +1,5 @@
 /* The extension module: Library opens libiga64, Library.decode gives a Batch, a Batch gives records and texts. */
-#include "objects.h"
+#include "decoder/objects.h"
 
 /* The module's state is the Batch type. */
 
@@ -36,6 +36,8 @@ static struct PyModuleDef decoder_module = {
     .m_slots = module_slots,
     .m_clear = module_clear,
 };
+
+PyMODINIT_FUNC PyInit__decoder(void);
 
 PyMODINIT_FUNC PyInit__decoder(void)
 {

@@ -5,7 +5,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-#include "batch.h"
+#include "decoder/batch.h"
 
 typedef struct {
     PyObject ob_base;

@@ -1,4 +1,4 @@
-#include "record.h"
+#include "decoder/record.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #ifndef KERNLENS_RECORD_H
 #define KERNLENS_RECORD_H
 
-#include "iga_library.h"
+#include "decoder/iga_library.h"
 
 enum {
     RECORD_ILLEGAL = 1 << 0,          /* the library could not decode it */

@@ -1,6 +1,7 @@
-#include "texts.h"
+#include "decoder/texts.h"
 
-#include "work.h"
+#include "base/arrays.h"
+#include "decoder/work.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +10,7 @@
 /* What iga64 switches on unless told otherwise: bfn's table as an expression (IGA_FORMATTING_OPT_PRINT_BFNEXPRS). */
 enum { IGA64_OPTIONS = 0x80 };
 
-enum { USUAL_TEXT = 512, LONGEST_TEXT = 1 << 16, MAX_LABELS = 2 };
+enum { USUAL_TEXT = 512, LONGEST_TEXT = 1 << 16, FIRST_ROOM = 4096, MAX_LABELS = 2 };
 
 /* Reads a label (L96, or L_N96 for one before the kernel's start) at `text`; returns its length, 0 if there is none. */
 static size_t read_label(const char *text, const char *end, int64_t *target)
@@ -51,19 +52,17 @@ size_t shift_labels(const char *text, size_t length, int64_t shift, char *out)
     return (size_t)(to - out);
 }
 
-/* Room for `more` characters at the chunk's end; NULL: out of memory. */
+/* Makes room for `more` characters at the chunk's end and returns it; NULL if there is no memory. */
 static char *reserve(text_chunk *chunk, size_t more)
 {
-    if (chunk->capacity - chunk->size < more) {
-        size_t capacity = chunk->capacity * 2 + more + 4096;
-        char *characters = realloc(chunk->characters, capacity);
-        if (characters == NULL) {
-            chunk->out_of_memory = true;
-            return NULL;
-        }
-        chunk->characters = characters;
-        chunk->capacity = capacity;
+    size_t wanted = chunk->size + more;
+    char *characters =
+        array_reserve(chunk->characters, &chunk->capacity, wanted < FIRST_ROOM ? FIRST_ROOM : wanted, 1);
+    if (characters == NULL) {
+        chunk->out_of_memory = true;
+        return NULL;
     }
+    chunk->characters = characters;
     return chunk->characters + chunk->size;
 }
 

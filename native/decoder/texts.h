@@ -2,7 +2,7 @@
 #ifndef KERNLENS_TEXTS_H
 #define KERNLENS_TEXTS_H
 
-#include "batch.h"
+#include "decoder/batch.h"
 
 typedef struct {
     uint32_t number; /* the encoding's */

@@ -1,4 +1,4 @@
-#include "work.h"
+#include "decoder/work.h"
 
 #ifdef _WIN32 /* untested: no Windows machine has run this yet */
 #include <windows.h>

@@ -18,7 +18,7 @@ HERE = Path(__file__).parent / "opencl_layer"
 NATIVE = Path(kernlens.__file__).parent / "native"
 HEADERS = Path(kernlens.__file__).parent / "include"
 LAYER = "libkernlens_opencl_layer.so"
-BUILDER = "kernlens_snapshot_build"
+BUILDER = "kernlens_second_build"
 ICD_FOLDER = Path("/etc/OpenCL/vendors")
 TIME_LIMIT = 900
 BINARY, TEXT = 1, 2  # cl_codeplay_program_binary_format
@@ -46,23 +46,34 @@ class Platform:
     prefix: tuple[str, ...] = ()
     folder: Path = Path("/")
 
-    def run(self, work: Path, *arguments: str, layer: bool = True, **more: str) -> subprocess.CompletedProcess[str]:
+    def run(
+        self, work: Path, *arguments: str, layer: bool = True, time_limit: int = TIME_LIMIT, **more: str
+    ) -> subprocess.CompletedProcess[str]:
         """Runs the test program, which lies with the layer in ``work``."""
         inside = self.inside(work)
         environment = {**os.environ, **self.environment, **more}
         for name in ("OPENCL_LAYERS", "LD_PRELOAD"):
-            if name not in more:
+            if name not in self.environment and name not in more:
                 environment.pop(name, None)
         if layer:
             environment["OPENCL_LAYERS"] = f"{inside}/{LAYER}"
         command = [*self.prefix, f"{inside}/snapshot_test", *arguments]
         return subprocess.run(
-            command, cwd=work, env=environment, capture_output=True, text=True, timeout=TIME_LIMIT, check=False
+            command, cwd=work, env=environment, capture_output=True, text=True, timeout=time_limit, check=False
         )
 
     def inside(self, work: Path) -> Path:
         """The path of a folder as the program sees it."""
         return Path("/") / work.relative_to(self.folder)
+
+
+def pocl(cache: Path) -> Platform:
+    environment = {"OCL_ICD_VENDORS": str(ICD_FOLDER / "pocl.icd"), "POCL_CACHE_DIR": str(cache)}
+    return Platform("PoCL", environment, late="object")
+
+
+#: HardwareInfoOverride of the devices that are simulated with driver A.
+SLICES = {"skl": "1x3x8", "dg2": "8x4x16"}
 
 
 def intel(product: str, slices: str) -> Platform:
@@ -102,16 +113,21 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The layer, the test program and a SPIR-V module of its source."""
     if not (NATIVE / LAYER).exists():
         pytest.fail(f"{NATIVE / LAYER} is not built: install the package where the OpenCL headers are")
-    folder = tmp_path_factory.mktemp("opencl-layer")
+    return fill(tmp_path_factory.mktemp("opencl-layer"), NATIVE)
+
+
+def fill(folder: Path, native: Path, compiler: tuple[str, ...] = ("gcc",)) -> Path:
+    """Builds the test program in ``folder`` and copies the layer from ``native`` beside it."""
     flags = ["-std=c11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", f"-I{HEADERS}"]
     sources = sorted(str(path) for path in HERE.glob("*.c"))
+    libraries = ["-lOpenCL", "-lpthread"]
     subprocess.run(
-        ["gcc", *flags, "-o", str(folder / "snapshot_test"), *sources, "-lOpenCL", "-lpthread"], check=True, timeout=120
+        [*compiler, *flags, "-o", str(folder / "snapshot_test"), *sources, *libraries], check=True, timeout=300
     )
     for name in ("libigc.so.9", "libze_loader.so.1"):
         subprocess.run(["gcc", "-shared", "-x", "c", "-o", folder / name, "/dev/null"], check=True, timeout=60)
     for name in (LAYER, BUILDER):
-        shutil.copy2(NATIVE / name, folder / name)
+        shutil.copy2(native / name, folder / name)
     (folder / "module.cl").write_text(SOURCE)
     subprocess.run(
         ["ocloc", "compile", "-q", "-file", "module.cl", "-device", "skl", "-output", "module"],
@@ -143,16 +159,14 @@ ALL = ("pocl", "cpu", *IGC)
 @pytest.fixture(scope="module", params=ALL)
 def platform(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Platform:
     if request.param == "pocl":
-        icd = ICD_FOLDER / "pocl.icd"
-        cache = tmp_path_factory.mktemp("pocl-cache")
         # One cache for all runs: without it, two builds differ in the names of PoCL's temporary files.
-        return Platform("PoCL", {"OCL_ICD_VENDORS": str(icd), "POCL_CACHE_DIR": str(cache)}, late="object")
+        return pocl(tmp_path_factory.mktemp("pocl-cache"))
     if request.param == "cpu":
         return cpu_runtime(tmp_path_factory.mktemp("icd"))
     if request.param == "bmg":
         root: Path = request.getfixturevalue("newest_root")
         return newest(root)
-    return intel(request.param, {"skl": "1x3x8", "dg2": "8x4x16"}[request.param])
+    return intel(request.param, SLICES[request.param])
 
 
 def newest(root: Path) -> Platform:

@@ -67,7 +67,7 @@ def test_own_build_keeps_stages_of_the_cpu_runtime(platform: Platform, place: Pa
 def test_forked_children_build(platform: Platform, place: Path) -> None:
     """A child inherits locks and IGC's settings in the middle of a build of another thread. (Other compilers hang in forked
     children by themselves.)"""
-    passed(platform.run(place, "fork", **FRESH))
+    passed(platform.run(place, "fork", str(platform.inside(place / "module.spv")), **FRESH))
 
 
 def test_own_build_refused(platform: Platform, place: Path) -> None:
@@ -79,7 +79,7 @@ def test_own_build_refused(platform: Platform, place: Path) -> None:
         for name in ("libigc.so.9", "libze_loader.so.1"):  # libraries of these names with nothing in them
             reasons.append({"LD_PRELOAD": str(platform.inside(place / name))})
     for variable in reasons:
-        result = platform.run(place, "refused", platform.late, layer=False, OPENCL_LAYERS=layer, **variable)
+        result = platform.run(place, "refused", platform.late, layer=False, OPENCL_LAYERS=layer, **variable)  # type: ignore[arg-type]
         passed(result)
         assert BUILDER in result.stderr
 

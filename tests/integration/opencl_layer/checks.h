@@ -18,11 +18,12 @@ void check_tries(void);
 /* build_checks.c */
 void check_notification(void);
 void check_failing_build(void);
-void check_fork(void);
+void check_fork(const char *path);
 void check_compile_and_link(void);
 void check_il(const char *path);
 void check_binary_program(void);
 void check_threads(void);
 void check_nested(void);
+void check_brief(void);
 
 #endif

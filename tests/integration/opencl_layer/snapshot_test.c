@@ -2,10 +2,12 @@
  *
  *     snapshot_test checks MODULE.spv    every check; the module is SPIR-V of support.c's SOURCE
  *     snapshot_test stages               the checks of the stages alone
- *     snapshot_test fork                 builds in child processes while this one builds
+ *     snapshot_test brief                a kept build and a second build where the first is possible, for tools that are slow
+ *     snapshot_test fork MODULE.spv      builds in child processes while this one builds
  *     snapshot_test binary OUTPUT [STAGE] [OPTIONS]   builds, with a request if a stage is named; writes the program's binary
  *     snapshot_test refused STAGE        a request that cannot be served: the build must succeed, with no callback
  *     snapshot_test save STAGE FORMAT OUTPUT OPTIONS  writes the last snapshot that a build yields; prints its ending
+ *     snapshot_test table                prints each stage that the layer lists, what it delivers as binary and as text, and its scope
  *     snapshot_test plain                without the layer: nothing of the extension is there
  */
 #include "checks.h"
@@ -42,6 +44,31 @@ static void save(const char *stage, const char *format, const char *path, const 
     printf("%s\n", received.ending);
     forget(&received);
     clReleaseProgram(program);
+}
+
+static void print_table(void)
+{
+    const char *stages[32];
+    const cl_uint room = 32;
+    cl_uint count = 0;
+    cl_program program = program_with(SOURCE);
+    CHECK_EQUAL(request_list(program, device, NULL, &count), CL_SUCCESS);
+    CHECK_EQUAL(request_list(program, device, stages, (cl_uint *)&room), CL_SUCCESS);
+    clReleaseProgram(program);
+    for (cl_uint index = 0; index < count && index < room; ++index) {
+        struct received received = expecting();
+        printf("stage %s", stages[index]);
+        for (cl_uint format = CL_PROGRAM_BINARY_FORMAT_BINARY_CODEPLAY; format <= CL_PROGRAM_BINARY_FORMAT_TEXT_CODEPLAY;
+             ++format) {
+            program = program_with(SOURCE);
+            CHECK_EQUAL(request(program, device, stages[index], format, receive, &received), CL_SUCCESS);
+            CHECK_EQUAL(clBuildProgram(program, 1, &device, "-g", NULL, NULL), CL_SUCCESS);
+            printf(" %s", received.ending);
+            clReleaseProgram(program);
+        }
+        printf(" %s\n", received.kernels[0][0] != '\0' ? "kernel" : "program");
+        forget(&received);
+    }
 }
 
 static void check_refused(const char *stage)
@@ -88,8 +115,13 @@ int main(int count, char **arguments)
         check_binary_program();
         check_threads();
         check_nested();
-    } else if (strcmp(mode, "fork") == 0) {
-        check_fork();
+    } else if (strcmp(mode, "brief") == 0) {
+        check_extension_strings();
+        check_brief();
+    } else if (strcmp(mode, "table") == 0) {
+        print_table();
+    } else if (strcmp(mode, "fork") == 0 && count == 3) {
+        check_fork(arguments[2]);
     } else if (strcmp(mode, "stages") == 0) {
         check_stages();
     } else if (strcmp(mode, "plain") != 0) {

@@ -133,6 +133,15 @@ cl_program program_with(const char *source)
     return program;
 }
 
+cl_program program_from(const void *module, size_t size)
+{
+    cl_int error;
+    cl_program program = clCreateProgramWithIL(context, module, size, &error);
+    if (error != CL_SUCCESS)
+        fail("clCreateProgramWithIL", error);
+    return program;
+}
+
 unsigned char *binary_of(cl_program program, size_t *size)
 {
     *size = 0;

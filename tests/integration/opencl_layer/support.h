@@ -43,6 +43,7 @@ extern clRequestProgramSnapshotCODEPLAY_fn request;
 void set_up(void);
 void tear_down(void);
 cl_program program_with(const char *source);
+cl_program program_from(const void *module, size_t size);
 /* The binary of the only device; free it. */
 unsigned char *binary_of(cl_program program, size_t *size);
 void *file_contents(const char *path, size_t *size);

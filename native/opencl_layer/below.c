@@ -1,0 +1,3 @@
+#include "opencl_layer/below.h"
+
+const cl_icd_dispatch *below;

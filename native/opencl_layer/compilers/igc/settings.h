@@ -1,0 +1,25 @@
+/* The settings of the IGC library in this process.
+ *
+ * IGC reads its variables (IGC_ShaderDumpEnable and the like) once, into a table in its own memory that every compile looks
+ * into (settings_table.h). Settings in it are changed for the length of a build, so that any build of a process can keep any
+ * stage.
+ */
+#ifndef KERNLENS_SETTINGS_H
+#define KERNLENS_SETTINGS_H
+
+#include "base/environment.h"
+
+#include <stdbool.h>
+
+/* What a change replaced. */
+struct igc_settings_before;
+
+/* Tells whether the settings can be changed: their table is found. */
+bool igc_settings_found(void);
+/* Sets those of the "IGC_NAME=value" settings that this version of IGC has. NULL, and nothing is changed, if it has no such
+ * table or not all the room for a value. */
+struct igc_settings_before *igc_settings_change(const struct environment *wanted);
+/* Puts back what was there, also what IGC itself derived from the changed settings. */
+void igc_settings_restore(struct igc_settings_before *before);
+
+#endif

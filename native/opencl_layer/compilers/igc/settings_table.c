@@ -1,0 +1,148 @@
+#define _GNU_SOURCE
+#include "opencl_layer/compilers/igc/settings_table.h"
+
+#include <elf.h>
+#include <pthread.h>
+#include <string.h>
+
+enum { FEWEST_SETTINGS = 200 }; /* IGC 1.0.12504 has 703, IGC 2.40 has 997 */
+
+/* Reads the name of an element of IGC 1: an object with virtual functions, the first of which returns it with
+ * lea rax, [rip + offset]; ret. */
+static const char *virtual_name(const struct library *library, uintptr_t element)
+{
+    static const unsigned char ENDBR64[] = {0xf3, 0x0f, 0x1e, 0xfa}, LEA_RAX[] = {0x48, 0x8d, 0x05};
+    enum { RET = 0xc3, LEA_SIZE = 7 };
+    uintptr_t functions, function;
+    if (!library_word(library, element, &functions) || !library_word(library, functions, &function) ||
+        library_room(library, function, PF_X) < sizeof ENDBR64 + LEA_SIZE + 1)
+        return NULL;
+    if (memcmp((const void *)function, ENDBR64, sizeof ENDBR64) == 0)
+        function += sizeof ENDBR64;
+    const unsigned char *code = (const unsigned char *)function;
+    int32_t offset;
+    if (memcmp(code, LEA_RAX, sizeof LEA_RAX) != 0 || code[LEA_SIZE] != RET)
+        return NULL;
+    memcpy(&offset, code + sizeof LEA_RAX, sizeof offset);
+    return library_name(library, function + LEA_SIZE + (uintptr_t)(intptr_t)offset);
+}
+
+/* Of IGC 2 it is a plain structure with a pointer to the name: value, two vectors, two flags, name. */
+static const char *stored_name(const struct library *library, uintptr_t element)
+{
+    uintptr_t name;
+    return library_word(library, element + SETTING_VALUE_SIZE + 2 * 24 + 8, &name) ? library_name(library, name) : NULL;
+}
+
+static const struct layout {
+    size_t size, value, pointer; /* of an element, and where in it its value and its pointer stand */
+    const char *(*name)(const struct library *library, uintptr_t element);
+} LAYOUTS[] = {
+    {.size = 8 + SETTING_VALUE_SIZE + 24 + 8, .value = 8, .pointer = 0, .name = virtual_name},
+    {.size = SETTING_VALUE_SIZE + 2 * 24 + 8 + 8 + 8,
+     .value = 0,
+     .pointer = SETTING_VALUE_SIZE + 2 * 24 + 8,
+     .name = stored_name},
+};
+
+/* Reads the name of an element that lies in memory which can be written; NULL if there is none. */
+static const char *element_name(const struct settings_table *table, uintptr_t element)
+{
+    const struct library *library = &table->library;
+    size_t size = table->layout->size;
+    bool read_only = element < library->read_only_end && element + size > library->read_only_start;
+    return !read_only && library_room(library, element, PF_W) >= size ? table->layout->name(library, element) : NULL;
+}
+
+/* Takes the whole array around an element as the table; false if it is too small for one. */
+static bool take_array(struct settings_table *table, uintptr_t element)
+{
+    size_t size = table->layout->size;
+    uintptr_t end = element + size;
+    table->start = element;
+    while (element_name(table, table->start - size) != NULL)
+        table->start -= size;
+    while (element_name(table, end) != NULL)
+        end += size;
+    table->count = (end - table->start) / size;
+    return table->count >= FEWEST_SETTINGS;
+}
+
+static bool is_landmark(const struct settings_table *table, uintptr_t element)
+{
+    const char *name = element_name(table, element);
+    return name != NULL && strcmp(name, SETTING_FOLDER) == 0;
+}
+
+/* Looks at each word that might be an element's pointer: to its functions, or to its name. */
+static bool search_range(struct settings_table *table, uintptr_t start, uintptr_t end)
+{
+    const struct library *library = &table->library;
+    size_t pointer = table->layout->pointer;
+    uintptr_t first = library->segments[0].start, last = library->segments[library->count - 1].end;
+    for (uintptr_t place = (start + 7) & ~(uintptr_t)7; place + 8 <= end; place += 8) {
+        uintptr_t word = *(const uintptr_t *)place;
+        if (word >= first && word < last && place - start >= pointer && is_landmark(table, place - pointer) &&
+            take_array(table, place - pointer))
+            return true;
+    }
+    return false;
+}
+
+static bool search_segment(struct settings_table *table, const struct segment *segment)
+{
+    const struct library *library = &table->library;
+    if (library->read_only_start < segment->start || library->read_only_end > segment->end)
+        return search_range(table, segment->start, segment->end);
+    return search_range(table, segment->start, library->read_only_start) ||
+           search_range(table, library->read_only_end, segment->end);
+}
+
+static bool search(struct settings_table *table)
+{
+    for (size_t layout = 0; layout < sizeof LAYOUTS / sizeof *LAYOUTS; ++layout) {
+        table->layout = &LAYOUTS[layout];
+        for (size_t index = 0; index < table->library.count; ++index)
+            if ((table->library.segments[index].flags & PF_W) && search_segment(table, &table->library.segments[index]))
+                return true;
+    }
+    return false;
+}
+
+/* Where the last search found it; one build at a time keeps a stage, but requests may come from several threads. */
+static struct settings_table known;
+static pthread_mutex_t known_lock = PTHREAD_MUTEX_INITIALIZER;
+
+bool settings_table_find(struct settings_table *table)
+{
+    *table = (struct settings_table){0};
+    if (!library_find(&table->library))
+        return false;
+    pthread_mutex_lock(&known_lock);
+    bool found = library_same(&known.library, &table->library);
+    if (found)
+        *table = known;
+    else if ((found = search(table)))
+        known = *table;
+    pthread_mutex_unlock(&known_lock);
+    return found && element_name(table, table->start) != NULL;
+}
+
+/* Another thread of the parent may have held the lock, and have been writing. */
+static void after_fork(void)
+{
+    known_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    known = (struct settings_table){0};
+}
+
+__attribute__((constructor)) static void watch_forks(void)
+{
+    pthread_atfork(NULL, NULL, after_fork);
+}
+
+const char *settings_table_name(const struct settings_table *table, size_t number, char **value)
+{
+    uintptr_t element = table->start + number * table->layout->size;
+    *value = (char *)element + table->layout->value;
+    return element_name(table, element);
+}

@@ -1,0 +1,136 @@
+/* Builds an OpenCL program as an application does at the same time, with the compiler's dumps on (job.h, second_build.h). */
+#define _GNU_SOURCE
+#include "base/folders.h"
+#include "base/owned.h"
+#include "base/text.h"
+#include "opencl_layer/second_build/job.h"
+#include "opencl_layer/second_build/program/driver.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char DAMAGED[] = "the job is damaged";
+
+/* Maps the whole job, once the application's process says that it is written. False if that process ended instead. */
+static bool receive_job(struct reader *job)
+{
+    char word;
+    ssize_t count;
+    do
+        count = recv(JOB_SOCKET, &word, 1, 0);
+    while (count < 0 && errno == EINTR);
+    struct stat status;
+    if (count != 1 || fstat(JOB_FILE, &status) != 0)
+        return false;
+    void *bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, JOB_FILE, 0);
+    *job = (struct reader){.bytes = bytes, .size = bytes == MAP_FAILED ? 0 : (size_t)status.st_size};
+    return bytes != MAP_FAILED;
+}
+
+static const char *error_text(const char *call, cl_int error)
+{
+    char *text = text_format("%s: %d", call, error);
+    return text != NULL ? text : call;
+}
+
+/* Creates one program of the job, with its constants set. Returns NULL, or why it failed. */
+static const char *create_program(const struct driver *driver, struct reader *job, cl_program *created)
+{
+    const cl_icd_dispatch *cl = driver->functions;
+    struct job_program program = job_read_program(job);
+    const void *bytes = program.bytes.bytes;
+    size_t size = program.bytes.size;
+    cl_int error = CL_INVALID_VALUE;
+    if (job->failed)
+        return DAMAGED;
+    if (program.form == FORM_SOURCE)
+        *created = cl->clCreateProgramWithSource(driver->context, 1, (const char **)&bytes, &size, &error);
+    else if (program.form == FORM_IL && cl->clCreateProgramWithIL != NULL)
+        *created = cl->clCreateProgramWithIL(driver->context, bytes, size, &error);
+    else if (program.form == FORM_BINARY)
+        *created = cl->clCreateProgramWithBinary(driver->context, 1, &driver->device, &size,
+                                                 (const unsigned char **)&bytes, NULL, &error);
+    if (error != CL_SUCCESS)
+        return error_text("the program cannot be created", error);
+    for (uint64_t index = 0; index < program.constant_count && !job->failed; ++index) {
+        struct job_constant constant = job_read_constant(job);
+        if (!job->failed && cl->clSetProgramSpecializationConstant != NULL)
+            cl->clSetProgramSpecializationConstant(*created, constant.identifier, constant.value.size,
+                                                   constant.value.bytes);
+    }
+    return job->failed ? DAMAGED : NULL;
+}
+
+/* Asks for the binary and drops it. */
+static void query_binary(const struct driver *driver, cl_program program)
+{
+    size_t size = 0;
+    if (driver->functions->clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, NULL) != CL_SUCCESS)
+        return;
+    FREED unsigned char *binary = malloc(size + 1);
+    if (binary != NULL)
+        driver->functions->clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL);
+}
+
+/* Does the job. Returns NULL, or why it failed. */
+static const char *run(const struct driver *driver, struct reader *reader)
+{
+    const cl_icd_dispatch *cl = driver->functions;
+    struct job job = job_read(reader);
+    if (reader->failed)
+        return DAMAGED;
+    FREED cl_program *programs = calloc(job.count, sizeof *programs);
+    if (programs == NULL)
+        return "no memory";
+    for (uint64_t index = 0; index < job.count; ++index) {
+        const char *problem = create_program(driver, reader, &programs[index]);
+        if (problem != NULL)
+            return problem;
+    }
+    cl_int error = CL_SUCCESS;
+    cl_program built = programs[0];
+    if (job.operation == JOB_BUILD)
+        error = cl->clBuildProgram(built, 1, &driver->device, job.options, NULL, NULL);
+    else
+        built = cl->clLinkProgram(driver->context, 1, &driver->device, job.options, (cl_uint)job.count, programs, NULL,
+                                  NULL, &error);
+    if (error != CL_SUCCESS)
+        return error_text(job.operation == JOB_BUILD ? "clBuildProgram" : "clLinkProgram", error);
+    if (job.queries_binary)
+        query_binary(driver, built);
+    return NULL;
+}
+
+static bool send_answer(const char *problem)
+{
+    RELEASED_BY(writer_free) struct writer answer = {0};
+    write_text(&answer, problem != NULL ? problem : "");
+    return !answer.failed && send(JOB_SOCKET, answer.bytes, answer.size, MSG_NOSIGNAL) == (ssize_t)answer.size;
+}
+
+int main(int argument_count, char **arguments)
+{
+    if (argument_count != ARGUMENTS || fcntl(JOB_SOCKET, F_SETFD, FD_CLOEXEC) != 0 ||
+        fcntl(JOB_FILE, F_SETFD, FD_CLOEXEC) != 0) {
+        fprintf(stderr, "%s is started by kernlens' OpenCL layer, not by hand\n", arguments[0]);
+        return 2;
+    }
+    struct driver driver = {0};
+    struct reader job;
+    const char *problem = driver_load(&driver, arguments[ARGUMENT_DRIVER], arguments[ARGUMENT_PLATFORM],
+                                      (unsigned)strtoul(arguments[ARGUMENT_DEVICE], NULL, 10));
+    bool received = receive_job(&job);
+    if (received && problem == NULL)
+        problem = run(&driver, &job);
+    fflush(NULL);
+    if (!received || !send_answer(problem))
+        folder_remove(arguments[ARGUMENT_FOLDER]); /* the application is gone */
+    _exit(0); /* what the driver would do at exit costs time and is nobody's need */
+}

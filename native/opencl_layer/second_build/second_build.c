@@ -1,0 +1,281 @@
+#define _GNU_SOURCE
+#include "opencl_layer/second_build/second_build.h"
+
+#include "base/folders.h"
+#include "base/owned.h"
+#include "base/problems.h"
+#include "base/text.h"
+#include "opencl_layer/compilers/compilers.h"
+#include "opencl_layer/second_build/job.h"
+#include "opencl_layer/second_build/named_loader.h"
+#include "opencl_layer/second_build/target.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char PROGRAM[] = "kernlens_second_build";
+
+enum { DEFAULT_SECONDS = 120, LOWEST_DESCRIPTOR = 64 };
+
+struct second_build {
+    const char *stage;
+    char *folder;
+    pid_t process; /* -1 once it is gone */
+    int socket;
+    int job;
+    char *answer; /* NULL until it came */
+};
+
+/* Finds the program beside this library. Free it. */
+static char *program_path(void)
+{
+    Dl_info place;
+    if (dladdr((void *)program_path, &place) == 0)
+        return NULL;
+    const char *slash = strrchr(place.dli_fname, '/');
+    return slash == NULL ? strdup(PROGRAM) : text_format("%.*s/%s", (int)(slash - place.dli_fname), place.dli_fname, PROGRAM);
+}
+
+/* Duplicates a descriptor to a high number, so that none of a child's fixed numbers is taken, and closes the given one. */
+static int raise_descriptor(int given)
+{
+    CLOSED int descriptor = given;
+    return descriptor < 0 ? -1 : fcntl(descriptor, F_DUPFD_CLOEXEC, LOWEST_DESCRIPTOR);
+}
+
+static int spawn(struct second_build *build, const char **command, char **environment, int socket)
+{
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawnattr_init(&attributes);
+    /* What a compiler prints is kept: it says why a build failed. */
+    FREED char *log = text_format("%s/output.log", build->folder);
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log != NULL ? log : "/dev/null", O_WRONLY | O_CREAT, 0600);
+    posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, socket, JOB_SOCKET);
+    posix_spawn_file_actions_adddup2(&actions, build->job, JOB_FILE);
+    sigset_t none, all;
+    sigemptyset(&none);
+    sigfillset(&all);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigdefault(&attributes, &all);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    int error = posix_spawn(&build->process, command[0], &actions, &attributes, (char *const *)(void *)command, environment);
+    if (error != 0)
+        build->process = -1;
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&actions);
+    return error;
+}
+
+/* Starts the program for a target, by the loader that this process was started with. Returns an error number, or 0. */
+static int start_program(struct second_build *build, const struct target *target, char **environment, int socket)
+{
+    FREED char *program = program_path();
+    if (program == NULL)
+        return ENOMEM;
+    RELEASED_BY(named_loader_free) struct named_loader loader = named_loader_find();
+    const char *command[3 + ARGUMENTS + 1] = {NULL};
+    size_t count = 0;
+    if (loader.path != NULL) {
+        command[count++] = loader.path;
+        if (loader.folders != NULL) {
+            command[count++] = "--library-path";
+            command[count++] = loader.folders;
+        }
+    }
+    const char **arguments = command + count;
+    arguments[0] = program;
+    arguments[ARGUMENT_DRIVER] = target->driver;
+    arguments[ARGUMENT_PLATFORM] = target->platform;
+    arguments[ARGUMENT_DEVICE] = target->device;
+    arguments[ARGUMENT_FOLDER] = build->folder;
+    return spawn(build, command, environment, socket);
+}
+
+/* Returns NULL, or why the process could not be started. */
+static const char *start(struct second_build *build, cl_device_id device, const struct stage_form *form)
+{
+    struct target target;
+    const char *reason = target_find(&target, device);
+    if (reason != NULL)
+        return reason;
+    int sockets[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0)
+        return strerror(errno);
+    build->socket = raise_descriptor(sockets[0]);
+    CLOSED int far_end = raise_descriptor(sockets[1]);
+    build->job = raise_descriptor(memfd_create("kernlens-job", MFD_CLOEXEC));
+    if (build->socket < 0 || far_end < 0 || build->job < 0)
+        return strerror(errno);
+    RELEASED_BY(environment_free) struct environment settings = {0};
+    form->compiler->set_dumps(&settings, form, build->folder);
+    FREED char **environment = environment_list(&settings, cpu_runtime_has_put);
+    int error = environment != NULL ? start_program(build, &target, environment, far_end) : ENOMEM;
+    return error != 0 ? strerror(error) : NULL;
+}
+
+struct second_build *second_build_start(cl_device_id device, const struct stage_form *form, bool tell)
+{
+    struct second_build *build = calloc(1, sizeof *build);
+    if (build == NULL) {
+        if (tell)
+            problem(form->stage->name, "the second build cannot be started (%s): no memory", PROGRAM);
+        return NULL;
+    }
+    *build = (struct second_build){.stage = form->stage->name, .process = -1, .socket = -1, .job = -1};
+    build->folder = folder_make();
+    const char *reason = build->folder != NULL ? start(build, device, form) : strerror(errno);
+    if (reason == NULL)
+        return build;
+    if (tell && build->folder == NULL)
+        problem(build->stage, "no folder can be made for the compiler's files: %s", reason);
+    else if (tell)
+        problem(build->stage, "the second build cannot be started (%s): %s", PROGRAM, reason);
+    second_build_free(build);
+    return NULL;
+}
+
+/* Writes all of it; false (and errno) on failure. */
+static bool write_all(int file, const unsigned char *bytes, size_t size)
+{
+    size_t done = 0;
+    while (done < size) {
+        ssize_t count = write(file, bytes + done, size - done);
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count <= 0)
+            return false;
+        done += (size_t)count;
+    }
+    return true;
+}
+
+bool second_build_run(struct second_build *build, const struct writer *job)
+{
+    if (job->failed || !write_all(build->job, job->bytes, job->size)) {
+        problem(build->stage, "the program cannot be handed to the second build: no memory");
+        return false;
+    }
+    /* Not write(): a child that died must not raise SIGPIPE here. second_build_wait finds out why. */
+    ssize_t sent = send(build->socket, "b", 1, MSG_NOSIGNAL);
+    (void)sent;
+    return true;
+}
+
+static int64_t now_milliseconds(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
+}
+
+/* Receives all that comes until the other end closes. False if the time is up first. */
+static bool receive_all(int socket, struct writer *answer, int64_t deadline)
+{
+    for (;;) {
+        int64_t left = deadline - now_milliseconds();
+        struct pollfd poll_socket = {.fd = socket, .events = POLLIN};
+        int ready = left <= 0 ? 0 : poll(&poll_socket, 1, left > 1000 ? 1000 : (int)left);
+        if (left <= 0)
+            return false;
+        if (ready <= 0)
+            continue;
+        char part[4096];
+        ssize_t count = recv(socket, part, sizeof part, 0);
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count <= 0)
+            return true;
+        write_bytes(answer, part, (size_t)count);
+    }
+}
+
+/* Waits for the process. Returns its status, or -1 if a wait of the application's took it. */
+static int reap(struct second_build *build)
+{
+    int status = 0;
+    pid_t process = build->process;
+    build->process = -1;
+    while (waitpid(process, &status, 0) < 0)
+        if (errno != EINTR)
+            return -1;
+    return status;
+}
+
+static long seconds_allowed(void)
+{
+    const char *given = getenv("KERNLENS_SNAPSHOT_TIMEOUT");
+    long seconds = given != NULL ? strtol(given, NULL, 10) : 0;
+    return seconds > 0 && seconds <= 86400 ? seconds : DEFAULT_SECONDS;
+}
+
+/* Tells why the process ended without an answer. */
+static void tell_death(const struct second_build *build, int status)
+{
+    if (status != -1 && WIFSIGNALED(status))
+        problem(build->stage, "the second build's process died: %s%s", strsignal(WTERMSIG(status)),
+                folder_full(build->folder) ? "; the folder for the compiler's files is full" : "");
+    else
+        problem(build->stage, "the second build's process ended without an answer (exit status %d)",
+                status == -1 ? -1 : WEXITSTATUS(status));
+}
+
+bool second_build_wait(struct second_build *build)
+{
+    RELEASED_BY(writer_free) struct writer received = {0};
+    if (!receive_all(build->socket, &received, now_milliseconds() + seconds_allowed() * 1000)) {
+        kill(build->process, SIGKILL);
+        reap(build);
+        problem(build->stage,
+                "the second build took more than %ld seconds longer (KERNLENS_SNAPSHOT_TIMEOUT sets how many it may)",
+                seconds_allowed());
+        return false;
+    }
+    int status = reap(build);
+    struct reader reader = {.bytes = received.bytes, .size = received.size};
+    const char *answer = read_text(&reader);
+    if (!reader.failed)
+        build->answer = strdup(answer);
+    if (build->answer == NULL)
+        tell_death(build, status);
+    return build->answer != NULL;
+}
+
+const char *second_build_folder(const struct second_build *build)
+{
+    return build->folder;
+}
+
+const char *second_build_answer(const struct second_build *build)
+{
+    return build->answer != NULL ? build->answer : "";
+}
+
+void second_build_free(struct second_build *build)
+{
+    if (build == NULL)
+        return;
+    if (build->process > 0) {
+        kill(build->process, SIGKILL);
+        reap(build);
+    }
+    owned_close(&build->socket);
+    owned_close(&build->job);
+    folder_release(&build->folder);
+    free(build->answer);
+    free(build);
+}

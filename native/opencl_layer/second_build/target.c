@@ -1,0 +1,56 @@
+#define _GNU_SOURCE
+#include "opencl_layer/second_build/target.h"
+
+#include "base/owned.h"
+#include "opencl_layer/below.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Finds the library of the device's platform: every OpenCL object starts with a pointer to its platform's functions. */
+static const char *driver_of(cl_device_id device)
+{
+    const cl_icd_dispatch *functions = *(const cl_icd_dispatch *const *)(const void *)device;
+    Dl_info place;
+    if (functions == NULL || functions->clGetDeviceInfo == NULL ||
+        dladdr((void *)functions->clGetDeviceInfo, &place) == 0)
+        return NULL;
+    return place.dli_fname;
+}
+
+/* Counts the devices before this one on its platform, for a sub-device those before the whole device; -1 if it cannot be
+ * found. */
+static int device_place(cl_platform_id platform, cl_device_id device)
+{
+    cl_device_id whole = NULL;
+    while (below->clGetDeviceInfo(device, CL_DEVICE_PARENT_DEVICE, sizeof whole, &whole, NULL) == CL_SUCCESS &&
+           whole != NULL)
+        device = whole;
+    cl_uint count = 0;
+    if (below->clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, NULL, &count) != CL_SUCCESS || count == 0)
+        return -1;
+    FREED cl_device_id *devices = calloc(count, sizeof *devices);
+    if (devices == NULL || below->clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, count, devices, NULL) != CL_SUCCESS)
+        return -1;
+    for (cl_uint index = 0; index < count; ++index)
+        if (devices[index] == device)
+            return (int)index;
+    return -1;
+}
+
+const char *target_find(struct target *target, cl_device_id device)
+{
+    cl_platform_id platform = NULL;
+    target->driver = driver_of(device);
+    if (target->driver == NULL ||
+        below->clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL) != CL_SUCCESS ||
+        below->clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof target->platform, target->platform, NULL) !=
+            CL_SUCCESS)
+        return "the platform's library cannot be found";
+    int place = device_place(platform, device);
+    if (place < 0)
+        return "the device is not among its platform's devices";
+    snprintf(target->device, sizeof target->device, "%d", place);
+    return NULL;
+}

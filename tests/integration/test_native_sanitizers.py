@@ -1,0 +1,125 @@
+"""AddressSanitizer and UndefinedBehaviorSanitizer over the layer, the second build's program and the decoder.
+
+All native parts are built once more with both. An overflow, a use after free or undefined behaviour ends the process that
+does it, and counts wherever it is. Leaks are told at the end, the compilers' as well: those count whose memory was asked for
+by code of ours (:func:`is_ours`).
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.integration import native_builds
+from tests.integration.iga64_fixtures import Code
+from tests.integration.opencl_layer_fixtures import SLICES, Platform, fill, intel, passed, pocl
+from tests.integration.test_decoder_safety import CHILD, codes, inputs
+
+__all__ = ["codes"]
+
+COMPILER = ("gcc", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer", "-g")
+WITHOUT_DEEPBIND = Path(__file__).parent / "preloaded" / "without_deepbind.c"
+
+FRAME = re.compile(r"^ +#\d+ 0x[0-9a-f]+ (?:in (\S+) )?\(?(.*?)\)?$", re.MULTILINE)
+#: Who allocates for others: the sanitizers, and the C library.
+PASSED_OVER = re.compile(r"libsanitizer|libasan|/libc[.\w-]*so|^\.\./|^\./(?:libio|stdio-common|string|malloc)/")
+OURS = re.compile(r"(?:^|/)native/|tests/integration/opencl_layer/|libkernlens_|kernlens_second_build|_decoder")
+
+
+def is_ours(stack: str) -> bool:
+    """Whether the innermost frame that belongs to neither the sanitizers nor the C library is of this project."""
+    for frame in FRAME.finditer(stack):
+        if not PASSED_OVER.search(frame[2]):
+            return bool(OURS.search(frame[2]))
+    return False
+
+
+def findings(folder: Path) -> list[str]:
+    """What the processes did wrong that logged into ``folder``: every error, and what they lost if it was ours."""
+    told = [path.read_text("utf-8", "replace") for path in sorted(folder.glob("log.*"))]
+    errors = [log for log in told if "ERROR: AddressSanitizer" in log or "runtime error:" in log]
+    blocks = [block for log in told for block in log.split("\n\n")]
+    return errors + [block for block in blocks if " leak of " in block and is_ours(block)]
+
+
+def options(folder: Path) -> dict[str, str]:
+    return {
+        # Something else is preloaded in front of the sanitizers' own library.
+        "ASAN_OPTIONS": f"log_path={folder}/log:detect_leaks=1:verify_asan_link_order=0",
+        "LSAN_OPTIONS": "exitcode=0",  # for errors too: findings() has them
+        "UBSAN_OPTIONS": "print_stacktrace=1",
+    }
+
+
+@pytest.fixture(scope="session")
+def sanitized(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The native parts with both sanitizers in them."""
+    return native_builds.build(tmp_path_factory.mktemp("sanitized"), COMPILER)
+
+
+@pytest.fixture(scope="session")
+def layer(sanitized: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = fill(tmp_path_factory.mktemp("sanitized-layer"), sanitized / "native", COMPILER)
+    subprocess.run(
+        ["gcc", "-shared", "-fPIC", "-o", folder / "without_deepbind.so", WITHOUT_DEEPBIND, "-ldl"],
+        check=True,
+        timeout=60,
+    )
+    return folder
+
+
+def test_a_stack_is_ours_by_its_innermost_frame() -> None:
+    ours = """\
+Direct leak of 9 byte(s) in 1 object(s) allocated from:
+    #0 0x7f in __interceptor_malloc ../../../../src/libsanitizer/asan/asan_malloc_linux.cpp:69
+    #1 0x7f in __vasprintf_internal ./libio/vasprintf.c:71
+    #2 0x55 in text_format_list native/base/text.c:10
+    #3 0x55 in main (/tmp/other+0x12)
+"""
+    assert is_ours(ours)
+    assert not is_ours(ours.replace("native/base/text.c:10", "(/usr/lib/x86_64-linux-gnu/libigc.so.1+0x12)"))
+
+
+@pytest.mark.parametrize("name", ["pocl", "dg2"])
+def test_every_check_of_the_layer(name: str, layer: Path, tmp_path: Path) -> None:
+    platform: Platform = pocl(tmp_path) if name == "pocl" else intel(name, SLICES[name])
+    preloaded = {"LD_PRELOAD": str(layer / "without_deepbind.so")}
+    platform = replace(platform, environment={**platform.environment, **preloaded})
+    result = platform.run(layer, "checks", str(layer / "module.spv"), **options(tmp_path))  # type: ignore[arg-type]
+    assert not findings(tmp_path), "\n\n".join(findings(tmp_path))
+    passed(result)
+
+
+@pytest.mark.parametrize("name", ["skl", "dg2"])
+def test_any_bytes_to_the_decoder(name: str, sanitized: Path, codes: list[Code], tmp_path: Path) -> None:
+    code = max((one.code for one in codes if one.device == name), key=len)
+    made = inputs(code, random.Random(f"sanitized {name}"), 300)
+    file = tmp_path / "inputs"
+    file.write_bytes(b"".join(len(one).to_bytes(4, "little") + one for one in made))
+    library = subprocess.check_output(["gcc", "-print-file-name=libasan.so"], text=True).strip()
+    undefined = subprocess.check_output(["gcc", "-print-file-name=libubsan.so"], text=True).strip()
+    environment = {
+        **os.environ,
+        **options(tmp_path),
+        "LD_PRELOAD": f"{library} {undefined}",
+        "PYTHONPATH": str(native_builds.as_package(sanitized, tmp_path / "package")),
+        "PYTHONMALLOC": "malloc",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", CHILD, name, str(file)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert not findings(tmp_path), "\n\n".join(findings(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout.split()[0]) == len(made)
