@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import click
 
 from kernlens.errors import NotFoundError, UnknownKernelError
-from kernlens.model.line_choice import LineChoice
 
-if TYPE_CHECKING:  # kernlens --version needs neither.
+if TYPE_CHECKING:  # kernlens --version needs none of them.
     from kernlens.model.kernel import Kernel
+    from kernlens.model.line_choice import LineChoice
     from kernlens.model.program import Program
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -82,6 +82,8 @@ def number_of(text: str, option: str) -> int:
 
 def line_of(text: str) -> LineChoice:
     """The value of ``--line``: ``N`` or ``FILE:N``."""
+    from kernlens.model.line_choice import LineChoice
+
     path, _, number = text.rpartition(":")
     return LineChoice(path or None, number_of(number, "--line"))
 

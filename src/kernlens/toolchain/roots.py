@@ -58,7 +58,7 @@ LOCK_TIMEOUT = 120.0
 PARTIAL = ".partial-"
 #: Attempts to delete a folder that a process which was just killed may still be changing.
 DELETE_ATTEMPTS = 100
-#: Links that every Debian root has since all programs and libraries moved below /usr.
+#: Every Debian root has these links since all programs and libraries moved below /usr.
 MERGED = ("bin", "lib", "lib64", "sbin")
 
 Progress = Callable[[str], None]
@@ -273,12 +273,12 @@ def _delete(path: Path) -> None:
     _refuse_mounts(path)
     for left in reversed(range(DELETE_ATTEMPTS)):
         try:
-            # rmtree does not follow links, and on Linux is safe against links put in place meanwhile.
+            # rmtree does not follow links, on Linux not even those that appear meanwhile.
             shutil.rmtree(path)
             return
         except OSError as error:
-            # A process that was killed finishes the system call that it is in when it is next scheduled, which on a
-            # busy machine is late: a file can still appear in a folder that has just been emptied, or vanish.
+            # A process that was killed finishes its current system call when it is next scheduled, which on a busy
+            # machine is late: a file can still appear in a folder that has just been emptied, or vanish.
             if not left or error.errno not in (errno.ENOTEMPTY, errno.ENOENT):
                 raise
         time.sleep(0.05)
