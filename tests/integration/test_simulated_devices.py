@@ -76,3 +76,32 @@ def test_an_application_of_this_machine_on_the_newest_driver(newest: Toolchain, 
     done = run(newest.command(Path(sys.executable), "-c", program), timeout=60, cwd=tmp_path, env=environment)
     assert done.stdout == "0 0 1\n", done.log
     assert list(tmp_path.iterdir()) == []
+
+
+#: Waits for a kernel and reads a buffer back.
+WAITING = """\
+import numpy, pyopencl
+platform = next(platform for platform in pyopencl.get_platforms() if "Intel" in platform.name)
+context = pyopencl.Context(platform.get_devices()[:1])
+queue = pyopencl.CommandQueue(context)
+program = pyopencl.Program(context, "kernel void f(global int *p) { p[get_global_id(0)] = 1; }").build(cache_dir=False)
+values = numpy.zeros(64, numpy.int32)
+buffer = pyopencl.Buffer(context, pyopencl.mem_flags.COPY_HOST_PTR, hostbuf=values)
+for _ in range(3):
+    program.f(queue, (64,), None, buffer).wait()
+pyopencl.enqueue_copy(queue, values, buffer)
+queue.finish()
+print("done")
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "device"), [("system", "pvc"), ("system", "dg2"), ("newest", "pvc"), ("newest", "bmg")]
+)
+def test_enqueued_work_ends(name: str, device: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    """Without EnableTimestampWaitForQueues=0 the first wait never returns on pvc and bmg."""
+    chosen: Toolchain = request.getfixturevalue(name)
+    environment = {**os.environ, **chosen.environment(), **simulated_environment(device, chosen)}
+    command = chosen.command(Path(sys.executable), "-c", WAITING)
+    done = run(command, timeout=120, cwd=tmp_path, env=environment, file_size_limit=FILE_SIZE_LIMIT)
+    assert done.stdout == "done\n", done.log
