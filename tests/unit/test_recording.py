@@ -99,6 +99,16 @@ def test_redacted_sources(tmp_path: Path) -> None:
         assert line not in path.read_bytes()
 
 
+def test_sources_that_were_not_read_keep_their_names(tmp_path: Path) -> None:
+    path = tmp_path / "x.klens"
+    sources = (Source("/src/a.cl", "text"), Source("/home/me/.ssh/id_rsa", "", unread="it is hidden"))
+    with RecordingWriter(path) as writer:
+        writer.add(Build("a", "dg2", parts=HeldParts(sources=sources)))
+    (build,) = Recording(path).builds()
+    assert [source.path for source in build.sources] == ["/src/a.cl"]
+    assert build.parts.source_paths == ("/src/a.cl", "/home/me/.ssh/id_rsa")
+
+
 def test_no_overwriting_by_accident(tmp_path: Path) -> None:
     path = tmp_path / "x.klens"
     RecordingWriter(path).close()
