@@ -11,4 +11,5 @@ say "ruff"
 say "mypy"
 "$VENV/bin/mypy"
 say "pytest"
-exec "$VENV/bin/python" -m pytest "$@" </dev/null
+# Two processes: much of the time is waiting for compilers and drivers.
+exec "$VENV/bin/python" -m pytest -n 2 "$@" </dev/null
