@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import shutil
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from kernlens.cli.options import json_option, line_of, verb
-from kernlens.errors import KernlensError, ToolError
+from kernlens.errors import KernlensError, NotFoundError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from kernlens.model.stage import Snapshot
     from kernlens.model.stage_map import StagePart
@@ -62,6 +63,12 @@ def command(
     pipelines = _pipelines(path, device, options, toolchain, all_passes)
     if output is not None:
         _save(pipelines, output)
+    failed = [one.build for one in pipelines if not one.build.ok]
+    for build in failed:
+        # Whatever was asked, this is the first thing to know; the stages that it came to are shown all the same.
+        from kernlens.cli.compile import print_failure
+
+        print_failure(build)
     if stage is not None:
         _print_stage(pipelines, stage, kernel, form, as_json)
     elif diff is not None:
@@ -70,10 +77,18 @@ def command(
         _print_line(pipelines, line, kernel, as_json)
     else:
         _print_list(pipelines, kernel, all_passes, as_json)
-    failed = next((one.build for one in pipelines if not one.build.ok), None)
-    if failed is not None:
-        message = f"{failed.source} does not compile for {failed.device}: {failed.reason}"
-        raise ToolError(message, command=failed.command, log=failed.log)
+    sys.exit(3 if failed else 0)
+
+
+@contextmanager
+def _stages_so_far(pipeline: Pipeline) -> Iterator[None]:
+    """Within it, what a source that does not compile has no stage for is no error: what is asked for came never about."""
+    try:
+        yield
+    except NotFoundError as error:
+        if pipeline.build.ok:
+            raise
+        click.echo(f"kernlens: {error}", err=True)
 
 
 def _pipelines(path: str, device: str | None, options: str, toolchain: str, all_passes: bool) -> list[Pipeline]:
@@ -154,7 +169,10 @@ def _sentences(device: str) -> dict[str, str]:
 
 
 def _print_stage(pipelines: list[Pipeline], stage: str, kernel: str | None, form: str | None, as_json: bool) -> None:
-    found = [(pipeline, one) for pipeline in pipelines for one in _chosen(pipeline, stage, kernel, form)]
+    found: list[tuple[Pipeline, Snapshot]] = []
+    for pipeline in pipelines:
+        with _stages_so_far(pipeline):
+            found += [(pipeline, one) for one in _chosen(pipeline, stage, kernel, form)]
     if as_json:
         from kernlens.cli.output import print_json
         from kernlens.report.stage_listing import snapshot_document
@@ -207,8 +225,10 @@ def _print_diff(pipelines: list[Pipeline], names: tuple[str, str], kernel: str |
 
     documents = []
     for pipeline in pipelines:
-        before, after = (_chosen(pipeline, name, kernel, None) for name in names)
-        for one, other in _pairs(before, after):
+        pairs: list[tuple[Snapshot, Snapshot]] = []
+        with _stages_so_far(pipeline):
+            pairs = _pairs(*(_chosen(pipeline, name, kernel, None) for name in names))
+        for one, other in pairs:
             lines = list(difference(one, other))
             if as_json:
                 attempt = max(one.attempt, other.attempt)
@@ -238,7 +258,7 @@ def _pairs(before: tuple[Snapshot, ...], after: tuple[Snapshot, ...]) -> list[tu
         and (one.attempt == other.attempt or any(it.kernel is None and it.stage not in again for it in (one, other)))
     ]
     if not pairs:
-        raise KernlensError("the two stages have no kernel in common")
+        raise NotFoundError("the two stages have no kernel in common")
     return pairs
 
 
@@ -251,14 +271,18 @@ def _print_line(pipelines: list[Pipeline], line: str, kernel: str | None, as_jso
     for pipeline in pipelines:
         wanted = pipeline.line(choice.line, choice.path)
         parts = _of_attempt(pipeline, wanted.stages, kernel)
-        if not any(part.indexes for part in parts):
-            raise KernlensError(
-                f"no stage says of {choice} that anything came from it"
-                + ("; build with -gline-tables-only to have lines" if not parts else "")
-            )
+        has_any = any(part.indexes for part in parts)
+        with _stages_so_far(pipeline):
+            if not has_any:
+                raise NotFoundError(
+                    f"no stage says of {choice} that anything came from it"
+                    + ("; build with -gline-tables-only to have lines" if not parts else "")
+                )
         if as_json:
             chosen = [part for part in parts if kernel is None or part.kernel in (None, kernel)]
             documents.append({**build_document(pipeline.build), "stages": [part_document(part) for part in chosen]})
+            continue
+        if not has_any:
             continue
         print_lines(build_heading(pipeline.build))
         places = [part.map.places[part.indexes[0]] for part in parts if part.indexes]

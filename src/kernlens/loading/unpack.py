@@ -85,9 +85,7 @@ class Unpacker:
 
         members = [member for member in read_ar(content) if len(member.data) and not member.is_padding]
         return tuple(
-            self._part(
-                partial(_itself, member.data), member.name, offset + member.offset, member.data, context, depth
-            )
+            self._part(partial(_itself, member.data), member.name, offset + member.offset, member.data, context, depth)
             for member in members
         )
 

@@ -109,8 +109,7 @@ def stages(
         record(pipeline, Path(recording))
     build = pipeline.build
     if not build.ok:
-        message = f"{build.source} does not compile for {device}: {build.reason}"
-        raise ToolError(message, command=build.command, log=build.log)
+        raise ToolError(build.failure, command=build.command, log=build.log)
     return pipeline
 
 
