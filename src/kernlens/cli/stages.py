@@ -16,12 +16,30 @@ from kernlens.errors import KernlensError, NotFoundError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from kernlens.analysis.line_passes import LinePass
+    from kernlens.model.line_choice import LineChoice
     from kernlens.model.stage import Snapshot
     from kernlens.model.stage_map import StagePart
     from kernlens.pipeline.compile_stages import Pipeline
 
 
-@verb("kernlens stages blur.cl --device dg2 --line 42")
+class _Stages(click.Command):
+    """``--diff`` takes one word, a pass, or two, which click knows no option for: a missing second one becomes empty."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if "--diff" in args[:-1]:
+            second = args.index("--diff") + 2
+            is_missing = args[second : second + 1] == [] or args[second].startswith("-") or _is_the_path(args, second)
+            args = [*args[:second], "", *args[second:]] if is_missing else args
+        return super().parse_args(ctx, args)
+
+
+def _is_the_path(args: list[str], place: int) -> bool:
+    """Tells whether the word is PATH rather than a stage: stages are not called like files that are there."""
+    return "/" in args[place] or Path(args[place]).is_file()
+
+
+@verb("kernlens stages blur.cl --device dg2 --line 42", _Stages)
 @click.argument("path", type=click.Path())
 @click.option("--device", metavar="D", help="Compile for this device: a GPU, pocl, intel-cpu or spirv.")
 @click.option("--options", metavar="O", default="-gline-tables-only", show_default=True, help="Build options.")
@@ -35,7 +53,9 @@ if TYPE_CHECKING:
     type=click.Choice(["text", "binary"]),
     help="Which form of the stage; text where there is one if not given.",
 )
-@click.option("--diff", nargs=2, metavar="S1 S2", help="Print what differs between two stages.")
+@click.option(
+    "--diff", nargs=2, metavar="S1 [S2]", help="Print what differs between two stages, or what one pass changed."
+)
 @click.option("--line", metavar="[FILE:]N", help="Follow this source line through all stages.")
 @click.option("--all-passes", is_flag=True, help="Each pass of the compiler, and whether it changed the program.")
 @click.option("-o", "--output", metavar="FILE", type=click.Path(), help="Save all snapshots as a recording.")
@@ -74,7 +94,7 @@ def command(
     elif diff is not None:
         _print_diff(pipelines, diff, kernel, as_json)
     elif line is not None:
-        _print_line(pipelines, line, kernel, as_json)
+        _print_line(pipelines, line, kernel, all_passes, as_json)
     else:
         _print_list(pipelines, kernel, all_passes, as_json)
     sys.exit(3 if failed else 0)
@@ -227,7 +247,7 @@ def _print_diff(pipelines: list[Pipeline], names: tuple[str, str], kernel: str |
     for pipeline in pipelines:
         pairs: list[tuple[Snapshot, Snapshot]] = []
         with _stages_so_far(pipeline):
-            pairs = _pairs(*(_chosen(pipeline, name, kernel, None) for name in names))
+            pairs = _compared(pipeline, names, kernel)
         for one, other in pairs:
             lines = list(difference(one, other))
             if as_json:
@@ -242,6 +262,19 @@ def _print_diff(pipelines: list[Pipeline], names: tuple[str, str], kernel: str |
         from kernlens.cli.output import print_json
 
         print_json({"schema": 1, "differences": documents})
+
+
+def _compared(pipeline: Pipeline, names: tuple[str, str], kernel: str | None) -> list[tuple[Snapshot, Snapshot]]:
+    """The two stages; a pass alone is compared with the program as the pass found it."""
+    from kernlens.analysis.stage_changes import before_pass
+
+    if names[1]:
+        before, after = (_chosen(pipeline, name, kernel, None) for name in names)
+        return _pairs(before, after)
+    chosen = _chosen(pipeline, names[0], kernel, None)
+    if not chosen[0].is_pass:
+        raise NotFoundError(f"{names[0]} is no single pass; name the stage to compare it with: --diff {names[0]} STAGE")
+    return [(before_pass(pipeline.snapshots, one), one) for one in chosen]
 
 
 def _pairs(before: tuple[Snapshot, ...], after: tuple[Snapshot, ...]) -> list[tuple[Snapshot, Snapshot]]:
@@ -262,9 +295,16 @@ def _pairs(before: tuple[Snapshot, ...], after: tuple[Snapshot, ...]) -> list[tu
     return pairs
 
 
-def _print_line(pipelines: list[Pipeline], line: str, kernel: str | None, as_json: bool) -> None:
+def _print_line(pipelines: list[Pipeline], line: str, kernel: str | None, all_passes: bool, as_json: bool) -> None:
     from kernlens.cli.output import print_json, print_lines
-    from kernlens.report.stage_listing import build_document, build_heading, line_through_stages, part_document
+    from kernlens.report.stage_listing import (
+        build_document,
+        build_heading,
+        line_pass_document,
+        line_pass_list,
+        line_through_stages,
+        part_document,
+    )
 
     choice = line_of(line)
     documents = []
@@ -280,7 +320,10 @@ def _print_line(pipelines: list[Pipeline], line: str, kernel: str | None, as_jso
                 )
         if as_json:
             chosen = [part for part in parts if kernel is None or part.kernel in (None, kernel)]
-            documents.append({**build_document(pipeline.build), "stages": [part_document(part) for part in chosen]})
+            document = {**build_document(pipeline.build), "stages": [part_document(part) for part in chosen]}
+            if all_passes:
+                document["passes"] = [line_pass_document(one) for one in _line_passes(pipeline, choice, kernel)]
+            documents.append(document)
             continue
         if not has_any:
             continue
@@ -291,8 +334,20 @@ def _print_line(pipelines: list[Pipeline], line: str, kernel: str | None, as_jso
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
         text = pipeline.source_text(path, choice.line)
         print_lines(line_through_stages(where, text, parts, (kernel,) if kernel else (), width))
+        if all_passes:
+            print_lines(line_pass_list(_line_passes(pipeline, choice, kernel)))
     if as_json:
         print_json({"schema": 1, "line": {"path": choice.path, "line": choice.line}, "pipelines": documents})
+
+
+def _line_passes(pipeline: Pipeline, choice: LineChoice, kernel: str | None) -> list[LinePass]:
+    """The passes that changed the line, in the attempt and the functions that count for the kernel."""
+    from kernlens.analysis.line_passes import passes_of_line
+    from kernlens.loading.stage_maps import pass_lines
+    from kernlens.model.stage import Attempts, of_kernel
+
+    others = set(Attempts(pipeline).kernels) - {kernel} if kernel is not None else set()
+    return list(passes_of_line(pass_lines(of_kernel(pipeline.snapshots, kernel)), choice, others))
 
 
 def _of_attempt(pipeline: Pipeline, parts: Sequence[StagePart], kernel: str | None) -> Sequence[StagePart]:
