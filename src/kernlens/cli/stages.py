@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from kernlens.analysis.line_passes import LinePass
+    from kernlens.model.build import Build
     from kernlens.model.line_choice import LineChoice
     from kernlens.model.stage import Snapshot
     from kernlens.model.stage_map import StagePart
@@ -76,7 +77,7 @@ def command(
 ) -> None:
     """Show what the compiler made of a source, stage by stage.
 
-    PATH is a source (OpenCL C, or SPIR-V) that is compiled for --device, or a recording that holds snapshots.
+    PATH is a source (OpenCL C, or SPIR-V) that is compiled for --device, or a recording of stages or of compile.
     """
     if sum(what is not None for what in (stage, diff, line)) > 1:
         raise click.UsageError("--stage, --diff and --line are three questions; ask one of them")
@@ -112,16 +113,15 @@ def _stages_so_far(pipeline: Pipeline) -> Iterator[None]:
 
 
 def _pipelines(path: str, device: str | None, options: str, toolchain: str, all_passes: bool) -> list[Pipeline]:
-    from kernlens.pipeline.compile_stages import compile_stages, recorded_pipelines
+    from kernlens.pipeline.compile_again import recorded_builds
+    from kernlens.pipeline.compile_stages import Pipeline, compile_stages
 
     kind = _kind(path)
     if kind == "recording":
-        found = recorded_pipelines(path)
-        chosen = [one for one in found if device is None or one.build.device == device]
-        if not chosen:
-            there = ", ".join(dict.fromkeys(one.build.device for one in found))
-            raise KernlensError(f"{path} holds no snapshots for {device}; it holds some for {there}")
-        return chosen
+        builds = recorded_builds(path, device)
+        with_stages = [Pipeline(build) for build in builds if build.snapshots]
+        words, name = _if_given("options", options), _if_given("toolchain", toolchain)
+        return with_stages or [_compiled_again(path, build, words, name, all_passes) for build in builds]
     if kind not in (None, "spirv"):
         raise KernlensError(
             f"{path} is a finished binary, which holds no stages; compile its source, or the SPIR-V that"
@@ -130,6 +130,26 @@ def _pipelines(path: str, device: str | None, options: str, toolchain: str, all_
     if device is None:
         raise click.UsageError("which device is it to be compiled for? --device D (kernlens devices lists them)")
     return [compile_stages(path, device, options=options, toolchain=toolchain, all_passes=all_passes)]
+
+
+def _if_given(option: str, value: str) -> str | None:
+    """The value, None if it is only the default: what was recorded counts then."""
+    source = click.get_current_context().get_parameter_source(option)
+    return None if source is click.core.ParameterSource.DEFAULT else value
+
+
+def _compiled_again(path: str, build: Build, options: str | None, toolchain: str | None, all_passes: bool) -> Pipeline:
+    from kernlens.pipeline.compile_again import compile_again
+
+    pipeline = compile_again(build, options=options, toolchain=toolchain, all_passes=all_passes)
+    was, now = build.toolchain, pipeline.build.toolchain
+    other = f", not with {was.title} as recorded" if was and now and was.title != now.title else ""
+    click.echo(
+        f"kernlens: {path} holds no stages: {build.source} was compiled again for {build.device} from the recorded source"
+        + (f", with {now.title}{other}" if now else ""),
+        err=True,
+    )
+    return pipeline
 
 
 def _kind(path: str) -> str | None:

@@ -155,6 +155,17 @@ def under_name(found: StageMap, path: str) -> StageMap:
     def named(place: SourcePlace) -> SourcePlace:
         return replace(place, path=path) if _POCL_COPY.fullmatch(place.path) else place
 
+    return _renamed(found, named)
+
+
+def without_folder(found: StageMap, folder: str) -> StageMap:
+    """The map with the paths below ``folder`` as if it were the root folder."""
+    if not any(name.startswith(folder + "/") for name, _ in found.lines):
+        return found
+    return _renamed(found, lambda place: replace(place, path=place.path.removeprefix(folder)))
+
+
+def _renamed(found: StageMap, named: Callable[[SourcePlace], SourcePlace]) -> StageMap:
     return replace(
         found,
         places=[named(place) if place else None for place in found.places],
