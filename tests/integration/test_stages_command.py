@@ -134,3 +134,19 @@ def test_a_recording_of_compile_is_compiled_again(small: Path, tmp_path: Path) -
     assert texts(now) == texts(was) != []
     paths = {one["path"] for part in now["stages"] for one in part["instructions"]}
     assert paths == {f"{tmp_path}/kernels/../inc/factor.h"}
+
+
+@pytest.mark.parametrize("stage", ["llvm-before-unification", "llvm-unified", "llvm-optimized", "llvm-codegen"])
+def test_one_kernel_of_a_stage_is_a_module(stage: str, darktable_kernels: Path, tmp_path: Path) -> None:
+    """LLVM's own assembler takes the kernel's part wherever it takes the whole, and finds it valid."""
+    recording = tmp_path / "nlmeans.klens"
+    made = kernlens.stages(darktable_kernels / "nlmeans.cl", "dg2", recording=recording)
+    whole = made.choose(stage)[0].text
+    for kernel in made.programs[0].kernels:
+        done = command(recording, "--stage", stage, "--kernel", kernel)
+        assert done.returncode == 0, done.stderr
+        assembled = subprocess.run(["llvm-as-15", "-o", "/dev/null"], input=done.stdout, capture_output=True, text=True)
+        assert (assembled.returncode, assembled.stderr) == (0, "")
+        assert len(done.stdout) < len(whole) / 2
+        assert f"define spir_kernel void @{kernel}(" in done.stdout
+        assert done.stdout.count("define spir_kernel") == 1

@@ -237,7 +237,16 @@ def _chosen(pipeline: Pipeline, stage: str, kernel: str | None, form: str | None
     found = pipeline.choose(stage, kernel, form or "text")
     if form is not None and found[0].form != form:
         raise KernlensError(f"the stage {found[0].stage} has no {form} form here, only {found[0].form}")
-    return found
+    return tuple(_of_kernel(one, kernel) for one in found)
+
+
+def _of_kernel(snapshot: Snapshot, kernel: str | None) -> Snapshot:
+    """Of the whole program's LLVM IR and SPIR-V only the kernel and what it calls."""
+    if kernel is None:
+        return snapshot
+    from kernlens.loading.kernel_texts import of_one_kernel
+
+    return of_one_kernel(snapshot, kernel)
 
 
 def _attempt_heading(pipeline: Pipeline, one: Snapshot) -> str:
@@ -291,10 +300,11 @@ def _compared(pipeline: Pipeline, names: tuple[str, str], kernel: str | None) ->
     if names[1]:
         before, after = (_chosen(pipeline, name, kernel, None) for name in names)
         return _pairs(before, after)
-    chosen = _chosen(pipeline, names[0], kernel, None)
+    chosen = pipeline.choose(names[0], kernel, "text")
     if not chosen[0].is_pass:
         raise NotFoundError(f"{names[0]} is no single pass; name the stage to compare it with: --diff {names[0]} STAGE")
-    return [(before_pass(pipeline.snapshots, one), one) for one in chosen]
+    pairs = ((before_pass(pipeline.snapshots, one), one) for one in chosen)
+    return [(_of_kernel(before, kernel), _of_kernel(after, kernel)) for before, after in pairs]
 
 
 def _pairs(before: tuple[Snapshot, ...], after: tuple[Snapshot, ...]) -> list[tuple[Snapshot, Snapshot]]:
