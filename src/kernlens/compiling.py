@@ -83,8 +83,7 @@ def compile(
     programs: list[Program] = []
     for result in build(paths, names, options=join_options(options), toolchain=toolchain, recording=recording):
         if not result.ok:
-            message = f"{result.source} does not compile for {result.device}: {result.reason}"
-            raise ToolError(message, command=result.command, log=result.log)
+            raise ToolError(result.failure, command=result.command, log=result.log)
         programs += open_build(result)
     return programs
 

@@ -13,7 +13,7 @@ import pytest
 from kernlens.errors import FormatError
 from kernlens.formats.ar import read_ar
 from kernlens.formats.elf.elf_file import read_elf
-from kernlens.formats.offload_bundle import read_offload_images
+from kernlens.formats.offload_bundle import FREE_SIZE, RATIO_LIMIT, read_offload_images
 from kernlens.formats.zebin.ze_info import read_ze_info
 from kernlens.formats.zebin.zebin_file import SHT_ZEBIN_ZEINFO, read_zebin
 from tests.corpus.build import Built
@@ -59,7 +59,9 @@ def read_everything_ar(data: memoryview) -> None:
 
 def read_everything_offloaded(data: memoryview) -> None:
     for image in read_offload_images(data):
-        assert len(image.data) <= len(data)
+        assert len(image.stored) <= len(data)
+        if image.unreadable is None:
+            assert len(image.read()) <= FREE_SIZE + RATIO_LIMIT * len(data)
 
 
 def mutated(data: bytes, chance: random.Random, hot: range) -> bytes:

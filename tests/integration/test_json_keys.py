@@ -200,7 +200,7 @@ def test_stages(tmp_path: Path) -> None:
     text, binary = (answer(*ask, "--stage", "spirv", "--form", form) for form in ("text", "binary"))
     compare(chosen, text, binary)
     compare(differing, answer(*ask, "--diff", "llvm-unified", "llvm-optimized"))
-    compare(followed, answer(*ask, "--line", "5"))
+    compare(followed, answer(*ask, "--line", "5", "--all-passes"))
 
 
 def test_layer() -> None:

@@ -100,3 +100,53 @@ def test_a_binary_and_a_recording_without_snapshots(small: Path, tmp_path: Path)
     done = command(tmp_path / "scale.bin")
     assert done.returncode == 2
     assert "is a finished binary, which holds no stages" in done.stderr
+
+
+def test_a_recording_of_compile_is_compiled_again(small: Path, tmp_path: Path) -> None:
+    """The stages are those of the source itself: only the folder of the included file has another name in them."""
+    (tmp_path / "inc").mkdir()
+    (tmp_path / "inc" / "factor.h").write_text("float factor(float x) {\n    return x * 3.0f;\n}\n")
+    source = tmp_path / "kernels" / "outer.cl"
+    source.parent.mkdir()
+    source.write_text(
+        '#include "../inc/factor.h"\n'
+        + small.read_text()
+        + "kernel void more(global float *x) {\n  *x = factor(*x);\n}\n"
+    )
+    recording = tmp_path / "compiled.klens"
+    options = f"-gline-tables-only -I {tmp_path}/inc"
+    kernlens.compile(source, "skl", options=options, recording=recording)
+    fresh = answer(source, "--device", "skl", "--options", options, "--line", "factor.h:2")
+    source.unlink()
+    (tmp_path / "inc" / "factor.h").unlink()
+    again = command(recording, "--line", "factor.h:2", "--json")
+    assert again.returncode == 0, again.stderr
+    assert f"{source} was compiled again for skl from the recorded source" in again.stderr
+    document = json.loads(again.stdout)
+    (was,), (now,) = fresh["pipelines"], document["pipelines"]
+    assert [part["stage"] for part in now["stages"]] == [part["stage"] for part in was["stages"]]
+
+    def texts(pipeline: Any) -> list[str]:
+        """Without the numbers of metadata, and places in SPIR-V, which the length of a path moves."""
+        rows = [one for part in pipeline["stages"] for one in part["instructions"]]
+        return [re.sub(r"!dbg !\d+| ; 0x[0-9a-f]+$", "", row["text"]) for row in rows]
+
+    assert texts(now) == texts(was) != []
+    paths = {one["path"] for part in now["stages"] for one in part["instructions"]}
+    assert paths == {f"{tmp_path}/kernels/../inc/factor.h"}
+
+
+@pytest.mark.parametrize("stage", ["llvm-before-unification", "llvm-unified", "llvm-optimized", "llvm-codegen"])
+def test_one_kernel_of_a_stage_is_a_module(stage: str, darktable_kernels: Path, tmp_path: Path) -> None:
+    """LLVM's own assembler takes the kernel's part wherever it takes the whole, and finds it valid."""
+    recording = tmp_path / "nlmeans.klens"
+    made = kernlens.stages(darktable_kernels / "nlmeans.cl", "dg2", recording=recording)
+    whole = made.choose(stage)[0].text
+    for kernel in made.programs[0].kernels:
+        done = command(recording, "--stage", stage, "--kernel", kernel)
+        assert done.returncode == 0, done.stderr
+        assembled = subprocess.run(["llvm-as-15", "-o", "/dev/null"], input=done.stdout, capture_output=True, text=True)
+        assert (assembled.returncode, assembled.stderr) == (0, "")
+        assert len(done.stdout) < len(whole) / 2
+        assert f"define spir_kernel void @{kernel}(" in done.stdout
+        assert done.stdout.count("define spir_kernel") == 1

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from kernlens.model.build import HeldParts
 from kernlens.recording.reader import Recording
 from kernlens.recording.writer import RecordingWriter
 from tests.unit.conftest import Kernlens
@@ -128,7 +130,7 @@ def test_one_stage_as_it_is(kernlens: Kernlens, snapshots: Path) -> None:
         (("--stage", "sorce"), "source"),
         (("--stage", "source", "--line", "1"), "three questions; ask one"),
         (("--line", "x"), "x"),
-        (("--device", "skl"), "holds no snapshots for skl; it holds some for bmg"),
+        (("--device", "skl"), "holds no program for skl; it holds some for bmg"),
         (("--stage", "asm", "--kernel", "none"), "none"),
     ],
 )
@@ -149,6 +151,36 @@ def test_stages_need_a_source_and_a_device(kernlens: Kernlens, source: Path, tmp
         writer.add(FAILED)
     done = kernlens("stages", tmp_path / "none.klens")
     assert done.status == 2
-    assert "snapshot" in done.err
+    assert "holds neither source nor SPIR-V of broken" in done.err
     (tmp_path / "x.spv").write_bytes(spirv())
     assert "--device D" in kernlens("stages", tmp_path / "x.spv").err
+
+
+@pytest.mark.parametrize("question", [(), ("--line", "1"), ("--stage", "visa"), ("--diff", "source", "visa")])
+def test_stages_of_a_source_that_does_not_compile(
+    question: tuple[str, ...], kernlens: Kernlens, compiler: Path, tmp_path: Path
+) -> None:
+    """The compiler's error comes first, once, and makes the exit status, whatever is asked."""
+    source = tmp_path / "broken.cl"
+    source.write_text("broken\n")
+    done = kernlens("stages", source, "--device", "skl", *question)
+    assert done.status == 3
+    assert done.err.startswith(f"kernlens: {source} does not compile for skl: it is broken at {source}:1:1")
+    assert "error: it is broken\n  broken\n  ^\n" in done.err
+    assert done.err.count("does not compile") == 1
+    done = kernlens("stages", source, "--device", "skl", *question, "--json")
+    assert done.status == 3
+    assert set(done.document) > {"schema"}
+
+
+def test_a_failed_program_of_a_recording_hides_no_other(kernlens: Kernlens, tmp_path: Path) -> None:
+    path = tmp_path / "two.klens"
+    broken = replace(FAILED, parts=HeldParts(sources=FULL.sources, snapshots=FULL.snapshots[:1]))
+    with RecordingWriter(path) as writer:
+        writer.add(broken)
+        writer.add(FULL)
+    done = kernlens("stages", path, "--stage", "asm")
+    assert (done.status, done.out) == (3, FULL.snapshots[1].text + "\n")
+    assert "it does not compile" in done.err.splitlines()[0]
+    assert "there is no stage 'asm' here" in done.err
+    assert kernlens("stages", path, "--stage", "source").out == 2 * FULL.sources[0].text

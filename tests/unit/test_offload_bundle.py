@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import struct
+from pathlib import Path
 
 import pytest
+import zstandard
 
 from kernlens.errors import FormatError
 from kernlens.formats.offload_bundle import read_offload_images
 from kernlens.loading.identify import identify
+from tests.limits import memory, processor_time
+from tests.unit.conftest import Kernlens
 from tests.writers.elf import SHT_RELA, ElfWriter, rela
+from tests.writers.programs import spirv
 
 BUNDLE = "__CLANG_OFFLOAD_BUNDLE__sycl-spir64"
 ALLOC = 2
@@ -20,19 +25,19 @@ def table(*entries: tuple[int, int]) -> bytes:
     return b"".join(struct.pack("<QQ", *entry) for entry in entries)
 
 
-def host(entries: bytes, machine: int = 62) -> ElfWriter:
+def host(entries: bytes, machine: int = 62, images: bytes = IMAGES) -> ElfWriter:
     writer = ElfWriter(machine=machine, type=3)
     writer.add(".text", bytes(32), flags=6, address=0x1000)
-    writer.add(BUNDLE, IMAGES, flags=ALLOC, address=0x2000)
-    writer.add(".tgtimg", entries, flags=3, address=0x3000)
+    writer.add(BUNDLE, images, flags=ALLOC, address=0x2000)
+    writer.add(".tgtimg", entries, flags=3, address=0x3000 + (len(images) & ~0xFFF))
     return writer
 
 
 def test_images_by_their_table() -> None:
     data = host(table((0x2000, 5), (0x2010, 6))).build()
     first, second = read_offload_images(data)
-    assert (first.name, first.target, bytes(first.data)) == ("sycl-spir64.0", "spir64", b"first")
-    assert (second.name, second.target, bytes(second.data)) == ("sycl-spir64.1", "spir64", b"second")
+    assert (first.name, first.target, bytes(first.read())) == ("sycl-spir64.0", "spir64", b"first")
+    assert (second.name, second.target, bytes(second.read())) == ("sycl-spir64.1", "spir64", b"second")
     assert bytes(data[second.offset : second.offset + 6]) == b"second"
     assert identify(data) == "host-elf"
 
@@ -42,12 +47,12 @@ def test_addresses_in_dynamic_relocations(machine: int, relative: int) -> None:
     writer = host(table((0, 5), (0, 6)), machine)
     entries = rela((0x3000, 0, relative, 0x2000), (0x3010, 0, relative, 0x2010), (0x3010, 0, 1, 0x1000))
     writer.add(".rela.dyn", entries, type=SHT_RELA, entry_size=24)
-    assert [bytes(image.data) for image in read_offload_images(writer.build())] == [b"first", b"second"]
+    assert [bytes(image.read()) for image in read_offload_images(writer.build())] == [b"first", b"second"]
 
 
 def test_an_image_elsewhere_has_no_target() -> None:
     (image,) = read_offload_images(host(table((0x1008, 8))).build())
-    assert (image.name, image.target, bytes(image.data)) == ("image.0", None, bytes(8))
+    assert (image.name, image.target, bytes(image.read())) == ("image.0", None, bytes(8))
 
 
 def test_an_object_without_table() -> None:
@@ -55,7 +60,7 @@ def test_an_object_without_table() -> None:
     writer.add("__CLANG_OFFLOAD_BUNDLE__sycl-spir64-unknown-unknown", b"BC\xc0\xde")
     writer.add("__CLANG_OFFLOAD_BUNDLE__host-x86_64-unknown-linux-gnu", b"\0")
     (image,) = read_offload_images(writer.build())
-    assert (image.target, bytes(image.data)) == ("spir64-unknown-unknown", b"BC\xc0\xde")
+    assert (image.target, bytes(image.read())) == ("spir64-unknown-unknown", b"BC\xc0\xde")
 
 
 def test_no_images() -> None:
@@ -67,10 +72,6 @@ def test_no_images() -> None:
 @pytest.mark.parametrize(
     ("entries", "message"),
     [
-        (table((0x2000, 500)), "image 0 of 500 bytes at address 0x2000 lies in no section"),
-        (table((0x2000, 5), (0x10, 5)), "image 1"),
-        (table((0, 5)), "address 0x0"),
-        (table(((1 << 64) - 1, (1 << 64) - 1)), "lies in no section"),
         (table((0x2000, 5))[:-1], "no whole number of entries"),
         (table(*[(0x2000, 20)] * 1000), "overlap"),
     ],
@@ -78,3 +79,117 @@ def test_no_images() -> None:
 def test_damaged_tables(entries: bytes, message: str) -> None:
     with pytest.raises(FormatError, match=message):
         read_offload_images(host(entries).build())
+
+
+@pytest.mark.parametrize(
+    ("entry", "reason"),
+    [
+        ((0x2000, 500), "its 500 bytes reach beyond section"),
+        ((0x10, 5), "image 1 of 5 bytes at address 0x10 lies in no section"),
+        ((0, 5), "address 0x0"),
+        (((1 << 64) - 1, (1 << 64) - 1), "lies in no section"),
+    ],
+)
+def test_an_entry_that_leads_nowhere_hides_no_other(entry: tuple[int, int], reason: str) -> None:
+    first, second = read_offload_images(host(table((0x2000, 5), entry)).build())
+    assert bytes(first.read()) == b"first"
+    assert reason in (second.unreadable or "")
+    with pytest.raises(FormatError, match=reason):
+        second.read()
+
+
+def packed(content: bytes, *, write_checksum: bool = False, write_content_size: bool = True) -> bytes:
+    compressor = zstandard.ZstdCompressor(write_checksum=write_checksum, write_content_size=write_content_size)
+    return compressor.compress(content)
+
+
+@pytest.mark.parametrize("settings", [{}, {"write_checksum": True}, {"write_content_size": False}])
+def test_packed_images(settings: dict[str, bool]) -> None:
+    """The table holds what an image unpacks to, which may be more than the whole section."""
+    content = [bytes(300_000), b"second image, hardly packed", bytes(5)]
+    frames = [packed(content[0], **settings), packed(content[1], **settings), content[2]]
+    addresses = [0x2000, 0x2000 + len(frames[0]), 0x2000 + len(frames[0]) + len(frames[1])]
+    entries = table(*zip(addresses, map(len, content), strict=True))
+    images = read_offload_images(host(entries, images=b"".join(frames)).build())
+    assert [bytes(image.read()) for image in images] == content
+    assert [bytes(image.stored) for image in images] == frames
+    assert [image.unpacked for image in images] == [300_000, len(content[1]), None]
+
+
+def test_a_packed_image_in_an_object_without_table() -> None:
+    writer = ElfWriter(machine=62)
+    writer.add("__CLANG_OFFLOAD_BUNDLE__sycl-spir64", packed(b"image" * 100))
+    (image,) = read_offload_images(writer.build())
+    assert bytes(image.read()) == b"image" * 100
+
+
+def test_packed_images_share_one_bound() -> None:
+    """Each of these alone would be believed; together they are 4,000 times the file."""
+    frame = packed(bytes(12 << 20))
+    entries = table(*((0x2000 + index * len(frame), 12 << 20) for index in range(10)))
+    with memory(32 << 20):
+        images = read_offload_images(host(entries, images=frame * 10).build())
+        assert len(images[0].read()) == 12 << 20
+    assert [image.unreadable is None for image in images] == [True, *[False] * 9]
+    assert "more than is believed of this file" in (images[1].unreadable or "")
+
+
+def test_many_entries_for_one_frame_of_many_blocks() -> None:
+    """Frames are walked to find their end, cut off or not: no byte more often than once for the whole table."""
+    start = zstandard.ZstdCompressor(write_content_size=False).compress(b"")[:6]
+    for end in (b"\1\0\0", b""):
+        with processor_time(2), pytest.raises(FormatError, match="overlap"):
+            read_offload_images(host(table(*[(0x2000, 5)] * 20_000), images=start + bytes(60_000) + end).build())
+
+
+def library(tmp_path: Path, *images: tuple[bytes, int]) -> Path:
+    """A host library of these images; the number is the size that the table has of each."""
+    entries, address = [], 0x2000
+    for stored, size in images:
+        entries.append((address, size))
+        address += len(stored)
+    path = tmp_path / "library.so"
+    path.write_bytes(host(table(*entries), images=b"".join(stored for stored, _ in images)).build())
+    return path
+
+
+def test_one_unreadable_image_hides_no_other(kernlens: Kernlens, tmp_path: Path) -> None:
+    module = bytes(spirv())
+    frame, damaged = packed(module), bytearray(packed(module, write_checksum=True))
+    damaged[-1] ^= 1
+    cut, zebin = module[:-4] + b"\0\0\0\0", b"\x7fELF\2\1\1" + bytes(9) + b"\3\0\xcd\0" + b"\xff" * 44
+    path = library(
+        tmp_path,
+        (module, len(module)),
+        (bytes(damaged), len(module)),
+        (cut, len(cut)),
+        (zebin, len(zebin)),
+        (frame, len(module)),
+    )
+    done = kernlens("inspect", path)
+    assert done.status == 0
+    assert done.out.count("cannot be read: ") == 3
+    assert "cannot be read: zstd, offset 0x0: the frame cannot be unpacked" in done.out
+    document = kernlens("inspect", path, "--json").document
+    inside = document["containers"][0]["containers"]
+    assert [one["kind"] for one in inside] == ["spirv", "unknown", "spirv", "unknown", "spirv"]
+    assert ["unreadable" in one for one in inside] == [False, True, False, True, False]
+    programs = document["programs"]
+    assert [(one["name"], "unreadable" in one) for one in programs] == [
+        ("sycl-spir64.0", False),
+        ("sycl-spir64.2", True),
+        ("sycl-spir64.4", False),
+    ]
+    assert programs[0]["symbols"] == programs[2]["symbols"] != []
+    assert kernlens("extract", path, "-o", tmp_path / "parts").status == 0
+    (unpacked,) = (tmp_path / "parts" / "containers").rglob("sycl-spir64.4.spv")
+    assert unpacked.read_bytes() == module
+
+
+def test_nothing_but_unreadable_images(kernlens: Kernlens, tmp_path: Path) -> None:
+    """What is read must then say why there is nothing."""
+    frame = packed(bytes(spirv()))[:-3]
+    path = library(tmp_path, (frame, 1000))
+    assert "cannot be read: offload-bundle, offset 0x60: zstd" in kernlens("inspect", path).out
+    done = kernlens("disasm", path)
+    assert (done.status, "sycl-spir64.0 in" in done.err, "cut off" in done.err) == (2, True, True)

@@ -23,8 +23,8 @@ _MOST_DIFF_LINES = 200_000
 
 @dataclass(frozen=True, slots=True)
 class PassStep:
-    """One pass, or a run of neighbouring ones that changed nothing (then ``changed`` is False and ``count`` above 1
-    if there were several). ``added`` and ``removed`` count text lines.
+    """One pass, or a run of neighbouring ones that changed nothing (then ``changed`` is False, and ``names`` are those of
+    all of them, ``snapshot`` being the last's). ``added`` and ``removed`` count text lines.
 
     ``changed`` is None where the dump is not the whole program: after a pass over loops the compiler prints the loops
     alone, after a pass over the graph of calls the functions alone. What such a pass changed shows in the next one.
@@ -34,7 +34,12 @@ class PassStep:
     changed: bool | None
     added: int = 0
     removed: int = 0
-    count: int = 1
+    names: tuple[str, ...] = ()
+
+    @property
+    def count(self) -> int:
+        """How many passes it stands for."""
+        return len(self.names)
 
 
 def pass_steps(snapshots: Sequence[Snapshot]) -> Iterator[PassStep]:
@@ -61,7 +66,7 @@ def _pass_steps(snapshots: Sequence[Snapshot]) -> Iterator[PassStep]:
         if before is not None and _is_module(before) and not _is_module(after):
             yield from _folded(unchanged)
             unchanged = []
-            yield PassStep(snapshot, None)
+            yield PassStep(snapshot, None, names=(snapshot.stage,))
             continue
         added, removed = _counts(before or [], after)
         changed = added > 0 or removed > 0 or (before or []) != after
@@ -71,18 +76,43 @@ def _pass_steps(snapshots: Sequence[Snapshot]) -> Iterator[PassStep]:
             continue
         yield from _folded(unchanged)
         unchanged = []
-        yield PassStep(snapshot, True, added, removed)
+        yield PassStep(snapshot, True, added, removed, (snapshot.stage,))
     yield from _folded(unchanged)
 
 
 def _folded(unchanged: list[Snapshot]) -> Iterator[PassStep]:
     if unchanged:
-        yield PassStep(unchanged[-1], False, count=len(unchanged))
+        yield PassStep(unchanged[-1], False, names=tuple(snapshot.stage for snapshot in unchanged))
 
 
 def _is_module(lines: list[CodeLine]) -> bool:
     """Tells whether the LLVM IR is a whole module, which says what it is for."""
     return any(line.startswith("target ") for line in lines)
+
+
+def is_whole(snapshot: Snapshot) -> bool:
+    """Tells whether the LLVM IR of a pass is the whole program; after passes over loops only the loops are dumped."""
+    return snapshot.text.startswith("target ") or "\ntarget " in snapshot.text
+
+
+def before_pass(snapshots: Sequence[Snapshot], chosen: Snapshot) -> Snapshot:
+    """Returns the program as the chosen pass found it: the last pass before it, of the same attempt, whose dump is the
+    whole program, or the LLVM IR as it was read.
+
+    Raises KernlensError, with the pass that shows the change, if of the chosen one only a part was dumped, and if there
+    is nothing to compare with.
+    """
+    same = [one for one in snapshots if one.attempt == chosen.attempt and one.ending == ".ll" and one.failure is None]
+    place = same.index(chosen)
+    if not is_whole(chosen):
+        following = next((one for one in same[place + 1 :] if one.is_pass and is_whole(one)), None)
+        advice = f"; the next whole one shows it: --diff {following.stage}" if following else ""
+        raise KernlensError(f"the compiler dumped only a part of the program after {chosen.stage}{advice}")
+    earlier = next((one for one in reversed(same[:place]) if one.is_pass and is_whole(one)), None)
+    first = earlier or next((one for one in same if not one.is_pass), None)
+    if first is None:
+        raise KernlensError(f"there is no LLVM IR from before {chosen.stage} to compare it with")
+    return first
 
 
 def _counts(before: list[CodeLine], after: list[CodeLine]) -> tuple[int, int]:
@@ -114,13 +144,19 @@ class CodeLine(str):
         return hash(self._key)
 
 
-def program_lines(snapshot: Snapshot) -> list[CodeLine]:
-    """Returns the text's lines to compare: without the heading that names the dump's own file, and of LLVM IR without
-    its tables of metadata and attributes."""
+def without_heading(snapshot: Snapshot) -> list[str]:
+    """Returns the text's lines without the heading that names the dump's own file."""
     lines = snapshot.text.split("\n")
     head = lines[:_HEADING_LINES]
     if len(head) == _HEADING_LINES and all(line.startswith(("; ", "// ")) for line in head) and "----" in head[0]:
-        lines = lines[_HEADING_LINES:]
+        return lines[_HEADING_LINES:]
+    return lines
+
+
+def program_lines(snapshot: Snapshot) -> list[CodeLine]:
+    """Returns the text's lines to compare: without the heading that names the dump's own file, and of LLVM IR without
+    its tables of metadata and attributes."""
+    lines = without_heading(snapshot)
     if snapshot.ending not in (".ll", ".visa.ll"):
         return [CodeLine(line, line) for line in lines]
     return [CodeLine(line, _METADATA_NUMBER.sub("", line)) for line in lines if not line.startswith(_TABLES)]

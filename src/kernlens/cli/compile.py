@@ -93,7 +93,7 @@ def command(
     else:
         _print(recording, builds)
     for compiled in failed:
-        _print_failure(compiled)
+        print_failure(compiled)
     if was_there and len(failed) == len(builds):
         click.echo(f"kernlens: nothing compiled, so {recording} stays as it was", err=True)
     sys.exit(3 if failed else 0)
@@ -143,11 +143,11 @@ def _document(recording: Path, builds: Builds) -> dict[str, Any]:
     }
 
 
-def _print_failure(failed: Build) -> None:
+def print_failure(failed: Build) -> None:
     """The compiler's errors, each with its source line and a mark under the column."""
     from kernlens.toolchain.diagnostics import error_lines
 
-    click.echo(f"kernlens: {failed.source} does not compile for {failed.device}: {failed.reason}", err=True)
+    click.echo(f"kernlens: {failed.failure}", err=True)
     texts = {source.path: source.text.split("\n") for source in failed.sources}
     for error in error_lines(failed.log, os.path.abspath(failed.path)):
         if not error.path:

@@ -23,12 +23,12 @@ def path_argument() -> Decorator:
     return click.argument("path", type=click.Path())
 
 
-def verb(example: str) -> Callable[[Callable[..., Any]], click.Command]:
+def verb(example: str, kind: type[click.Command] = click.Command) -> Callable[[Callable[..., Any]], click.Command]:
     """A command named ``command`` whose help ends with an example, and which takes ``--debug`` and ``--verbose``."""
 
     def decorate(function: Callable[..., Any]) -> click.Command:
         name = function.__module__.rpartition(".")[2]
-        return click.command(name, epilog=f"\b\nExample:\n  {example}")(diagnostic_options(function))
+        return click.command(name, kind, epilog=f"\b\nExample:\n  {example}")(diagnostic_options(function))
 
     return decorate
 

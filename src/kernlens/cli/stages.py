@@ -4,23 +4,43 @@ from __future__ import annotations
 
 import shutil
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from kernlens.cli.options import json_option, line_of, verb
-from kernlens.errors import KernlensError, ToolError
+from kernlens.errors import KernlensError, NotFoundError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
+    from kernlens.analysis.line_passes import LinePass
+    from kernlens.model.build import Build
+    from kernlens.model.line_choice import LineChoice
     from kernlens.model.stage import Snapshot
     from kernlens.model.stage_map import StagePart
     from kernlens.pipeline.compile_stages import Pipeline
 
 
-@verb("kernlens stages blur.cl --device dg2 --line 42")
+class _Stages(click.Command):
+    """``--diff`` takes one word, a pass, or two, which click knows no option for: a missing second one becomes empty."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if "--diff" in args[:-1]:
+            second = args.index("--diff") + 2
+            is_missing = args[second : second + 1] == [] or args[second].startswith("-") or _is_the_path(args, second)
+            args = [*args[:second], "", *args[second:]] if is_missing else args
+        return super().parse_args(ctx, args)
+
+
+def _is_the_path(args: list[str], place: int) -> bool:
+    """Tells whether the word is PATH rather than a stage: stages are not called like files that are there."""
+    return "/" in args[place] or Path(args[place]).is_file()
+
+
+@verb("kernlens stages blur.cl --device dg2 --line 42", _Stages)
 @click.argument("path", type=click.Path())
 @click.option("--device", metavar="D", help="Compile for this device: a GPU, pocl, intel-cpu or spirv.")
 @click.option("--options", metavar="O", default="-gline-tables-only", show_default=True, help="Build options.")
@@ -34,7 +54,9 @@ if TYPE_CHECKING:
     type=click.Choice(["text", "binary"]),
     help="Which form of the stage; text where there is one if not given.",
 )
-@click.option("--diff", nargs=2, metavar="S1 S2", help="Print what differs between two stages.")
+@click.option(
+    "--diff", nargs=2, metavar="S1 [S2]", help="Print what differs between two stages, or what one pass changed."
+)
 @click.option("--line", metavar="[FILE:]N", help="Follow this source line through all stages.")
 @click.option("--all-passes", is_flag=True, help="Each pass of the compiler, and whether it changed the program.")
 @click.option("-o", "--output", metavar="FILE", type=click.Path(), help="Save all snapshots as a recording.")
@@ -55,38 +77,51 @@ def command(
 ) -> None:
     """Show what the compiler made of a source, stage by stage.
 
-    PATH is a source (OpenCL C, or SPIR-V) that is compiled for --device, or a recording that holds snapshots.
+    PATH is a source (OpenCL C, or SPIR-V) that is compiled for --device, or a recording of stages or of compile.
     """
     if sum(what is not None for what in (stage, diff, line)) > 1:
         raise click.UsageError("--stage, --diff and --line are three questions; ask one of them")
     pipelines = _pipelines(path, device, options, toolchain, all_passes)
     if output is not None:
         _save(pipelines, output)
+    failed = [one.build for one in pipelines if not one.build.ok]
+    for build in failed:
+        # Whatever was asked, this is the first thing to know; the stages that it came to are shown all the same.
+        from kernlens.cli.compile import print_failure
+
+        print_failure(build)
     if stage is not None:
         _print_stage(pipelines, stage, kernel, form, as_json)
     elif diff is not None:
         _print_diff(pipelines, diff, kernel, as_json)
     elif line is not None:
-        _print_line(pipelines, line, kernel, as_json)
+        _print_line(pipelines, line, kernel, all_passes, as_json)
     else:
         _print_list(pipelines, kernel, all_passes, as_json)
-    failed = next((one.build for one in pipelines if not one.build.ok), None)
-    if failed is not None:
-        message = f"{failed.source} does not compile for {failed.device}: {failed.reason}"
-        raise ToolError(message, command=failed.command, log=failed.log)
+    sys.exit(3 if failed else 0)
+
+
+@contextmanager
+def _stages_so_far(pipeline: Pipeline) -> Iterator[None]:
+    """Within it, what a source that does not compile has no stage for is no error: what is asked for came never about."""
+    try:
+        yield
+    except NotFoundError as error:
+        if pipeline.build.ok:
+            raise
+        click.echo(f"kernlens: {error}", err=True)
 
 
 def _pipelines(path: str, device: str | None, options: str, toolchain: str, all_passes: bool) -> list[Pipeline]:
-    from kernlens.pipeline.compile_stages import compile_stages, recorded_pipelines
+    from kernlens.pipeline.compile_again import recorded_builds
+    from kernlens.pipeline.compile_stages import Pipeline, compile_stages
 
     kind = _kind(path)
     if kind == "recording":
-        found = recorded_pipelines(path)
-        chosen = [one for one in found if device is None or one.build.device == device]
-        if not chosen:
-            there = ", ".join(dict.fromkeys(one.build.device for one in found))
-            raise KernlensError(f"{path} holds no snapshots for {device}; it holds some for {there}")
-        return chosen
+        builds = recorded_builds(path, device)
+        with_stages = [Pipeline(build) for build in builds if build.snapshots]
+        words, name = _if_given("options", options), _if_given("toolchain", toolchain)
+        return with_stages or [_compiled_again(path, build, words, name, all_passes) for build in builds]
     if kind not in (None, "spirv"):
         raise KernlensError(
             f"{path} is a finished binary, which holds no stages; compile its source, or the SPIR-V that"
@@ -95,6 +130,26 @@ def _pipelines(path: str, device: str | None, options: str, toolchain: str, all_
     if device is None:
         raise click.UsageError("which device is it to be compiled for? --device D (kernlens devices lists them)")
     return [compile_stages(path, device, options=options, toolchain=toolchain, all_passes=all_passes)]
+
+
+def _if_given(option: str, value: str) -> str | None:
+    """The value, None if it is only the default: what was recorded counts then."""
+    source = click.get_current_context().get_parameter_source(option)
+    return None if source is click.core.ParameterSource.DEFAULT else value
+
+
+def _compiled_again(path: str, build: Build, options: str | None, toolchain: str | None, all_passes: bool) -> Pipeline:
+    from kernlens.pipeline.compile_again import compile_again
+
+    pipeline = compile_again(build, options=options, toolchain=toolchain, all_passes=all_passes)
+    was, now = build.toolchain, pipeline.build.toolchain
+    other = f", not with {was.title} as recorded" if was and now and was.title != now.title else ""
+    click.echo(
+        f"kernlens: {path} holds no stages: {build.source} was compiled again for {build.device} from the recorded source"
+        + (f", with {now.title}{other}" if now else ""),
+        err=True,
+    )
+    return pipeline
 
 
 def _kind(path: str) -> str | None:
@@ -154,7 +209,10 @@ def _sentences(device: str) -> dict[str, str]:
 
 
 def _print_stage(pipelines: list[Pipeline], stage: str, kernel: str | None, form: str | None, as_json: bool) -> None:
-    found = [(pipeline, one) for pipeline in pipelines for one in _chosen(pipeline, stage, kernel, form)]
+    found: list[tuple[Pipeline, Snapshot]] = []
+    for pipeline in pipelines:
+        with _stages_so_far(pipeline):
+            found += [(pipeline, one) for one in _chosen(pipeline, stage, kernel, form)]
     if as_json:
         from kernlens.cli.output import print_json
         from kernlens.report.stage_listing import snapshot_document
@@ -179,7 +237,16 @@ def _chosen(pipeline: Pipeline, stage: str, kernel: str | None, form: str | None
     found = pipeline.choose(stage, kernel, form or "text")
     if form is not None and found[0].form != form:
         raise KernlensError(f"the stage {found[0].stage} has no {form} form here, only {found[0].form}")
-    return found
+    return tuple(_of_kernel(one, kernel) for one in found)
+
+
+def _of_kernel(snapshot: Snapshot, kernel: str | None) -> Snapshot:
+    """Of the whole program's LLVM IR and SPIR-V only the kernel and what it calls."""
+    if kernel is None:
+        return snapshot
+    from kernlens.loading.kernel_texts import of_one_kernel
+
+    return of_one_kernel(snapshot, kernel)
 
 
 def _attempt_heading(pipeline: Pipeline, one: Snapshot) -> str:
@@ -207,8 +274,10 @@ def _print_diff(pipelines: list[Pipeline], names: tuple[str, str], kernel: str |
 
     documents = []
     for pipeline in pipelines:
-        before, after = (_chosen(pipeline, name, kernel, None) for name in names)
-        for one, other in _pairs(before, after):
+        pairs: list[tuple[Snapshot, Snapshot]] = []
+        with _stages_so_far(pipeline):
+            pairs = _compared(pipeline, names, kernel)
+        for one, other in pairs:
             lines = list(difference(one, other))
             if as_json:
                 attempt = max(one.attempt, other.attempt)
@@ -222,6 +291,20 @@ def _print_diff(pipelines: list[Pipeline], names: tuple[str, str], kernel: str |
         from kernlens.cli.output import print_json
 
         print_json({"schema": 1, "differences": documents})
+
+
+def _compared(pipeline: Pipeline, names: tuple[str, str], kernel: str | None) -> list[tuple[Snapshot, Snapshot]]:
+    """The two stages; a pass alone is compared with the program as the pass found it."""
+    from kernlens.analysis.stage_changes import before_pass
+
+    if names[1]:
+        before, after = (_chosen(pipeline, name, kernel, None) for name in names)
+        return _pairs(before, after)
+    chosen = pipeline.choose(names[0], kernel, "text")
+    if not chosen[0].is_pass:
+        raise NotFoundError(f"{names[0]} is no single pass; name the stage to compare it with: --diff {names[0]} STAGE")
+    pairs = ((before_pass(pipeline.snapshots, one), one) for one in chosen)
+    return [(_of_kernel(before, kernel), _of_kernel(after, kernel)) for before, after in pairs]
 
 
 def _pairs(before: tuple[Snapshot, ...], after: tuple[Snapshot, ...]) -> list[tuple[Snapshot, Snapshot]]:
@@ -238,27 +321,41 @@ def _pairs(before: tuple[Snapshot, ...], after: tuple[Snapshot, ...]) -> list[tu
         and (one.attempt == other.attempt or any(it.kernel is None and it.stage not in again for it in (one, other)))
     ]
     if not pairs:
-        raise KernlensError("the two stages have no kernel in common")
+        raise NotFoundError("the two stages have no kernel in common")
     return pairs
 
 
-def _print_line(pipelines: list[Pipeline], line: str, kernel: str | None, as_json: bool) -> None:
+def _print_line(pipelines: list[Pipeline], line: str, kernel: str | None, all_passes: bool, as_json: bool) -> None:
     from kernlens.cli.output import print_json, print_lines
-    from kernlens.report.stage_listing import build_document, build_heading, line_through_stages, part_document
+    from kernlens.report.stage_listing import (
+        build_document,
+        build_heading,
+        line_pass_document,
+        line_pass_list,
+        line_through_stages,
+        part_document,
+    )
 
     choice = line_of(line)
     documents = []
     for pipeline in pipelines:
         wanted = pipeline.line(choice.line, choice.path)
         parts = _of_attempt(pipeline, wanted.stages, kernel)
-        if not any(part.indexes for part in parts):
-            raise KernlensError(
-                f"no stage says of {choice} that anything came from it"
-                + ("; build with -gline-tables-only to have lines" if not parts else "")
-            )
+        has_any = any(part.indexes for part in parts)
+        with _stages_so_far(pipeline):
+            if not has_any:
+                raise NotFoundError(
+                    f"no stage says of {choice} that anything came from it"
+                    + ("; build with -gline-tables-only to have lines" if not parts else "")
+                )
         if as_json:
             chosen = [part for part in parts if kernel is None or part.kernel in (None, kernel)]
-            documents.append({**build_document(pipeline.build), "stages": [part_document(part) for part in chosen]})
+            document = {**build_document(pipeline.build), "stages": [part_document(part) for part in chosen]}
+            if all_passes:
+                document["passes"] = [line_pass_document(one) for one in _line_passes(pipeline, choice, kernel)]
+            documents.append(document)
+            continue
+        if not has_any:
             continue
         print_lines(build_heading(pipeline.build))
         places = [part.map.places[part.indexes[0]] for part in parts if part.indexes]
@@ -267,8 +364,20 @@ def _print_line(pipelines: list[Pipeline], line: str, kernel: str | None, as_jso
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
         text = pipeline.source_text(path, choice.line)
         print_lines(line_through_stages(where, text, parts, (kernel,) if kernel else (), width))
+        if all_passes:
+            print_lines(line_pass_list(_line_passes(pipeline, choice, kernel)))
     if as_json:
         print_json({"schema": 1, "line": {"path": choice.path, "line": choice.line}, "pipelines": documents})
+
+
+def _line_passes(pipeline: Pipeline, choice: LineChoice, kernel: str | None) -> list[LinePass]:
+    """The passes that changed the line, in the attempt and the functions that count for the kernel."""
+    from kernlens.analysis.line_passes import passes_of_line
+    from kernlens.loading.stage_maps import pass_lines
+    from kernlens.model.stage import Attempts, of_kernel
+
+    others = set(Attempts(pipeline).kernels) - {kernel} if kernel is not None else set()
+    return list(passes_of_line(pass_lines(of_kernel(pipeline.snapshots, kernel)), choice, others))
 
 
 def _of_attempt(pipeline: Pipeline, parts: Sequence[StagePart], kernel: str | None) -> Sequence[StagePart]:

@@ -5,12 +5,16 @@ packages dpctl 0.22 and dpnp 0.20. The images lie one after the other, each alig
 ``__CLANG_OFFLOAD_BUNDLE__sycl-TARGET``; section ``.tgtimg`` has 16 bytes per image: its address and its size (u64
 each). In position-independent files the address may stand in the dynamic relocations only. Objects that are not yet
 linked have the sections, with one image in each, and no table.
+
+Since oneAPI 2026 an image may be a zstd frame (checked on the PyPI packages onemkl-sycl-rng and onemkl-sycl-vm 2026.2):
+the table then holds the size of what the frame unpacks to, and the next image follows the frame.
 """
 
 from __future__ import annotations
 
 import struct
 from bisect import bisect_right
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -22,7 +26,8 @@ from kernlens.formats.elf.elf_file import (
     read_elf,
 )
 from kernlens.formats.elf.structures import RELA_LAYOUT
-from kernlens.model.binary import Section
+from kernlens.formats.zstd_frame import MAGIC, claimed_size, frame_size, is_zstd, unpack_frame
+from kernlens.model.binary import EMPTY, Section
 
 _SECTION_PREFIX = "__CLANG_OFFLOAD_BUNDLE__"
 _HOST_PREFIX = _SECTION_PREFIX + "host-"
@@ -31,6 +36,10 @@ _SHF_ALLOC = 2
 _ENTRY_LAYOUT = struct.Struct("<QQ")
 #: ``R_X86_64_RELATIVE`` and ``R_AARCH64_RELATIVE`` by ``e_machine``: the addend is the address.
 _RELATIVE = {62: 8, 183: 1027}
+#: All packed images of a file together may unpack to FREE_SIZE bytes and RATIO_LIMIT times the file's size: a small
+#: file must not fill the memory. Intel's libraries unpack to a fifth of the file's size.
+FREE_SIZE = 1 << 24
+RATIO_LIMIT = 16
 
 
 class _ImageEntry(NamedTuple):
@@ -41,43 +50,58 @@ class _ImageEntry(NamedTuple):
 
 
 class _ImageSpan(NamedTuple):
-    """Where an image lies in the file. ``bundle`` is the section made for it, None if it lies in another section."""
+    """Where an image lies in the file. ``bundle`` is the section made for it, None if it lies in another section.
+
+    ``unpacked`` is the size of what a packed image holds, None for an image that is not packed. ``unreadable`` says why
+    the image cannot be read, None if it can.
+    """
 
     offset: int
     size: int
     bundle: Section | None
+    unpacked: int | None = None
+    unreadable: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class OffloadImage:
-    """One device image. ``offset`` is bytes within the host file, ``data`` a view.
+    """One device image. ``offset`` is bytes within the host file, ``stored`` a view of what lies there.
 
     ``target`` is what the section's name says, ``spir64``, ``spir64_gen`` or ``spir64-unknown-unknown``; None if the
     image lies in no such section. An image's own first bytes say what it is: SPIR-V, an ELF, an ``ar`` archive.
+    ``unpacked`` is the size of a packed image's content, None for an image that lies there as it is. ``unreadable`` says
+    why the image cannot be read, as far as that is known without unpacking it.
     """
 
     name: str
     target: str | None
     offset: int
-    data: memoryview = field(repr=False, compare=False)
+    stored: memoryview = field(repr=False, compare=False)
+    unpacked: int | None = None
+    unreadable: str | None = None
+
+    def read(self) -> memoryview:
+        """Returns the image; of a packed one it unpacks the content. Raises FormatError if the image cannot be read."""
+        if self.unreadable is not None:
+            raise FormatError(self.unreadable, format="offload-bundle", offset=self.offset)
+        return self.stored if self.unpacked is None else memoryview(unpack_frame(self.stored, self.unpacked))
 
 
 def read_offload_images(data: memoryview) -> tuple[OffloadImage, ...]:
     """Returns the device images in a host ELF, in the order of its image table; none if it has none.
 
-    Raises FormatError for a damaged ELF and for a table that points outside the file.
+    An image that cannot be read is listed with the reason. Raises FormatError for a damaged ELF or table.
     """
     elf = read_elf(data, format="offload-bundle")
     bundles = [section for section in elf.sections if _is_bundle(section)]
     table = elf.section(_TABLE)
+    spans: Iterator[_ImageSpan]
     if table is None or not len(table.data):
-        spans = [_ImageSpan(section.offset, section.size, section) for section in bundles]
+        spans = (_stored(section, 0, section.size) for section in bundles)
     else:
         spans = _listed(elf, table)
-    if sum(span.size for span in spans) > len(data):
-        raise _error("images overlap: together they are larger than the file", table)
     counts: dict[str, int] = {}
-    return tuple(_image(data, span, counts) for span in spans)
+    return tuple(_image(data, span, counts) for span in _bounded(spans, len(data), table))
 
 
 def _image(data: memoryview, span: _ImageSpan, counts: dict[str, int]) -> OffloadImage:
@@ -87,8 +111,46 @@ def _image(data: memoryview, span: _ImageSpan, counts: dict[str, int]) -> Offloa
         name=f"{kind}.{number}",
         target=None if span.bundle is None else kind.partition("-")[2] or kind,
         offset=span.offset,
-        data=data[span.offset : span.offset + span.size],
+        stored=data[span.offset : span.offset + span.size] if span.size else EMPTY,
+        unpacked=span.unpacked,
+        unreadable=span.unreadable,
     )
+
+
+def _bounded(spans: Iterable[_ImageSpan], file_size: int, table: Section | None) -> Iterator[_ImageSpan]:
+    """Yields the images; those that would unpack to more than is left of the file's share are unreadable.
+
+    Raises FormatError as soon as the images take more than the file has: many entries share one image then.
+    """
+    stored, unpacked = file_size, FREE_SIZE + RATIO_LIMIT * file_size
+    for span in spans:
+        stored -= span.size
+        if stored < 0:
+            raise _error("images overlap: together they are larger than the file", table)
+        if span.unpacked is not None and span.unpacked > unpacked:
+            reason = f"{span.size} packed bytes claim to be {span.unpacked}, more than is believed of this file"
+            yield span._replace(unreadable=reason)
+            continue
+        unpacked -= span.unpacked or 0
+        yield span
+
+
+def _stored(section: Section, start: int, size: int) -> _ImageSpan:
+    """Returns where the image lies that begins at ``start`` of the section. ``size`` is that of the image once it is
+    unpacked, if it is packed: the frame itself says where it ends."""
+    offset = section.offset + start
+    bundle = section if _is_bundle(section) else None
+    rest = section.data[start:]
+    if is_zstd(rest):
+        try:
+            packed = frame_size(rest)
+            claim = claimed_size(rest[:packed])
+        except FormatError as error:
+            return _ImageSpan(offset, error.offset or len(MAGIC), bundle, unreadable=str(error))
+        return _ImageSpan(offset, packed, bundle, size if claim is None else claim)
+    if size > len(rest):
+        return _ImageSpan(offset, 0, bundle, unreadable=f"its {size} bytes reach beyond section {section.name}")
+    return _ImageSpan(offset, size, bundle)
 
 
 def _is_bundle(section: Section) -> bool:
@@ -97,7 +159,7 @@ def _is_bundle(section: Section) -> bool:
     return name.startswith(_SECTION_PREFIX) and not name.startswith(_HOST_PREFIX) and section.type != SHT_NOBITS
 
 
-def _listed(elf: Elf, table: Section) -> list[_ImageSpan]:
+def _listed(elf: Elf, table: Section) -> Iterator[_ImageSpan]:
     """Finds each image that the table lists."""
     if len(table.data) % _ENTRY_LAYOUT.size:
         raise _error(f"its {len(table.data)} bytes are no whole number of entries of {_ENTRY_LAYOUT.size}", table)
@@ -105,16 +167,17 @@ def _listed(elf: Elf, table: Section) -> list[_ImageSpan]:
     addresses = _relocated(elf, table) if any(not entry.address for entry in entries) else {}
     loaded = [section for section in elf.sections if section.flags & _SHF_ALLOC and len(section.data)]
     loaded.sort(key=_address)
-    spans = []
     for index, entry in enumerate(entries):
         address, size = entry.address or addresses.get(table.address + index * _ENTRY_LAYOUT.size, 0), entry.size
         before = bisect_right(loaded, address, key=_address)
         section = loaded[before - 1] if before else table
         start = address - section.address
-        if not address or not before or start + size > section.size:
-            raise _error(f"image {index} of {size} bytes at address {address:#x} lies in no section", table)
-        spans.append(_ImageSpan(section.offset + start, size, section if _is_bundle(section) else None))
-    return spans
+        if address and before and start < section.size:
+            span = _stored(section, start, size)
+        else:
+            reason = f"image {index} of {size} bytes at address {address:#x} lies in no section"
+            span = _ImageSpan(table.offset + index * _ENTRY_LAYOUT.size, 0, None, unreadable=reason)
+        yield span
 
 
 def _address(section: Section) -> int:

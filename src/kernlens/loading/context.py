@@ -33,11 +33,11 @@ class ContainerParts:
 
     @cached_property
     def debug(self) -> bytes:
-        return bytes(self._debug) or self._outer.debug
+        return _bytes(self._debug) or self._outer.debug
 
     @cached_property
     def spirv(self) -> bytes:
-        return bytes(self._spirv) or self._outer.spirv
+        return _bytes(self._spirv) or self._outer.spirv
 
     @property
     def sources(self) -> tuple[Source, ...]:
@@ -54,6 +54,12 @@ class ContainerParts:
     @property
     def _own_source(self) -> tuple[Source, ...]:
         return () if self._source is None else (Source("", self._source, "binary"),)
+
+
+def _bytes(view: memoryview) -> bytes:
+    """The view's bytes, without a copy where it is a view of just these: unpacked images are there once only."""
+    whole = view.obj
+    return whole if isinstance(whole, bytes) and len(whole) == view.nbytes else bytes(view)
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,23 @@ class Contents:
             raise UnsupportedError(
                 f"{self.path} holds SPIR-V but no machine code; compile it: kernlens compile {self.path} --device D"
             )
+        self._say_unreadable()
         raise NotFoundError(f"{self.path} holds no kernels; kernlens inspect {self.path} shows what it holds")
+
+    def some_programs(self) -> Sequence[Program]:
+        """The programs. Raises UnsupportedError if there are none since what is there cannot be read."""
+        if not self.programs:
+            self._say_unreadable()
+        return self.programs
+
+    def _say_unreadable(self) -> None:
+        waiting = list(self.containers)
+        while waiting:
+            container = waiting.pop(0)
+            if container.unreadable is not None:
+                raise UnsupportedError(f"{container.name} in {self.path} cannot be read: {container.unreadable}")
+            if container.kind in ("ar", "host-elf"):
+                waiting += container.children
 
 
 def load(
@@ -55,7 +71,7 @@ def load(
     ``device`` names the device of content that does not say it (raw instructions); ``source_roots`` are folders to look
     for source files in. Raises KernlensError: FormatError for damaged content, NotFoundError for an unknown device.
     """
-    return open_file(path, device=device, source_roots=source_roots).programs
+    return open_file(path, device=device, source_roots=source_roots).some_programs()
 
 
 def open_file(

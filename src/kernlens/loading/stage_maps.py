@@ -12,11 +12,12 @@ from dataclasses import replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
+from kernlens.analysis.stage_changes import is_whole, without_heading
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.model.source_map import SourcePlace
 from kernlens.model.stage import BINARY, TEXT, Attempts, Snapshot
-from kernlens.model.stage_map import LINE, OFFSET, StageMap, StageRows, chosen_lines
+from kernlens.model.stage_map import LINE, OFFSET, PassLines, StageMap, StageRows, chosen_lines
 
 if TYPE_CHECKING:
     from kernlens.formats.listings.visa_llvm_map import CodegenFunctions
@@ -39,6 +40,26 @@ def stage_maps(snapshots: Iterable[Snapshot], programs: Iterable[Program]) -> tu
     found = [found for one in beside.snapshots if (found := snapshot_map(one, beside)) is not None]
     found += [found for program in programs for found in _machine_maps(program, beside.attempts.kernels)]
     return tuple(found)
+
+
+def pass_lines(snapshots: Sequence[Snapshot]) -> Iterator[PassLines]:
+    """What is left of the source lines after each pass of the compiler, attempt by attempt; each attempt begins with
+    the LLVM IR as it was read. A pass without effect has the map of the one before it."""
+    readable = [one for one in snapshots if one.failure is None and (one.form, one.ending) == (TEXT, ".ll")]
+    beside = Beside([one for one in snapshots if one.failure is None])
+    for attempt in sorted({one.attempt for one in readable if one.is_pass}):
+        of_attempt = [one for one in readable if one.attempt == attempt]
+        first = [one for one in of_attempt if not one.is_pass][:1]
+        known: tuple[list[str], StageMap | None] = [], None
+        for one in (*first, *(each for each in of_attempt if each.is_pass)):
+            name = one.stage if one.is_pass else ""
+            if not is_whole(one):
+                yield PassLines(name, attempt, None, is_whole=False)
+                continue
+            text = without_heading(one)
+            if text != known[0]:
+                known = text, snapshot_map(one, beside)
+            yield PassLines(name, attempt, known[1])
 
 
 class Beside:
@@ -134,6 +155,17 @@ def under_name(found: StageMap, path: str) -> StageMap:
     def named(place: SourcePlace) -> SourcePlace:
         return replace(place, path=path) if _POCL_COPY.fullmatch(place.path) else place
 
+    return _renamed(found, named)
+
+
+def without_folder(found: StageMap, folder: str) -> StageMap:
+    """The map with the paths below ``folder`` as if it were the root folder."""
+    if not any(name.startswith(folder + "/") for name, _ in found.lines):
+        return found
+    return _renamed(found, lambda place: replace(place, path=place.path.removeprefix(folder)))
+
+
+def _renamed(found: StageMap, named: Callable[[SourcePlace], SourcePlace]) -> StageMap:
     return replace(
         found,
         places=[named(place) if place else None for place in found.places],

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
+from kernlens import log
 from kernlens.errors import FormatError
 from kernlens.loading.assemble import debug_program, patch_token_program, spirv_program, stages_program, zebin_program
 from kernlens.loading.context import Context
@@ -81,19 +83,39 @@ class Unpacker:
     def _members(self, content: memoryview, offset: int, context: Context, depth: int) -> tuple[Container, ...]:
         from kernlens.formats.ar import read_ar
 
+        members = [member for member in read_ar(content) if len(member.data) and not member.is_padding]
         return tuple(
-            self.unpack(member.data, member.name, offset + member.offset, context, depth + 1)
-            for member in read_ar(content)
-            if len(member.data) and not member.is_padding
+            self._part(partial(_itself, member.data), member.name, offset + member.offset, member.data, context, depth)
+            for member in members
         )
 
     def _images(self, content: memoryview, offset: int, context: Context, depth: int) -> tuple[Container, ...]:
         from kernlens.formats.offload_bundle import read_offload_images
 
         return tuple(
-            self.unpack(image.data, image.name, offset + image.offset, context, depth + 1)
+            self._part(image.read, image.name, offset + image.offset, image.stored, context, depth)
             for image in read_offload_images(content)
         )
+
+    def _part(
+        self,
+        read: Callable[[], memoryview],
+        name: str,
+        offset: int,
+        stored: memoryview,
+        context: Context,
+        depth: int,
+    ) -> Container:
+        """One of several device images. If it cannot be read, the container says why: the others still can."""
+        before = len(self.programs)
+        try:
+            return self.unpack(read(), name, offset, context, depth + 1)
+        except FormatError as error:
+            del self.programs[before:]
+            container = Container("unknown", name, offset, stored)
+            container.unreadable = str(error)
+            log.debug("loading", "%s is passed over: %s", name, error)
+            return container
 
     def _neo_parts(
         self, content: memoryview, name: str, offset: int, context: Context, depth: int
@@ -123,6 +145,10 @@ class Unpacker:
         if spirv is not None:
             children.append(Container("spirv", "", offset + spirv.offset, spirv.data))
         return tuple(children)
+
+
+def _itself(content: memoryview) -> memoryview:
+    return content
 
 
 def _elf_sections(content: memoryview, kind: str) -> tuple[Section, ...]:

@@ -73,7 +73,9 @@ class Container:
 
     ``kind`` is one of ``host-elf``, ``ar``, ``neo-elf``, ``patch-tokens``, ``debug-data``, ``zebin``, ``zebin-debug``,
     ``kernel-debug-elf``, ``spirv``, ``llvm-bitcode``, ``raw``, ``unknown``. ``sections`` and ``children`` are found on
-    first use: an archive of hundreds of programs must open at once.
+    first use: an archive of hundreds of programs must open at once. A part of a file that cannot be read is ``unknown``,
+    and ``unreadable`` says why. What lies in a packed image has its offset from the image's unpacked content added to
+    where the image lies in the file.
     """
 
     def __init__(self, kind: str, name: str, offset: int, content: memoryview) -> None:
@@ -81,6 +83,7 @@ class Container:
         self.name = name
         self.offset = offset
         self.content = content
+        self.unreadable: str | None = None
         self.find_sections: Callable[[], tuple[Section, ...]] = tuple
         self.find_children: Callable[[], tuple[Container, ...]] = tuple
 

@@ -117,6 +117,15 @@ class Build:
         return self.path or next(iter(self.parts.source_paths), self.name)
 
     @property
+    def failure(self) -> str:
+        """Why there is no binary, in one sentence that names source and device; empty if there is one."""
+        if self.ok:
+            return ""
+        named = f"{self.source} does not compile for {self.device}"
+        reason = self.reason or "the compiler says no more"
+        return reason if reason.startswith(named) else f"{named}: {reason}"
+
+    @property
     def log(self) -> str:
         """All that the compiler said."""
         return self.parts.log

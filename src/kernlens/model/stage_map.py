@@ -90,6 +90,17 @@ class StageMap:
 
 
 @dataclass(frozen=True, slots=True)
+class PassLines:
+    """What is left of all source lines after a pass. ``lines`` is None where the compiler dumped only a part of the
+    program; ``stage`` is the pass's name, empty for the program before the first one."""
+
+    stage: str
+    attempt: int
+    lines: StageMap | None
+    is_whole: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class StagePart:
     """One source line's part in one stage: instructions ``indexes`` of ``map``; empty if nothing of it is left there."""
 

@@ -27,9 +27,13 @@ LINE_OPTIONS = "-gline-tables-only"
 
 @dataclass(frozen=True)
 class Pipeline(Sequence[Snapshot]):
-    """A sequence of one build's snapshots, in pipeline order, with the programs and source maps made from them."""
+    """A sequence of one build's snapshots, in pipeline order, with the programs and source maps made from them.
+
+    ``written_below`` is the temporary folder that recorded sources were written to; paths of lines leave it out.
+    """
 
     build: Build
+    written_below: str = ""
 
     @property
     def snapshots(self) -> tuple[Snapshot, ...]:
@@ -69,10 +73,13 @@ class Pipeline(Sequence[Snapshot]):
     @cached_property
     def stage_maps(self) -> tuple[StageMap, ...]:
         """The source map of each stage that has one; those of the machine code come last."""
-        from kernlens.loading.stage_maps import stage_maps, under_name
+        from kernlens.loading.stage_maps import stage_maps, under_name, without_folder
 
         programs = [program for program in self.programs if program.kernels]
-        return tuple(under_name(each, self.build.source) for each in stage_maps(self.snapshots, programs))
+        maps = stage_maps(self.snapshots, programs)
+        if self.written_below:
+            maps = tuple(without_folder(each, self.written_below) for each in maps)
+        return tuple(under_name(each, self.build.source) for each in maps)
 
     def line(self, line: int, path: str | None = None) -> ProgramLine:
         """Follow one source line through all stages: ``pipeline.line(42).stages``."""
@@ -109,8 +116,7 @@ def stages(
         record(pipeline, Path(recording))
     build = pipeline.build
     if not build.ok:
-        message = f"{build.source} does not compile for {device}: {build.reason}"
-        raise ToolError(message, command=build.command, log=build.log)
+        raise ToolError(build.failure, command=build.command, log=build.log)
     return pipeline
 
 

@@ -213,7 +213,7 @@ def _redaction(build: Build, redact: bool) -> Redaction:
 
 
 def _parts(build: Build, redact: bool) -> Iterator[tuple[str, str, bytes | None]]:
-    """Yield (role, path, content) of each part; the content of a redacted source is None."""
+    """Yield (role, path, content) of each part; the content is None of a source that is redacted or was not read."""
     redaction = _redaction(build, redact)
     texts = {source.path: source.text for source in build.sources if not source.unread}
     for path in build.parts.source_paths:

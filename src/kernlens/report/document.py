@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from kernlens.errors import FormatError
 from kernlens.model.binary import Container, Symbol
 from kernlens.model.figures import figures_of
 from kernlens.model.kernel import Kernel
@@ -23,11 +24,18 @@ Document = dict[str, Any]
 def inspect_document(containers: Iterable[Container], programs: Iterable[Program]) -> Document:
     """Programs without instructions, with containers and symbols."""
     documents = []
+    unread: FormatError | None = None
     for program in programs:
         entry = _program(program)
-        entry["kernels"] = [_kernel(kernel) | _line_table(kernel) for kernel in program.kernels.values()]
-        entry["symbols"] = [_symbol(symbol) for symbol in program.symbols]
+        try:
+            entry["kernels"] = [_kernel(kernel) | _line_table(kernel) for kernel in program.kernels.values()]
+            entry["symbols"] = [_symbol(symbol) for symbol in program.symbols]
+        except FormatError as error:
+            unread = unread or error
+            entry |= {"kernels": [], "symbols": [], "unreadable": str(error)}
         documents.append(entry)
+    if unread is not None and all("unreadable" in entry for entry in documents):
+        raise unread
     return {"schema": SCHEMA, "containers": [_container(one) for one in containers], "programs": documents}
 
 
@@ -107,16 +115,27 @@ def _source_place(place: SourcePlace) -> Document:
 
 def _container(container: Container) -> Document:
     return {
-        "kind": container.kind,
-        "name": container.name,
-        "offset": container.offset,
-        "size": container.size,
+        **_container_itself(container),
         "sections": [
             {"name": section.name, "type": section.type, "offset": section.offset, "size": section.size}
             for section in container.sections
         ],
-        "containers": [_container(child) for child in container.children],
+        "containers": [_part(child) for child in container.children],
     }
+
+
+def _container_itself(container: Container) -> Document:
+    document = {"kind": container.kind, "name": container.name, "offset": container.offset, "size": container.size}
+    return document if container.unreadable is None else document | {"unreadable": container.unreadable}
+
+
+def _part(container: Container) -> Document:
+    """One of several containers: if its parts cannot be listed, it says why and the others follow."""
+    try:
+        return _container(container)
+    except FormatError as error:
+        reason = {"kind": "unknown", "unreadable": str(error)}
+        return _container_itself(container) | reason | {"sections": [], "containers": []}
 
 
 def _symbol(symbol: Symbol) -> Document:

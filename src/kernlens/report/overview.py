@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import click
 
+from kernlens.errors import FormatError
 from kernlens.model.binary import Container
 from kernlens.model.figures import STATED, figures_of
 from kernlens.model.program import Program
@@ -36,9 +37,18 @@ def overview(path: str, containers: Iterable[Container], programs: Iterable[Prog
     yield click.style(path, bold=True)
     for container in containers:
         yield from _container(container, 1)
+    unread: FormatError | None = None
+    read = 0
     for program in programs:
         yield ""
-        yield from program_overview(program)
+        try:
+            yield from list(program_overview(program))
+            read += 1
+        except FormatError as error:
+            unread = unread or error
+            yield f"{click.style(program.name, bold=True)}, {program.format}" + _unreadable(str(error))
+    if unread is not None and not read:
+        raise unread
 
 
 def program_overview(program: Program) -> Iterator[str]:
@@ -73,12 +83,28 @@ def program_overview(program: Program) -> Iterator[str]:
 
 def _container(container: Container, depth: int) -> Iterator[str]:
     title = f"{_KINDS[container.kind]} {container.name}".rstrip()
-    yield f"{'  ' * depth}{title:{max(1, 60 - 2 * depth)}} {container.offset:#10x} {container.size:12,} bytes"
+    yield f"{'  ' * depth}{title:{max(1, 60 - 2 * depth)}} {container.offset:#10x} {container.size:12,} bytes" + (
+        _unreadable(container.unreadable) if container.unreadable else ""
+    )
     for section in container.sections:
         if section.size:
             inner = "  " * (depth + 1) + f"section {section.name or section.index}"
             yield click.style(f"{inner:60} {container.offset + section.offset:#10x} {section.size:12,} bytes", dim=True)
     for child in container.children[:LISTED]:
-        yield from _container(child, depth + 1)
+        yield from _part(child, depth + 1)
     if len(container.children) > LISTED:
         yield f"{'  ' * (depth + 1)}and {plural(len(container.children) - LISTED, 'more container')}"
+
+
+def _part(container: Container, depth: int) -> Iterator[str]:
+    """One of several containers: if its parts cannot be listed, its line says why and the others follow."""
+    try:
+        yield from list(_container(container, depth))
+    except FormatError as error:
+        unread = Container("unknown", container.name, container.offset, container.content)
+        unread.unreadable = str(error)
+        yield from _container(unread, depth)
+
+
+def _unreadable(reason: str) -> str:
+    return click.style(f"  cannot be read: {reason}", fg="yellow")

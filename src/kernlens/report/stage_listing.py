@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from kernlens.analysis.line_passes import LinePass
 from kernlens.analysis.stage_changes import PassStep
 from kernlens.model.build import Build
 from kernlens.model.source_map import SourcePlace
@@ -141,6 +142,38 @@ def _instruction(part: StagePart, index: int, width: int | None) -> str:
     return f"    {click.style(label, fg='yellow')}  {text}{click.style(remark, dim=True)}"
 
 
+def line_pass_list(passes: Sequence[LinePass]) -> Iterator[str]:
+    """The passes that changed one source line's instructions, or removed the last of them."""
+    yield ""
+    if not passes:
+        yield "  no single pass changed it"
+        return
+    yield click.style("  passes that changed it", bold=True)
+    rows = [(one.stage, one.attempt, one.before, one.after, _line_remark(one)) for one in passes]
+    headings = ("pass", "attempt", "instructions before", "after", "")
+    if all(one.attempt == 1 for one in passes):
+        yield from table((headings[0], *headings[2:]), [(row[0], *row[2:]) for row in rows], "    ")
+    else:
+        yield from table(headings, rows, "    ")
+
+
+def _line_remark(one: LinePass) -> str:
+    words = ["removed"] if one.before and not one.after else []
+    words += [f"or {' or '.join(one.partial)}, of which only a part was dumped"] if one.partial else []
+    return "; ".join(words)
+
+
+def line_pass_document(one: LinePass) -> dict[str, Any]:
+    """A pass that changed one source line's instructions."""
+    return {
+        "pass": one.stage,
+        "attempt": one.attempt,
+        "before": one.before,
+        "after": one.after,
+        "partial": list(one.partial),
+    }
+
+
 def build_document(build: Build) -> dict[str, Any]:
     """The compile, as every document about stages has it."""
     return {
@@ -181,9 +214,10 @@ def snapshot_document(snapshot: Snapshot, content: bool = False) -> dict[str, An
 
 
 def pass_document(step: PassStep) -> dict[str, Any]:
-    """A pass, or a folded run of passes without effect, named by the last of them."""
+    """A pass, or a folded run of passes without effect: ``pass`` is the last of them, ``passes`` are all."""
     return {
         "pass": step.snapshot.stage,
+        "passes": list(step.names),
         "changed": step.changed,
         "added": None if step.changed is None else step.added,
         "removed": None if step.changed is None else step.removed,

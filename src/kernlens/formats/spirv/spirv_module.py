@@ -84,7 +84,7 @@ def read_spirv(data: memoryview) -> SpirvModule:
     tables.walk()
     header = SpirvHeader._make(words[:HEADER_WORDS])
     tool = header.generator >> 16
-    return SpirvModule(
+    module = SpirvModule(
         version=(header.version >> 16 & 0xFF, header.version >> 8 & 0xFF),
         generator=GENERATORS.get(tool) or f"tool {tool}",
         big_endian=big_endian,
@@ -99,8 +99,13 @@ def read_spirv(data: memoryview) -> SpirvModule:
         sources=tables.found_sources(),
         strings=tables.strings,
         names=tables.names,
-        find_lines=lambda: read_lines(words, tables.strings, tables.function_names()),
+        find_lines=lambda: read_lines(read_words(data)[0], tables.strings, tables.function_names()),
     )
+    # What is kept for the lines must not be the largest part: a library has thousands of modules.
+    tables.words = array("I")
+    tables.constants.clear()
+    tables.types.clear()
+    return module
 
 
 def read_words(data: memoryview) -> tuple[array[int], bool]:
@@ -158,6 +163,7 @@ class _Tables:
         words = self.words
         end = len(words)
         shortest = _SHORTEST
+        constants = self.constants
         position = HEADER_WORDS
         parameters: list[int] = []
         while position < end:
@@ -171,7 +177,10 @@ class _Tables:
                     raise _error(
                         f"instruction {opcode} has {count} words, at least {shortest[opcode]} expected", position
                     )
-                if opcode == _OP_FUNCTION_PARAMETER:
+                if opcode == _OP_CONSTANT:  # Three of four instructions that are read are constants.
+                    value = words[position + 3]
+                    constants[words[position + 2]] = value if count == 4 else words[position + 4] << 32 | value
+                elif opcode == _OP_FUNCTION_PARAMETER:
                     parameters.append(words[position + 2])
                 elif opcode == _OP_FUNCTION:
                     parameters = []
@@ -190,9 +199,6 @@ class _Tables:
             self._note_decoration(position, after)
         elif opcode == _OP_STRING:
             self.strings[words[position + 1]] = self._text(position + 2, after)[0]
-        elif opcode == _OP_CONSTANT:
-            value = words[position + 3]
-            self.constants[words[position + 2]] = value if after == position + 4 else words[position + 4] << 32 | value
         elif opcode == _OP_VARIABLE:
             self.variables[words[position + 2]] = words[position + 1], words[position + 3]
         elif _FIRST_TYPE <= opcode < _LAST_TYPE:

@@ -1,0 +1,107 @@
+"""Compile a recorded program again, to see its stages: a recording that ``compile`` made holds source and options."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+from kernlens.errors import NotFoundError, UnsupportedError
+from kernlens.model.build import Build, HeldParts
+from kernlens.model.stage import Snapshot
+from kernlens.pipeline.compile_stages import Pipeline, compile_stages
+from kernlens.toolchain.process import temporary_folder
+from kernlens.toolchain.recorded_sources import written_sources
+from kernlens.toolchain.toolchains import SYSTEM, Toolchain, find_toolchains
+
+
+def compile_again(
+    build: Build, *, options: str | None = None, toolchain: str | None = None, all_passes: bool = False
+) -> Pipeline:
+    """Compile a recorded build's source, or its SPIR-V if it was made from that, for its device and keep every stage.
+
+    ``options`` and ``toolchain`` are the recorded ones if None; instead of a toolchain that is not installed here, the
+    system's is taken. The stages name the sources as the recording does.
+
+    Raises UnsupportedError if the recording does not hold what is needed, and what ``compile_stages`` raises.
+    """
+    chosen = toolchain or toolchain_of(build)
+    words = options if options is not None else build.options or ""
+    with temporary_folder() as name:
+        folder = os.path.realpath(name)
+        if build.parts.source_paths:
+            _check_sources(build)
+            path, words = written_sources(build.sources, words, Path(folder))
+        elif build.spirv:
+            path = Path(folder) / f"{build.name.replace('/', '_')}.spv"
+            path.write_bytes(build.spirv)
+        else:
+            raise UnsupportedError(f"the recording holds neither source nor SPIR-V of {build.name}")
+        made = compile_stages(path, build.device, options=words, toolchain=chosen, all_passes=all_passes).build
+        parts = HeldParts(
+            log=made.log.replace(folder, ""),
+            binary=made.binary,
+            debug=made.debug,
+            spirv=made.spirv,
+            sources=build.sources or made.sources,
+            snapshots=tuple(_held(snapshot) for snapshot in made.snapshots),
+        )
+    return Pipeline(
+        replace(
+            made,
+            name=build.name,
+            path=build.source,
+            options=options if options is not None else build.options,
+            command=made.command.replace(folder, ""),
+            reason=made.reason.replace(folder, "") if made.reason else None,
+            parts=parts,
+        ),
+        written_below=folder,
+    )
+
+
+def _check_sources(build: Build) -> None:
+    """Raise UnsupportedError if a text was left out: the compiler would see another program, or none."""
+    held = {source.path for source in build.sources}
+    missing = [path for path in build.parts.source_paths if path not in held]
+    if not missing:
+        return
+    itself = f"give the source itself: kernlens stages SOURCE --device {build.device}"
+    if not held:
+        raise UnsupportedError(f"the recording of {build.source} was made without source text; {itself}")
+    raise UnsupportedError(f"the recording does not hold {missing[0]}, which {build.source} includes; {itself}")
+
+
+def toolchain_of(build: Build) -> str:
+    """The name of the installed toolchain that has the recorded one's versions, else of that name, else the system's."""
+    recorded = build.toolchain
+    if recorded is None:
+        return SYSTEM
+    installed = [each for each in find_toolchains() if each.ocloc is not None]
+    alike = [each for each in installed if _versions(each) == (recorded.neo_version, recorded.igc_version)]
+    named = [each for each in installed if each.name == recorded.name]
+    both = [each for each in alike if each in named]
+    return next((each.name for each in (*both, *alike, *named)), SYSTEM)
+
+
+def _versions(toolchain: Toolchain) -> tuple[str, str]:
+    return toolchain.neo_version or "", toolchain.igc_version or ""
+
+
+def recorded_builds(path: str | os.PathLike[str], device: str | None = None) -> list[Build]:
+    """The builds of a recording, those for ``device`` if it is given. Raises NotFoundError, with those that there are."""
+    from kernlens.recording.reader import Recording
+
+    builds = Recording(os.fspath(path)).builds()
+    chosen = [build for build in builds if device is None or build.device == device]
+    if not chosen:
+        there = ", ".join(dict.fromkeys(build.device for build in builds)) or "no program at all"
+        raise NotFoundError(f"{os.fspath(path)} holds no program for {device}; it holds some for {there}")
+    return chosen
+
+
+def _held(snapshot: Snapshot) -> Snapshot:
+    """The snapshot with its content in memory, as the folder that it was made in goes."""
+    if snapshot.failure is None:
+        _ = snapshot.content
+    return snapshot

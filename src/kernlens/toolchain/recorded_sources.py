@@ -1,0 +1,105 @@
+"""Write recorded source texts into a folder so that they can be compiled again.
+
+Each file gets its absolute path below the folder, so that includes relative to a file or to a folder of ``-I`` lead to
+the same texts as when they were recorded. A recording may come from anybody: its texts are only compiled if everything
+that they could include is in the recording, as a compiler would read any other file and show it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from kernlens.errors import OutputError, UnsupportedError
+from kernlens.model.build import Source
+from kernlens.toolchain.includes import join_options, split_options
+
+#: Any directive that includes a file, also where a comment or a string might hold it; its spelling in digraphs too.
+_INCLUDE = re.compile(
+    r"(?:#|%:|\?\?=)(?:[ \t\f\v]++|/\*(?:[^*]|\*(?!/))*+\*/)*+(?:include(?:_next)?|import|embed)\b"
+    r"(?:[ \t\f\v]++|/\*(?:[^*]|\*(?!/))*+\*/)*+(?:[\"<]([^\">\n]*)|([A-Za-z_]\w*))"
+)
+_CONTINUED = re.compile(r"(?:\\|\?\?/)[ \t\f\v]*\r?\n")
+_DEFINED = re.compile(r"\bdefine[ \t]+([A-Za-z_]\w*)")
+#: Options that name no file: of OpenCL, of the debug data, of macros and of warnings.
+_PLAIN_OPTION = re.compile(
+    r"-cl-[\w.=+-]+|-(?:ze|intel|igc)[-_][\w.=+-]+|-g(?:line-tables-only|dwarf-\d|\d)?|-[DU].+|-O\w*|-w"
+    r"|-W[a-z][\w-]*(?:=[\w-]*)?|-f(?:no-)?(?:fast-math|inline-functions|unroll-loops)|-m(?:64|32)"
+)
+
+
+def written_sources(sources: Sequence[Source], options: str, folder: Path) -> tuple[Path, str]:
+    """Write ``sources`` below ``folder``; returns the path of the first there, and ``options`` with the folders of ``-I``
+    turned into those below it.
+
+    Raises UnsupportedError if a text includes a file that is not in the recording but on this machine, and for an
+    option that names a file; OutputError if nothing can be written.
+    """
+    folder = Path(os.path.realpath(folder))
+    places = [_below(folder, source.path) for source in sources]
+    words, folders = _own_options(split_options(options), folder)
+    texts = {place: _CONTINUED.sub("", source.text) for place, source in zip(places, sources, strict=True)}
+    computed = {name for text in texts.values() for name in _DEFINED.findall(text)}
+    computed |= {match[1] for word in words if (match := re.match(r"-D\s*([A-Za-z_]\w*)", word))}
+    for (place, text), source in zip(texts.items(), sources, strict=True):
+        for name, macro in _INCLUDE.findall(text):
+            if macro in computed:
+                raise UnsupportedError(
+                    f"{source.path} includes a file that the macro {macro} names: that is only known when the source"
+                    " itself is compiled"
+                )
+            for outside in _outside(name, (place.parent, *folders, Path.cwd()), texts):
+                raise UnsupportedError(
+                    f"{source.path} includes {outside}, which is on this machine but not in the recording: compile the"
+                    " source itself"
+                )
+    try:
+        for made in {*(place.parent for place in places), *folders}:
+            made.mkdir(parents=True, exist_ok=True)
+        for place, source in zip(places, sources, strict=True):
+            place.write_text(source.text, encoding="utf-8", errors="replace", newline="")
+    except OSError as error:
+        raise OutputError(f"the recorded sources cannot be written below {folder}: {error.strerror}") from error
+    return places[0], join_options(words)
+
+
+def _below(folder: Path, path: str) -> Path:
+    """The place below ``folder`` of a recorded path, Windows's too; it stays inside whatever the path is."""
+    absolute = os.path.normpath("/" + path.replace("\\", "/").replace("\0", "").lstrip("/"))
+    return folder / absolute.lstrip("/").replace(":", "_")
+
+
+def _own_options(words: Sequence[str], folder: Path) -> tuple[list[str], list[Path]]:
+    """The options with their include folders below ``folder``, and these folders."""
+    changed: list[str] = []
+    folders: list[Path] = []
+    rest = iter(words)
+    for word in rest:
+        if word.startswith("-I"):
+            folders.append(_below(folder, os.path.abspath(word[2:] or next(rest, "."))))
+            changed += ["-I", str(folders[-1])]
+        elif word in ("-D", "-U"):
+            changed += [word, next(rest, "")]
+        elif word in ("-x", "-s"):
+            next(rest, "")  # The language is known, and the source is named by its recorded path.
+        elif _PLAIN_OPTION.fullmatch(word):
+            changed.append(word)
+        else:
+            raise UnsupportedError(
+                f"the recording's build option {word} may name a file of this machine; say what to build with: --options"
+            )
+    return changed, folders
+
+
+def _outside(name: str, folders: Iterable[Path], texts: Iterable[Path]) -> Iterator[str]:
+    """The file that an include of ``name`` may lead to although the recording has it not."""
+    known = set(texts)
+    for folder in folders:
+        path = Path(os.path.normpath(folder / name))
+        if path in known:
+            return
+        if os.path.lexists(path):
+            yield str(path)
+            return
