@@ -113,15 +113,14 @@ def _stages_so_far(pipeline: Pipeline) -> Iterator[None]:
 
 
 def _pipelines(path: str, device: str | None, options: str, toolchain: str, all_passes: bool) -> list[Pipeline]:
-    from kernlens.pipeline.compile_again import recorded_builds
-    from kernlens.pipeline.compile_stages import Pipeline, compile_stages
+    from kernlens.pipeline.compile_stages import compile_stages, recorded_pipelines
 
     kind = _kind(path)
     if kind == "recording":
-        builds = recorded_builds(path, device)
-        with_stages = [Pipeline(build) for build in builds if build.snapshots]
+        recorded = recorded_pipelines(path, device)
+        with_stages = [pipeline for pipeline in recorded if pipeline.snapshots]
         words, name = _if_given("options", options), _if_given("toolchain", toolchain)
-        return with_stages or [_compiled_again(path, build, words, name, all_passes) for build in builds]
+        return with_stages or [_compiled_again(path, pipeline.build, words, name, all_passes) for pipeline in recorded]
     if kind not in (None, "spirv"):
         raise KernlensError(
             f"{path} is a finished binary, which holds no stages; compile its source, or the SPIR-V that"

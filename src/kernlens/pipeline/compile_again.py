@@ -6,7 +6,7 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from kernlens.errors import NotFoundError, UnsupportedError
+from kernlens.errors import UnsupportedError
 from kernlens.model.build import Build, HeldParts
 from kernlens.model.stage import Snapshot
 from kernlens.pipeline.compile_stages import Pipeline, compile_stages
@@ -86,18 +86,6 @@ def toolchain_of(build: Build) -> str:
 
 def _versions(toolchain: Toolchain) -> tuple[str, str]:
     return toolchain.neo_version or "", toolchain.igc_version or ""
-
-
-def recorded_builds(path: str | os.PathLike[str], device: str | None = None) -> list[Build]:
-    """The builds of a recording, those for ``device`` if it is given. Raises NotFoundError, with those that there are."""
-    from kernlens.recording.reader import Recording
-
-    builds = Recording(os.fspath(path)).builds()
-    chosen = [build for build in builds if device is None or build.device == device]
-    if not chosen:
-        there = ", ".join(dict.fromkeys(build.device for build in builds)) or "no program at all"
-        raise NotFoundError(f"{os.fspath(path)} holds no program for {device}; it holds some for {there}")
-    return chosen
 
 
 def _held(snapshot: Snapshot) -> Snapshot:

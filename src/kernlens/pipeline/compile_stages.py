@@ -154,13 +154,17 @@ def record(pipeline: Pipeline, path: Path, command_line: Sequence[str] = ()) -> 
         writer.add(pipeline.build)
 
 
-def recorded_pipelines(path: str | os.PathLike[str]) -> list[Pipeline]:
-    """Return the builds of a recording that hold snapshots. Raises NotFoundError, with what to do, if none does."""
+def recorded_pipelines(path: str | os.PathLike[str], device: str | None = None) -> list[Pipeline]:
+    """Return the builds of a recording, those for ``device`` if it is given, whether they hold snapshots or not.
+
+    Raises NotFoundError, with the devices that there are, if there is none.
+    """
     from kernlens.recording.reader import Recording
 
-    pipelines = [Pipeline(build) for build in Recording(os.fspath(path)).builds() if build.snapshots]
-    if not pipelines:
-        raise NotFoundError(
-            f"{os.fspath(path)} holds no snapshots; make a recording with them: kernlens stages SOURCE --device D -o FILE"
-        )
-    return pipelines
+    builds = Recording(os.fspath(path)).builds()
+    chosen = [Pipeline(build) for build in builds if device is None or build.device == device]
+    if not chosen:
+        there = ", ".join(dict.fromkeys(build.device for build in builds))
+        wanted = f" for {device}; it holds some for {there}" if there else ""
+        raise NotFoundError(f"{os.fspath(path)} holds no program{wanted}")
+    return chosen
