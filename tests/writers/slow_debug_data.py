@@ -56,11 +56,11 @@ def zero_size_attributes() -> bytes:
 
 def implicit_constants() -> bytes:
     """The same with constants that stand in the abbreviation."""
-    attributes = b"".join(uleb(0x2000 + number) + b"\x21" + sleb(1) for number in range(3000))
+    attributes = b"".join(uleb(0x2000 + number) + b"\x21" + sleb(1) for number in range(4000))
     abbreviations = (
         b"\x01\x11\x01\x03\x08\x11\x01\x10\x17\x1b\x08\x00\x00" + b"\x02\x34\x00" + attributes + b"\x00\x00" + b"\x00"
     )
-    return plain_unit(b"\x02" * 5000, abbreviations)
+    return plain_unit(b"\x02" * 10_000, abbreviations)
 
 
 def plain_unit(entries: bytes, abbreviations: bytes, ranges: bytes = b"") -> bytes:

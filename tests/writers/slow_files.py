@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import sqlite3
 import struct
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+
+import zstandard
 
 from kernlens.model.build import Build, HeldParts, Source
 from kernlens.recording.writer import RecordingWriter
@@ -47,8 +50,8 @@ def same_named_sections(count: int = 3000) -> bytes:
     return bytes(writer.build())
 
 
-def many_symbols(count: int = 400_000) -> bytes:
-    """10 MB of symbols, all exported."""
+def many_symbols(count: int = 120_000) -> bytes:
+    """4 MB of symbols, all exported."""
     writer = zebin()
     writer.add(".data.global", bytes(64))
     names = bytearray(1)
@@ -94,9 +97,9 @@ def quotes() -> bytes:
     return bytes(zebin(_ZE_INFO + "x: [" + "'a', \"b\", " * 100_000 + "]\n" + "y: ['" + "''" * 200_000 + "]\n").build())
 
 
-def shared_blob(path: Path) -> None:
+def shared_blob(path: Path, size: int = 90 << 20) -> None:
     """98 KB: 50 sources of a program that are all the one blob of 90 MB."""
-    text = "x" * (90 << 20)
+    text = "x" * size
     sources = tuple(Source(f"/src/{number}.cl", "") for number in range(50))
     with RecordingWriter(path) as writer:
         writer.add(replace(_build("k"), parts=HeldParts(binary=bytes(zebin().build()), sources=sources)))
@@ -104,14 +107,14 @@ def shared_blob(path: Path) -> None:
     _share(path, text.encode())
 
 
+def smaller_shared_blob(path: Path) -> None:
+    """As ``shared_blob``, with a blob of 8 MB: one would do, and 50 are too much."""
+    shared_blob(path, 8 << 20)
+
+
 def _share(path: Path, content: bytes) -> None:
     """Makes one blob of ``content``, packed as small as readers accept, the content of every source."""
-    import hashlib
-
-    import zstandard
-
     packed = zstandard.ZstdCompressor(level=1).compress(content)
-    packed += bytes(0)
     # A skippable frame behind it makes the packed form as large as readers ask for.
     missing = len(content) // 1000 - len(packed)
     if missing > 0:
@@ -144,7 +147,7 @@ def many_sources(path: Path, count: int = 10_000) -> None:
         writer.add(replace(_build("k"), parts=HeldParts(binary=bytes(zebin().build()), sources=sources)))
 
 
-def same_named_programs(path: Path, count: int = 2000) -> None:
+def same_named_programs(path: Path, count: int = 1000) -> None:
     """Programs that all have one name and one binary."""
     with RecordingWriter(path) as writer:
         for _ in range(count):
@@ -178,5 +181,6 @@ BINARIES: dict[str, Callable[[], bytes]] = {
 }
 #: Name -> what writes the recording.
 RECORDINGS: dict[str, Callable[[Path], None]] = {
-    maker.__name__: maker for maker in (shared_blob, many_snapshots, many_sources, same_named_programs)
+    maker.__name__: maker
+    for maker in (shared_blob, smaller_shared_blob, many_snapshots, many_sources, same_named_programs)
 }

@@ -25,6 +25,8 @@ class Unpacker:
     def __init__(self) -> None:
         self.programs: list[Program] = []
         self._counts: dict[str, int] = {}
+        #: Bytes that the containers within the outermost ones may still have.
+        self._room = 0
 
     def unpack(self, content: memoryview, name: str, offset: int, context: Context, depth: int = 0) -> Container:
         """The container that ``content`` is, with all that is in it; kind ``unknown`` if its first bytes are of no known kind.
@@ -34,6 +36,12 @@ class Unpacker:
         kind = identify(content)
         if depth > _DEPTH_LIMIT:
             raise FormatError(f"containers are nested more than {_DEPTH_LIMIT} deep", format=kind or "file")
+        # Each level of honest containers holds no more bytes than the file: they do not overlap.
+        self._room += -len(content) if depth else _DEPTH_LIMIT * len(content)
+        if self._room < 0:
+            raise FormatError(
+                "containers overlap: together they are many times larger than the file", format=kind or "file"
+            )
         container = Container(kind or "unknown", name, offset, content)
         match kind:
             case "ar":

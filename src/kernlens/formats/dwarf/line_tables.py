@@ -19,17 +19,18 @@ from kernlens.formats.dwarf.relocation import DebugSections
 from kernlens.formats.dwarf.strings import DebugStrings
 from kernlens.formats.dwarf.units import Unit, UnitReader
 from kernlens.formats.elf.elf_file import Elf, read_elf
+from kernlens.model.budget import Budget
 from kernlens.model.line_table import LineTable, SourceFile
 
 _LINE = ".debug_line"
 
 
-def read_kernel_debug_elf(data: memoryview) -> LineTable | None:
+def read_kernel_debug_elf(data: memoryview, budget: Budget | None = None) -> LineTable | None:
     """Reads the line table in one kernel's debug ELF (machine 182), None if it has none. Raises FormatError.
 
     The ELF holds one kernel, so its first compile unit is the kernel's.
     """
-    sections = DebugSections(read_elf(data, format="kernel-debug-elf"))
+    sections = DebugSections(read_elf(data, format="kernel-debug-elf"), budget)
     if not sections[_LINE]:
         return None
     tables = LineTables(sections)
@@ -39,12 +40,12 @@ def read_kernel_debug_elf(data: memoryview) -> LineTable | None:
     return tables.decode(Unit(0, 0, "", None, DebugStrings(sections)))
 
 
-def read_zebin_line_tables(elf: Elf) -> LineTables:
+def read_zebin_line_tables(elf: Elf, budget: Budget | None = None) -> LineTables:
     """Reads the line tables of a zebin (or of the debug ELF of a loaded module) by kernel name, empty if it has none.
 
     Only the compile units are read here, each as far as its kernel's name. Raises FormatError.
     """
-    sections = DebugSections(elf)
+    sections = DebugSections(elf, budget)
     tables = LineTables(sections)
     if sections[_LINE]:
         for unit in tables.reader.units():
