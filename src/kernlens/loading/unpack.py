@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import TYPE_CHECKING
 
 from kernlens import log
 from kernlens.errors import FormatError
@@ -12,6 +13,9 @@ from kernlens.loading.context import Context
 from kernlens.loading.identify import identify
 from kernlens.model.binary import EMPTY, Container, Section
 from kernlens.model.program import Program
+
+if TYPE_CHECKING:
+    from kernlens.formats.offload_bundle import OffloadImage
 
 #: The kinds of what Intel's GPU compilers make.
 GPU_BINARIES = frozenset({"ar", "neo-elf", "zebin", "patch-tokens"})
@@ -101,9 +105,18 @@ class Unpacker:
         from kernlens.formats.offload_bundle import read_offload_images
 
         return tuple(
-            self._part(image.read, image.name, offset + image.offset, image.stored, context, depth)
+            self._part(
+                partial(self._image, image, context), image.name, offset + image.offset, image.stored, context, depth
+            )
             for image in read_offload_images(content)
         )
+
+    def _image(self, image: OffloadImage, context: Context) -> memoryview:
+        """The image's bytes; what is unpacked counts against the input's budget, and may hold containers of its own."""
+        if image.unpacked is not None and image.unreadable is None:
+            context.budget.unpack(image.unpacked, format="offload-bundle")
+            self._room += (_DEPTH_LIMIT + 1) * image.unpacked
+        return image.read()
 
     def _part(
         self,
