@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from kernlens.errors import FormatError
 from kernlens.model.binary import Container
 from kernlens.model.program import Program
 
@@ -25,6 +26,11 @@ _ENDINGS = {
     "llvm-bitcode": ".bc",
     "raw": ".gen",
 }
+#: Bytes that the parts of any file may have together, and how many times larger than the file they may be beyond: what
+#: honest containers hold is nested four deep.
+FREE = 256 << 20
+RATIO = 32
+
 _UNSAFE = re.compile(r"[^A-Za-z0-9._+@=,-]+")
 
 
@@ -38,12 +44,32 @@ class Part:
 
 
 def parts(containers: Iterable[Container], programs: Iterable[Program]) -> Iterator[Part]:
-    """Yields containers with their sections below ``containers``, programs with kernels and sources below ``programs``."""
+    """Yields containers with their sections below ``containers``, programs with kernels and sources below ``programs``.
+
+    Raises FormatError if the parts of a file are many times larger than it, because they share its bytes.
+    """
     names = _Names()
+    room = FREE
     for container in containers:
-        yield from _container_parts(container, ("containers",), names)
+        room += RATIO * container.size
+        for part in _container_parts(container, ("containers",), names):
+            room -= len(part.content)
+            yield _fitting(part, room)
     for program in programs:
-        yield from _program_parts(program, names)
+        for part in _program_parts(program, names):
+            room -= len(part.content)
+            yield _fitting(part, room)
+
+
+def _fitting(part: Part, room: int) -> Part:
+    """Returns the part. Raises FormatError if there is no room for it: parts may share bytes of the file."""
+    if room < 0:
+        raise FormatError(
+            f"its parts share so many bytes that together they are more than {RATIO} times larger than it",
+            format="file",
+            section="/".join(part.path),
+        )
+    return part
 
 
 class _Names:
@@ -51,16 +77,22 @@ class _Names:
 
     def __init__(self) -> None:
         self._taken: set[tuple[str, ...]] = set()
+        #: Name that is taken -> the number that was tried last: thousands may want the same name.
+        self._numbers: dict[tuple[str, ...], int] = {}
 
     def make(self, folder: tuple[str, ...], name: str, ending: str = "") -> tuple[str, ...]:
         stem = _UNSAFE.sub("_", name).lstrip(".-")[:NAME_LIMIT] or "unnamed"
         if ending and stem.endswith(ending):
             stem = stem[: -len(ending)] or "unnamed"
-        path, number = (*folder, stem + ending), 1
-        while tuple(component.lower() for component in path) in self._taken:
+        path = (*folder, stem + ending)
+        wanted = key = tuple(component.lower() for component in path)
+        number = self._numbers.get(wanted, 1)
+        while key in self._taken:
             number += 1
             path = (*folder, f"{stem}-{number}{ending}")
-        self._taken.add(tuple(component.lower() for component in path))
+            key = (*wanted[:-1], path[-1].lower())
+        self._numbers[wanted] = number
+        self._taken.add(key)
         return path
 
 
@@ -69,6 +101,12 @@ def _container_parts(container: Container, folder: tuple[str, ...], names: _Name
     yield Part(names.make(folder, container.name or container.kind, ending), container.content)
     if not container.sections and not container.children:
         return
+    if sum(len(section.data) for section in container.sections) > container.size:
+        raise FormatError(
+            "its sections overlap: together they are larger than the file",
+            format=container.kind,
+            offset=container.offset,
+        )
     inside = names.make(folder, f"{container.name or container.kind}.parts")
     for section in container.sections:
         if section.size:

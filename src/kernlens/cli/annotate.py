@@ -60,7 +60,17 @@ def command(
         _print_place(selection, number_of(offset, "--offset"))
         return
     only = line_of(line) if line is not None else None
-    lines = _render(selection, "json" if as_json else format_name, only)
+    if as_json or format_name == "json":
+        from kernlens.cli.output import print_compact_json, write_json
+        from kernlens.report.document import annotate_document
+
+        document = annotate_document(selection, only)
+        if output is None:
+            print_compact_json(document)
+        else:
+            write_json(output, document)
+        return
+    lines = _render(selection, format_name, only)
     if output is None:
         from kernlens.cli.output import print_lines
 
@@ -86,15 +96,9 @@ def _render(selection: Selection, format_name: str, only: LineChoice | None) -> 
 
         return list(csv_lines(selection, only))
     from kernlens.report.document import annotate_document
+    from kernlens.report.page import html_page
 
-    document = annotate_document(selection, only)
-    if format_name == "html":
-        from kernlens.report.page import html_page
-
-        return [html_page(document)]
-    import json
-
-    return [json.dumps(document)]
+    return [html_page(annotate_document(selection, only))]
 
 
 def _print_place(selection: Selection, offset: int) -> None:

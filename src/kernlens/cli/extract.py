@@ -26,8 +26,9 @@ def command(path: str, output: str, source_roots: tuple[str, ...], device: str |
     contents = open_file(path, device=device, source_roots=source_roots)
     folder = Path(output)
     written: list[tuple[str, int]] = []
+    checked: set[Path] = set()
     for part in parts(contents.containers, contents.programs):
-        _write(folder, part.path, part.content)
+        _write(folder, part.path, part.content, checked)
         written.append(("/".join(part.path), len(part.content)))
     if as_json:
         print_json({"schema": 1, "folder": output, "parts": [{"path": name, "size": size} for name, size in written]})
@@ -35,13 +36,18 @@ def command(path: str, output: str, source_roots: tuple[str, ...], device: str |
         print_lines(table(("file", "bytes"), written))
 
 
-def _write(folder: Path, names: tuple[str, ...], content: memoryview | bytes) -> None:
-    """Write one part. Links that stand in the folder already are not followed: the content stays inside it."""
+def _write(folder: Path, names: tuple[str, ...], content: memoryview | bytes, checked: set[Path]) -> None:
+    """Write one part. Links that stand in the folder already are not followed: the content stays inside it.
+
+    ``checked`` are the folders of which that is known.
+    """
     target = folder.joinpath(*names)
     try:
-        if not target.parent.resolve().is_relative_to(folder.resolve()):
-            raise OutputError(f"{target.parent} is a link that leads out of {folder}; name an empty folder with -o")
-        target.parent.mkdir(parents=True, exist_ok=True)
+        if target.parent not in checked:
+            if not target.parent.resolve().is_relative_to(folder.resolve()):
+                raise OutputError(f"{target.parent} is a link that leads out of {folder}; name an empty folder with -o")
+            target.parent.mkdir(parents=True, exist_ok=True)
+            checked.add(target.parent)
         target.unlink(missing_ok=True)
         target.write_bytes(content)
     except OSError as error:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 from kernlens.formats.dwarf.line_tables import LineTables
 from kernlens.formats.dwarf.relocation import EM_X86_64, SHF_EXECINSTR, DebugSections
-from kernlens.formats.dwarf.units import UnitReader
 from kernlens.formats.elf.elf_file import read_elf
 from kernlens.model.line_table import LineTable
 
@@ -38,7 +37,7 @@ def read_host_object(data: memoryview) -> HostObject:
     sections = DebugSections(elf)
     if elf.machine != EM_X86_64 or (elf.type == _ET_REL and len(code) > 1) or not sections[".debug_line"]:
         return HostObject(code, ())
-    tables = LineTables(sections, {})
-    units = {unit.line_program: unit for unit in UnitReader(sections).units(with_kernel=False)}
+    tables = LineTables(sections)
+    units = {unit.line_program: unit for unit in tables.reader.units(with_kernel=False)}
     line_tables = tuple(tables.decode(unit) for program, unit in units.items() if program is not None)
     return HostObject(code, line_tables)

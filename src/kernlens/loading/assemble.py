@@ -27,7 +27,7 @@ def patch_token_program(name: str, content: memoryview, context: Context) -> Pro
 
     read = read_patch_tokens(content)
     device = _device(read.device, context)
-    debug = ProgramDebug(context.build)
+    debug = ProgramDebug(context.build, context.budget)
     kernels = {one.name: Kernel(one.name, PatchTokenCode(one, debug, device, read.device)) for one in read.kernels}
     return _program(
         name,
@@ -50,7 +50,7 @@ def zebin_program(name: str, content: memoryview, context: Context) -> Program:
     device_id = read.notes.device_id
     device = _device(device_id, context)
     context = context.holding(options=read.build_options, spirv=read.spirv)
-    debug = ZebinDebug(read, context.build)
+    debug = ZebinDebug(read, context.build, context.budget)
     found = [*read.kernels, *([read.functions] if read.functions else [])]
     kernels = {one.name: Kernel(one.name, ZebinCode(read, one, debug, device, device_id)) for one in found}
     return _program(
@@ -75,7 +75,7 @@ def debug_program(name: str, content: memoryview, context: Context) -> Program:
     read = read_debug_data(content)
     device = _device(read.device, context)
     context = context.holding(debug=content)
-    debug = ProgramDebug(context.build)
+    debug = ProgramDebug(context.build, context.budget)
     kernels = {}
     for one in read.kernels:
         text = read_elf(one.elf, format="kernel-debug-elf").section(".text") if one.elf else None

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kernlens.model.binary import EMPTY
+from kernlens.model.budget import Budget
 from kernlens.model.build import Build, BuildParts, Source
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class Context:
 
     ``device`` is what the program was built for or what the user says, and only used where the bytes do not say.
     ``source_roots`` are folders to look for source files in, ``folder`` is where the opened file lies, ``own_source`` is
-    the text that the user gives for line tables that name no file.
+    the text that the user gives for line tables that name no file. ``budget`` is that of the whole input.
     """
 
     build: Build = field(default=Build("", options=None))
@@ -76,6 +77,7 @@ class Context:
     source_roots: tuple[str, ...] = ()
     folder: str | None = None
     own_source: Source | None = None
+    budget: Budget = field(default_factory=Budget)
 
     def holding(
         self,

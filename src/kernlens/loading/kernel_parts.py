@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from kernlens.formats.patch_tokens.debug_data import DebugData
     from kernlens.formats.patch_tokens.program_binary import PatchTokenKernel
     from kernlens.formats.zebin.zebin_file import Zebin, ZebinKernel
+    from kernlens.model.budget import Budget
     from kernlens.model.instruction import Instructions
     from kernlens.model.line_table import LineTable
     from kernlens.model.source_map import SourceMap
@@ -75,8 +76,9 @@ class Code:
 class ProgramDebug:
     """The debug data of one patch-token program, read on first use and once for all its kernels."""
 
-    def __init__(self, build: Build) -> None:
+    def __init__(self, build: Build, budget: Budget) -> None:
         self._build = build
+        self._budget = budget
 
     @cached_property
     def _read(self) -> DebugData | None:
@@ -88,7 +90,7 @@ class ProgramDebug:
     def line_table(self, name: str) -> LineTable | None:
         from kernlens.formats.dwarf.line_tables import read_kernel_debug_elf
 
-        return read_kernel_debug_elf(self._elf(name))
+        return read_kernel_debug_elf(self._elf(name), self._budget)
 
     def line_table_reason(self, name: str) -> str | None:
         if self._read is None:
@@ -156,9 +158,10 @@ class DebugCode(Code):
 class ZebinDebug:
     """The line tables of one zebin, or of the debug ELF that its build kept beside it, found on first use."""
 
-    def __init__(self, zebin: Zebin, build: Build) -> None:
+    def __init__(self, zebin: Zebin, build: Build, budget: Budget) -> None:
         self._zebin = zebin
         self._build = build
+        self._budget = budget
 
     @cached_property
     def _tables(self) -> LineTables:
@@ -166,7 +169,8 @@ class ZebinDebug:
         from kernlens.formats.zebin.zebin_file import read_zebin
 
         beside = self._build.debug
-        return read_zebin_line_tables(read_zebin(memoryview(beside)).elf if beside else self._zebin.elf)
+        elf = read_zebin(memoryview(beside)).elf if beside else self._zebin.elf
+        return read_zebin_line_tables(elf, self._budget)
 
     def line_table(self, name: str) -> LineTable | None:
         return self._tables[name]

@@ -16,6 +16,7 @@ from kernlens.loading.growing import Growing
 from kernlens.loading.identify import identify, unknown_input
 from kernlens.loading.unpack import Unpacker
 from kernlens.model.binary import EMPTY, Container
+from kernlens.model.budget import Budget
 from kernlens.model.build import Build, Source
 from kernlens.model.device import Device
 from kernlens.model.program import Program
@@ -103,6 +104,7 @@ def open_file(
 
 def open_bytes(content: memoryview, name: str, context: Context) -> Contents:
     """The contents of bytes that are at hand; ``name`` is what to call them, a path as a rule."""
+    context = replace(context, budget=Budget(len(content)))
     stem = os.path.splitext(os.path.basename(name))[0] or name
     if identify(content) is None:
         if context.device is None or not len(content):
@@ -117,7 +119,8 @@ def open_bytes(content: memoryview, name: str, context: Context) -> Contents:
 def open_build(build: Build) -> tuple[Program, ...]:
     """The programs in a build's binary, or that of its SPIR-V where the binary is not one of Intel's GPU compilers."""
     unpacker = Unpacker()
-    context = Context(build, _known_device(build.device), folder=os.path.dirname(build.path) or ".")
+    budget = Budget(len(build.binary))
+    context = Context(build, _known_device(build.device), folder=os.path.dirname(build.path) or ".", budget=budget)
     unpacker.unpack_build(build.name, context)
     return tuple(unpacker.programs)
 
@@ -189,7 +192,9 @@ def _open_folder(path: str, context: Context) -> Contents:
 def _open_recording(path: str, context: Context) -> Contents:
     from kernlens.recording.reader import Recording
 
-    builds = [build for build in Recording(path).builds() if build.ok]
+    recording = Recording(path)
+    context = replace(context, budget=recording.budget)
+    builds = [build for build in recording.builds() if build.ok]
     counts = Counter(build.name for build in builds)
     unpacker = Unpacker()
     containers: list[Container] = []

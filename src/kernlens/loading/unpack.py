@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import TYPE_CHECKING
 
 from kernlens import log
 from kernlens.errors import FormatError
@@ -12,6 +13,9 @@ from kernlens.loading.context import Context
 from kernlens.loading.identify import identify
 from kernlens.model.binary import EMPTY, Container, Section
 from kernlens.model.program import Program
+
+if TYPE_CHECKING:
+    from kernlens.formats.offload_bundle import OffloadImage
 
 #: The kinds of what Intel's GPU compilers make.
 GPU_BINARIES = frozenset({"ar", "neo-elf", "zebin", "patch-tokens"})
@@ -25,6 +29,8 @@ class Unpacker:
     def __init__(self) -> None:
         self.programs: list[Program] = []
         self._counts: dict[str, int] = {}
+        #: Bytes that the containers within the outermost ones may still have.
+        self._room = 0
 
     def unpack(self, content: memoryview, name: str, offset: int, context: Context, depth: int = 0) -> Container:
         """The container that ``content`` is, with all that is in it; kind ``unknown`` if its first bytes are of no known kind.
@@ -34,6 +40,12 @@ class Unpacker:
         kind = identify(content)
         if depth > _DEPTH_LIMIT:
             raise FormatError(f"containers are nested more than {_DEPTH_LIMIT} deep", format=kind or "file")
+        # Each level of honest containers holds no more bytes than the file: they do not overlap.
+        self._room += -len(content) if depth else _DEPTH_LIMIT * len(content)
+        if self._room < 0:
+            raise FormatError(
+                "containers overlap: together they are many times larger than the file", format=kind or "file"
+            )
         container = Container(kind or "unknown", name, offset, content)
         match kind:
             case "ar":
@@ -93,9 +105,18 @@ class Unpacker:
         from kernlens.formats.offload_bundle import read_offload_images
 
         return tuple(
-            self._part(image.read, image.name, offset + image.offset, image.stored, context, depth)
+            self._part(
+                partial(self._image, image, context), image.name, offset + image.offset, image.stored, context, depth
+            )
             for image in read_offload_images(content)
         )
+
+    def _image(self, image: OffloadImage, context: Context) -> memoryview:
+        """The image's bytes; what is unpacked counts against the input's budget, and may hold containers of its own."""
+        if image.unpacked is not None and image.unreadable is None:
+            context.budget.unpack(image.unpacked, format="offload-bundle")
+            self._room += (_DEPTH_LIMIT + 1) * image.unpacked
+        return image.read()
 
     def _part(
         self,

@@ -8,10 +8,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 
+from kernlens.errors import FormatError
 from kernlens.model.line_table import InlinedCall, LineTable
 
 #: ``SourceMap.row_of`` of an instruction that no row covers.
 NO_ROW = -1
+#: The inlined calls that the instructions of any kernel may lie in, all counted together, and how many more for each
+#: instruction. A kernel of few instructions may be inlined hundreds of times deep; honest large ones are below 20.
+FRAMES = 1 << 20
+FRAMES_PER_INSTRUCTION = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +106,7 @@ class SourceMap:
     @cached_property
     def _frames_of(self) -> list[tuple[SourcePlace, ...]]:
         """Returns for each instruction the source places of the calls around it; an empty list if the kernel has no inlined
-        calls at all."""
+        calls at all. Raises FormatError if that is too much."""
         calls = self.table.inlined
         if not calls:
             return []
@@ -113,6 +118,7 @@ class SourceMap:
         boundaries = sorted({call.low for call in starts} | {call.high for call in starts})
         offsets = self.offsets
         active: dict[int, InlinedCall] = {}
+        room = FRAMES + FRAMES_PER_INSTRUCTION * len(offsets)
         next_start = next_end = 0
         for boundary, following in pairwise(boundaries):
             while next_end < len(ends) and ends[next_end][0] <= boundary:
@@ -125,11 +131,29 @@ class SourceMap:
                 next_start += 1
             if active:
                 first, last = bisect_left(offsets, boundary), bisect_left(offsets, following)
+                if first == last:
+                    continue
+                room -= len(active) * (last - first)
+                if room < 0:
+                    raise FormatError(
+                        f"its {len(offsets):,} instructions lie so deep in inlined calls, up to {len(active)}, that they"
+                        f" have more than {FRAMES_PER_INSTRUCTION} each",
+                        format="dwarf",
+                    )
                 stack = tuple(self._call_place(active[depth]) for depth in sorted(active, reverse=True))
                 frames[first:last] = [stack] * (last - first)
         return frames
 
     def _call_place(self, call: InlinedCall) -> SourcePlace:
-        files = self.table.files
-        path = files[call.call_file].path if 0 <= call.call_file < len(files) else ""
-        return SourcePlace(path, call.call_line, call.call_column)
+        """Returns where a call stands. Few calls are around very many instructions, so each place is made once."""
+        key = call.call_file, call.call_line, call.call_column
+        place = self._call_places.get(key)
+        if place is None:
+            files = self.table.files
+            path = files[call.call_file].path if 0 <= call.call_file < len(files) else ""
+            place = self._call_places[key] = SourcePlace(path, call.call_line, call.call_column)
+        return place
+
+    @cached_property
+    def _call_places(self) -> dict[tuple[int, int, int], SourcePlace]:
+        return {}

@@ -124,7 +124,8 @@ def _is_cut(content: bytes, ending: str) -> bool:
 
 def _read(path: Path) -> bytes:
     with path.open("rb") as file:
-        return file.read(FILE_LIMIT)
+        # ``read`` allocates what it is asked for before it knows how much there is.
+        return file.read(min(FILE_LIMIT, os.fstat(file.fileno()).st_size))
 
 
 def is_full(folder: Path) -> bool:

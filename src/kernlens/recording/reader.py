@@ -17,13 +17,15 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property, partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self
 
 from kernlens import log
 from kernlens.errors import FormatError, KernlensError, NotFoundError, UnsupportedError
+from kernlens.model.budget import Budget
 from kernlens.model.build import Build, BuildToolchain, Source
 from kernlens.model.stage import Snapshot
-from kernlens.recording.blobs import PackedBlob, unpack
+from kernlens.recording.contents import RecordedContents
+from kernlens.recording.damage import damaged, typed
 from kernlens.recording.schema import (
     FAILED,
     FORMS,
@@ -38,8 +40,6 @@ from kernlens.recording.schema import (
 
 if TYPE_CHECKING:
     import sqlite3
-
-T = TypeVar("T")
 
 #: Seconds that one query may take: a real one takes milliseconds.
 QUERY_TIMEOUT = 10.0
@@ -76,11 +76,10 @@ class _RecordedParts:
 
     @cached_property
     def sources(self) -> tuple[Source, ...]:
-        return tuple(
-            Source(path, self._recording._content(blob).decode("utf-8", "replace"), "recording")
-            for role, path, blob in self._rows
-            if role == "source" and blob is not None
-        )
+        rows = [(path, blob) for role, path, blob in self._rows if role == "source" and blob is not None]
+        contents, read_rows = self._recording._contents, self._recording._rows
+        contents.check_sources([blob for _, blob in rows], read_rows)
+        return tuple(Source(path, contents.text(blob, read_rows), "recording") for path, blob in rows)
 
     @cached_property
     def source_paths(self) -> tuple[str, ...]:
@@ -97,7 +96,7 @@ class _RecordedParts:
     def _only(self, wanted: str) -> bytes:
         for role, _, blob in self._rows:
             if role == wanted and blob is not None:
-                return self._recording._content(blob)
+                return self._recording._contents.part(blob, self._recording._rows)
         return b""
 
 
@@ -122,6 +121,9 @@ class Recording:
             with _sqlite_errors(self.path):
                 settled = _settled(self.path, closing)
                 self._size = settled.stat().st_size
+                #: What may be unpacked; whoever reads what was unpacked shares it.
+                self.budget = Budget(self._size)
+                self._contents = RecordedContents(self.budget)
                 self._connection = _connect(settled, "?mode=ro&immutable=1", closing)
                 self._limit_time(self._connection)
             self._check_tables()
@@ -148,7 +150,7 @@ class Recording:
         """What the writer noted: ``kernlens_version``, ``created``, ``command_line`` (a JSON list), ``host``,
         ``redacted`` ("source" or empty)."""
         rows = self._rows("SELECT key, value FROM recording")
-        return {_typed(key, str, "recording"): _typed(value, str, "recording") for key, value in rows}
+        return {typed(key, str, "recording"): typed(value, str, "recording") for key, value in rows}
 
     @cached_property
     def command_line(self) -> tuple[str, ...]:
@@ -176,27 +178,27 @@ class Recording:
     def _build(self, row: tuple[Any, ...], toolchains: dict[int, BuildToolchain]) -> Build:
         number, name, device, toolchain, options, status, reason, seconds, command, created = row
         if toolchain is not None and toolchain not in toolchains:
-            raise _damaged("a program names a toolchain that is not there")
+            raise damaged("a program names a toolchain that is not there")
         if status not in (OK, FAILED):
-            raise _damaged(f"a program has the status {status!r}")
+            raise damaged(f"a program has the status {status!r}")
         return Build(
-            name=_typed(name, str, "program"),
-            device=_typed(device, str, "program"),
+            name=typed(name, str, "program"),
+            device=typed(device, str, "program"),
             toolchain=None if toolchain is None else toolchains[toolchain],
-            options=_typed(options, str, "program"),
-            command=_typed(command, str, "program"),
+            options=typed(options, str, "program"),
+            command=typed(command, str, "program"),
             ok=status == OK,
-            reason=_typed(reason, str, "program") or None,
-            seconds=_typed(seconds, float, "program"),
-            created=_typed(created, str, "program"),
-            parts=_RecordedParts(self, _typed(number, int, "program")),
+            reason=typed(reason, str, "program") or None,
+            seconds=typed(seconds, float, "program"),
+            created=typed(created, str, "program"),
+            parts=_RecordedParts(self, typed(number, int, "program")),
         )
 
     def _toolchains(self) -> dict[int, BuildToolchain]:
         toolchains = {}
         for number, *texts in self._rows("SELECT id, name, neo_version, igc_version FROM toolchain"):
-            name, neo, igc = (_typed(text, str, "toolchain") for text in texts)
-            toolchains[_typed(number, int, "toolchain")] = BuildToolchain(name, neo, igc)
+            name, neo, igc = (typed(text, str, "toolchain") for text in texts)
+            toolchains[typed(number, int, "toolchain")] = BuildToolchain(name, neo, igc)
         return toolchains
 
     def _parts(self, program: int) -> tuple[tuple[str, str, int | None], ...]:
@@ -205,8 +207,8 @@ class Recording:
         rows = self._rows("SELECT role, path, blob FROM part WHERE program = ? ORDER BY position", program)
         for role, path, blob in rows:
             if role not in ROLES:
-                raise _damaged(f"a part has the role {role!r}")
-            parts.append((role, _typed(path, str, "part"), None if blob is None else _typed(blob, int, "part")))
+                raise damaged(f"a part has the role {role!r}")
+            parts.append((role, typed(path, str, "part"), None if blob is None else typed(blob, int, "part")))
         return tuple(parts)
 
     def _snapshots(self, program: int) -> tuple[Snapshot, ...]:
@@ -218,27 +220,22 @@ class Recording:
         )
         for stage, kernel, form, ending, attempt, blob, size in self._rows(query, program):
             if form not in FORMS:
-                raise _damaged(f"a snapshot has the form {form!r}")
+                raise damaged(f"a snapshot has the form {form!r}")
             snapshots.append(
                 Snapshot(
-                    stage=_typed(stage, str, "snapshot"),
-                    kernel=_typed(kernel, str, "snapshot") or None,
+                    stage=typed(stage, str, "snapshot"),
+                    kernel=typed(kernel, str, "snapshot") or None,
                     form=form,
-                    ending=_typed(ending, str, "snapshot"),
-                    find_content=partial(self._content, _typed(blob, int, "snapshot")),
-                    size=_typed(size, int, "blob"),
-                    attempt=_typed(attempt, int, "snapshot"),
+                    ending=typed(ending, str, "snapshot"),
+                    find_content=partial(self._content, typed(blob, int, "snapshot")),
+                    size=typed(size, int, "blob"),
+                    attempt=typed(attempt, int, "snapshot"),
                 )
             )
         return tuple(snapshots)
 
     def _content(self, blob: int) -> bytes:
-        rows = self._rows("SELECT sha256, size, coding, content FROM blob WHERE id = ?", blob)
-        if not rows:
-            raise _damaged("content is missing")
-        digest, size, coding, content = rows[0]
-        values = (_typed(digest, bytes, "blob"), _typed(size, int, "blob"), _typed(coding, str, "blob"))
-        return unpack(PackedBlob(*values, _typed(content, bytes, "blob")))
+        return self._contents.read(blob, self._rows)
 
     def _rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         """Return all rows of a query, read while the lock is held."""
@@ -253,7 +250,7 @@ class Recording:
         for number, row in enumerate(rows):
             room -= sum(len(value) for value in row if isinstance(value, str | bytes))
             if number >= ROW_LIMIT or room < 0:
-                raise _damaged("a table holds more than the file can")
+                raise damaged("a table holds more than the file can")
             yield row
 
     def _limit_time(self, connection: sqlite3.Connection) -> None:
@@ -272,9 +269,9 @@ class Recording:
         for name, definition in SCHEMAS[self._schema].items():
             kind, sql = tables.pop(name, (None, None))
             if kind != "table" or not isinstance(sql, str) or not same_definition(sql, definition):
-                raise _damaged(f"the table {name} is missing or not as schema {self._schema} defines it")
+                raise damaged(f"the table {name} is missing or not as schema {self._schema} defines it")
         if tables:
-            raise _damaged(f"{sorted(map(repr, tables))[0]} does not belong to schema {self._schema}")
+            raise damaged(f"{sorted(map(repr, tables))[0]} does not belong to schema {self._schema}")
 
 
 def _connect(path: Path, mode: str, closing: contextlib.ExitStack) -> sqlite3.Connection:
@@ -350,13 +347,3 @@ def _sqlite_errors(path: Path) -> Iterator[None]:
     except (sqlite3.Error, sqlite3.Warning, UnicodeDecodeError, OverflowError) as error:
         # A damaged text column raises OperationalError, a damaged page DatabaseError, a closed file ProgrammingError.
         raise FormatError(f"{path} cannot be read: {error}", format="recording") from error
-
-
-def _typed(value: object, kind: type[T], table: str) -> T:
-    if not isinstance(value, kind):
-        raise _damaged(f"the table {table} holds a {type(value).__name__} where a {kind.__name__} is expected")
-    return value
-
-
-def _damaged(message: str) -> FormatError:
-    return FormatError(f"{message}: the recording is damaged", format="recording")

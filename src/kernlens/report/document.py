@@ -93,19 +93,25 @@ def _instructions(kernel: Kernel) -> list[Document]:
 def _annotated_kernel(kernel: Kernel, only: LineChoice | None) -> Document:
     instructions = _instructions(kernel)
     source_map = kernel.source_map
+    calls_of: dict[int, list[Document]] = {}
     for index, instruction in enumerate(instructions):
-        instruction |= _place(source_map, index)
+        instruction |= _place(source_map, index, calls_of)
     if only is not None:
         chosen = range(len(instructions)) if source_map else ()
         instructions = [instructions[i] for i in chosen if source_map and only.holds(source_map.place(i))]
     return _kernel(kernel) | _line_table(kernel) | {"instructions": instructions}
 
 
-def _place(source_map: SourceMap | None, index: int) -> Document:
+def _place(source_map: SourceMap | None, index: int, calls_of: dict[int, list[Document]]) -> Document:
+    """An instruction's place. ``calls_of`` keeps the list that each stack of calls became, by the stack's identity, as
+    instructions share stacks."""
     place = source_map.place(index) if source_map else None
     if source_map is None or place is None:
         return {"path": None, "line": None, "column": None, "inlined_at": []}
-    calls = [_source_place(call) for call in source_map.inlined_at(index)]
+    stack = source_map.inlined_at(index)
+    calls = calls_of.get(id(stack))
+    if calls is None:
+        calls = calls_of[id(stack)] = [_source_place(call) for call in stack]
     return _source_place(place) | {"inlined_at": calls}
 
 

@@ -17,6 +17,7 @@ DW_FORM_STRP = 0x0E
 DW_FORM_REF_ADDR = 0x10
 DW_FORM_REF_UDATA = 0x15
 DW_FORM_INDIRECT = 0x16
+DW_FORM_FLAG_PRESENT = 0x19
 DW_FORM_STRX = 0x1A
 DW_FORM_ADDRX = 0x1B
 DW_FORM_LINE_STRP = 0x1F
@@ -147,7 +148,7 @@ def read_form(
         return read_unsigned(buffer, position)
     if form == 0x0D:  # sdata
         return read_signed(buffer, position)
-    if form == 0x19:  # flag_present
+    if form == DW_FORM_FLAG_PRESENT:
         return 1, position
     if form in _THREE_BYTES:
         return buffer[position] | buffer[position + 1] << 8 | buffer[position + 2] << 16, position + 3

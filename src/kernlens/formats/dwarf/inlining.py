@@ -1,219 +1,152 @@
-"""Inlined calls of one compile unit, through pyelftools over relocated sections.
+"""Inlined calls of one compile unit.
 
-Source: DWARF version 5, section 3.3.8 "Inlinable and Inlined Subroutines", 2.17 "Code Addresses, Ranges and Base
-Addresses". pyelftools parses entries and range lists; this module walks them in file order, each entry once, because
-pyelftools' own iteration follows DW_AT_sibling wherever it points, in a damaged file also backwards.
+Source: DWARF version 5, section 3.3.8 "Inlinable and Inlined Subroutines". The unit's entries are read in file order, each
+once: DW_AT_sibling, which may lead anywhere in a damaged file, is not followed.
 """
 
 from __future__ import annotations
 
-import re
+import struct
 from collections.abc import Iterator
-from io import BytesIO
-from typing import TYPE_CHECKING, Any
 
-from kernlens.errors import FormatError
-from kernlens.formats.dwarf.forms import malformed
-from kernlens.formats.dwarf.relocation import DebugSections
+from kernlens.formats.dwarf.forms import DW_FORM_REF_ADDR, malformed
+from kernlens.formats.dwarf.range_lists import RangeLists
+from kernlens.formats.dwarf.strings import DebugStrings
+from kernlens.formats.dwarf.units import (
+    DW_AT_ABSTRACT_ORIGIN,
+    DW_AT_CALL_COLUMN,
+    DW_AT_CALL_FILE,
+    DW_AT_CALL_LINE,
+    DW_AT_HIGH_PC,
+    DW_AT_NAME,
+    DW_AT_RANGES,
+    DW_AT_RNGLISTS_BASE,
+    DW_AT_SPECIFICATION,
+    DW_TAG_INLINED_SUBROUTINE,
+    DW_TAG_SUBPROGRAM,
+    Attributes,
+    UnitReader,
+    number_of,
+)
 from kernlens.model.line_table import InlinedCall
-
-if TYPE_CHECKING:
-    from elftools.dwarf.compileunit import CompileUnit
-    from elftools.dwarf.die import DIE
-    from elftools.dwarf.dwarfinfo import DWARFInfo
 
 _INFO = ".debug_info"
 #: No compiler inlines deeper; entries nested deeper than this are damage.
 _DEEPEST = 512
-#: A kernel of 16 MB would have as many; range lists in a damaged file may be shared by many entries.
-_MOST_CALLS = 1 << 18
-#: pyelftools takes quadratic time for a LEB128 number this long.
-_ENDLESS_NUMBER = re.compile(rb"[\x80-\xff]{4096}")
-#: pyelftools' parameter for each section.
-_PARAMETERS = {
-    "debug_info_sec": _INFO,
-    "debug_abbrev_sec": ".debug_abbrev",
-    "debug_str_sec": ".debug_str",
-    "debug_ranges_sec": ".debug_ranges",
-    "debug_line_sec": ".debug_line",
-    "debug_addr_sec": ".debug_addr",
-    "debug_str_offsets_sec": ".debug_str_offsets",
-    "debug_line_str_sec": ".debug_line_str",
-    "debug_rnglists_sec": ".debug_rnglists",
-}
 
 
-def read_inlined_calls(sections: DebugSections, unit_offset: int) -> tuple[InlinedCall, ...]:
-    """Reads the inlined calls of the unit at ``unit_offset`` of .debug_info that have code, outer ones before inner
-    ones.
+class InlinedCalls:
+    """Reads the inlined calls of a file's units, which share the file's range lists."""
 
-    Calls of which no code is left are left out. Raises FormatError.
-    """
-    if not sections[_INFO]:
-        return ()
-    for name in (_INFO, ".debug_abbrev"):
-        if match := _ENDLESS_NUMBER.search(sections[name]):
-            raise malformed("a number has no end", name, match.start())
-    try:
-        dwarf = _dwarf(sections)
-        return _UnitCalls(sections, dwarf, dwarf.get_CU_at(unit_offset)).read()
-    except FormatError:
-        raise
-    except Exception as error:
-        # pyelftools was not written for damaged files and raises whatever exception comes first.
-        raise malformed(
-            f"the unit's entries are damaged ({type(error).__name__}: {error})", _INFO, unit_offset
-        ) from error
+    def __init__(self, reader: UnitReader, ranges: RangeLists) -> None:
+        self._reader = reader
+        self._ranges = ranges
 
+    def of_unit(self, offset: int, strings: DebugStrings) -> tuple[InlinedCall, ...]:
+        """Reads the inlined calls of the unit at ``offset`` of .debug_info that have code, outer ones before inner ones.
 
-def _dwarf(sections: DebugSections) -> DWARFInfo:
-    from inspect import signature
-
-    from elftools.dwarf.dwarfinfo import DebugSectionDescriptor, DwarfConfig, DWARFInfo
-
-    present: dict[str, Any] = {
-        parameter: DebugSectionDescriptor(
-            stream=BytesIO(sections[name]), name=name, global_offset=0, size=len(sections[name]), address=0
-        )
-        for parameter, name in _PARAMETERS.items()
-        if sections[name]
-    }
-    config = DwarfConfig(little_endian=True, machine_arch="", default_address_size=8)
-    # Releases of pyelftools differ in the sections that they ask for; absent ones must be passed as None.
-    absent = dict.fromkeys(name for name in signature(DWARFInfo).parameters if name != "config")
-    return DWARFInfo(config=config, **(absent | present))
+        Calls of which no code is left are left out. Raises FormatError.
+        """
+        if self._reader.is_empty:
+            return ()
+        try:
+            return _UnitCalls(self._reader, self._ranges, offset, strings).read()
+        except (IndexError, struct.error):
+            raise malformed("the unit's entries are damaged: one reaches beyond the end", _INFO, offset) from None
 
 
 class _UnitCalls:
     """Collects the inlined calls of one unit."""
 
-    def __init__(self, sections: DebugSections, dwarf: DWARFInfo, unit: CompileUnit) -> None:
-        self._sections = sections
-        self._dwarf = dwarf
-        self._unit = unit
-        self._base = 0
-        self._range_lists: Any = dwarf.range_lists()
-        #: Entry -> its name, or the entry that has it.
-        self._names: dict[int, str | int] = {}
+    def __init__(self, reader: UnitReader, ranges: RangeLists, offset: int, strings: DebugStrings) -> None:
+        self._reader = reader
+        self._lists = ranges
+        self._strings = strings
+        self._header = reader.header(offset)
+        _abbreviation, self._unit, self._first = reader.entry(self._header, self._header.entries)
+        self._base = reader.address(self._header, self._unit, self._unit) or 0
+        #: Subprogram -> its attributes, as far as they lead to its name.
+        self._subprograms: dict[int, Attributes] = {}
+        self._names: dict[int, str] = {}
 
     def read(self) -> tuple[InlinedCall, ...]:
-        calls: list[tuple[int, InlinedCall]] = []
-        top = self._unit.get_top_DIE()
-        self._base = self._low(top) or 0
-        for die, depth in self._entries():
-            if die.tag == "DW_TAG_subprogram":
-                self._note_name(die)
-            elif die.tag == "DW_TAG_inlined_subroutine":
-                origin = self._reference(die, "DW_AT_abstract_origin")
-                for low, high in self._ranges(die):
-                    if len(calls) == _MOST_CALLS:
-                        raise malformed(f"more than {_MOST_CALLS} inlined calls", _INFO, die.offset)
-                    calls.append((origin, self._call(die, low, high, depth)))
+        calls: list[tuple[int, Attributes, int, int, int]] = []
+        for position, tag, attributes, depth in self._entries():
+            if tag == DW_TAG_SUBPROGRAM:
+                self._subprograms[position] = attributes
+            elif tag == DW_TAG_INLINED_SUBROUTINE:
+                origin = self._reference(attributes, DW_AT_ABSTRACT_ORIGIN)
+                calls += [(origin, attributes, low, high, depth) for low, high in self._code(attributes)]
         named = [
             InlinedCall(
-                self._name(origin), call.low, call.high, call.call_file, call.call_line, call.call_column, call.depth
+                self._name(origin),
+                low,
+                high,
+                number_of(attributes, DW_AT_CALL_FILE) or 0,
+                number_of(attributes, DW_AT_CALL_LINE) or 0,
+                number_of(attributes, DW_AT_CALL_COLUMN) or 0,
+                depth,
             )
-            for origin, call in calls
+            for origin, attributes, low, high, depth in calls
         ]
         return tuple(sorted(named, key=lambda call: (call.depth, call.low)))
 
-    def _entries(self) -> Iterator[tuple[DIE, int]]:
-        """Yields the unit's entries in file order, each with the number of inlined calls around it."""
-        from elftools.dwarf.die import DIE
-
-        top = self._unit.get_top_DIE()
-        end = self._unit.cu_offset + self._unit.size
-        position = top.offset + top.size
+    def _entries(self) -> Iterator[tuple[int, int, Attributes, int]]:
+        """Yields the unit's entries in file order: where each begins, its tag, its attributes, and the number of inlined
+        calls around it."""
+        position, end = self._first, self._header.end
         # For each open entry, the number of inlined calls around what is in it.
         depths = [0]
         while position < end and depths:
-            die = DIE(cu=self._unit, stream=top.stream, offset=position)
-            position += die.size
-            if die.is_null():
+            start = position
+            abbreviation, attributes, position = self._reader.entry(self._header, start)
+            if abbreviation is None:
                 depths.pop()
                 continue
-            yield die, depths[-1]
-            if die.has_children:
-                depths.append(depths[-1] + (die.tag == "DW_TAG_inlined_subroutine"))
+            yield start, abbreviation.tag, attributes, depths[-1]
+            if abbreviation.has_children:
+                depths.append(depths[-1] + (abbreviation.tag == DW_TAG_INLINED_SUBROUTINE))
                 if len(depths) > _DEEPEST:
-                    raise malformed(f"entries are nested deeper than {_DEEPEST}", _INFO, die.offset)
-
-    def _note_name(self, die: DIE) -> None:
-        name = die.attributes.get("DW_AT_name")
-        if name is not None:
-            text = name.value
-            self._names[die.offset] = text.decode("utf-8", "backslashreplace") if isinstance(text, bytes) else str(text)
-            return
-        for attribute in ("DW_AT_abstract_origin", "DW_AT_specification"):
-            if attribute in die.attributes:
-                self._names[die.offset] = self._reference(die, attribute)
+                    raise malformed(f"entries are nested deeper than {_DEEPEST}", _INFO, start)
 
     def _name(self, entry: int) -> str:
+        """Returns the name of the subprogram at ``entry``, or of the one that it is an instance of."""
+        name = self._names.get(entry)
+        if name is None:
+            name = self._names[entry] = self._found_name(entry)
+        return name
+
+    def _found_name(self, entry: int) -> str:
         for _ in range(4):
-            name = self._names.get(entry, "")
-            if isinstance(name, str):
-                return name
-            entry = name
+            attributes = self._subprograms.get(entry, {})
+            if DW_AT_NAME in attributes:
+                return self._strings.text(attributes[DW_AT_NAME])
+            leads = DW_AT_SPECIFICATION if DW_AT_SPECIFICATION in attributes else DW_AT_ABSTRACT_ORIGIN
+            entry = self._reference(attributes, leads)
         return ""
 
-    def _reference(self, die: DIE, attribute: str) -> int:
-        """Returns the offset in .debug_info that a reference points to; -1 if it is absent or leaves the unit's
-        kind."""
-        reference = die.attributes.get(attribute)
-        if reference is None or not isinstance(reference.value, int):
+    def _reference(self, attributes: Attributes, attribute: int) -> int:
+        """Returns the offset in .debug_info that a reference points to, -1 if it is absent."""
+        form, value = attributes.get(attribute, (0, None))
+        if not isinstance(value, int):
             return -1
-        return reference.value if reference.form == "DW_FORM_ref_addr" else reference.value + self._unit.cu_offset
+        return value if form == DW_FORM_REF_ADDR else self._header.start + value
 
-    def _call(self, die: DIE, low: int, high: int, depth: int) -> InlinedCall:
-        def number(name: str) -> int:
-            value = die.attributes.get(name)
-            return value.value if value is not None and isinstance(value.value, int) else 0
-
-        return InlinedCall(
-            name="",
-            low=low,
-            high=high,
-            call_file=number("DW_AT_call_file"),
-            call_line=number("DW_AT_call_line"),
-            call_column=number("DW_AT_call_column"),
-            depth=depth,
-        )
-
-    def _low(self, die: DIE) -> int | None:
-        low = die.attributes.get("DW_AT_low_pc")
-        if low is None or not isinstance(low.value, int):
-            return None
-        return self._sections.code_offset(low.value)
-
-    def _ranges(self, die: DIE) -> list[tuple[int, int]]:
+    def _code(self, attributes: Attributes) -> list[tuple[int, int]]:
         """Returns the entry's code as [low, high) offsets in the kernel."""
-        ranges = die.attributes.get("DW_AT_ranges")
-        if ranges is not None:
-            return self._listed(ranges.value)
-        low, high = self._low(die), die.attributes.get("DW_AT_high_pc")
-        if low is None or high is None or not isinstance(high.value, int):
+        form, value = attributes.get(DW_AT_RANGES, (0, None))
+        if isinstance(value, int):
+            lists_base = number_of(self._unit, DW_AT_RNGLISTS_BASE)
+            return self._lists.read(form, value, self._header.encoding, lists_base, self._base, self._address_at)
+        low = self._reader.address(self._header, self._unit, attributes)
+        form, value = attributes.get(DW_AT_HIGH_PC, (0, None))
+        if low is None or not isinstance(value, int):
             return []
         # DW_AT_high_pc is an address or, as a constant, a size.
-        end = self._sections.code_offset(high.value) if high.form == "DW_FORM_addr" else low + high.value
+        end = self._reader.address(self._header, self._unit, attributes, DW_AT_HIGH_PC)
+        if end is None:
+            end = low + value
         return [(low, end)] if low < end else []
 
-    def _listed(self, offset: int) -> list[tuple[int, int]]:
-        from elftools.dwarf.ranges import BaseAddressEntry
-
-        if self._range_lists is None:
-            raise malformed("a range list is named, but there is no section with any", _INFO)
-        entries = self._range_lists.get_range_list_at_offset(offset, cu=self._unit)
-        base = self._base
-        ranges = []
-        for entry in entries:
-            if isinstance(entry, BaseAddressEntry):
-                base = self._sections.code_offset(entry.base_address)
-                continue
-            start = 0 if getattr(entry, "is_absolute", False) else base
-            low, high = (
-                self._sections.code_offset(start + entry.begin_offset),
-                self._sections.code_offset(start + entry.end_offset),
-            )
-            if low < high:
-                ranges.append((low, high))
-        return ranges
+    def _address_at(self, index: int) -> int:
+        return self._reader.indexed_address(self._header, self._unit, index)

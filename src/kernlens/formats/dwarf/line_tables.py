@@ -8,56 +8,72 @@ matched with its kernel and ``relocation`` for why its addresses count from the 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 
 from kernlens.formats.dwarf.forms import malformed
+from kernlens.formats.dwarf.inlining import InlinedCalls
 from kernlens.formats.dwarf.line_header import read_line_header
 from kernlens.formats.dwarf.line_program import LineColumns, run_line_program
+from kernlens.formats.dwarf.range_lists import RangeLists
 from kernlens.formats.dwarf.relocation import DebugSections
 from kernlens.formats.dwarf.strings import DebugStrings
 from kernlens.formats.dwarf.units import Unit, UnitReader
 from kernlens.formats.elf.elf_file import Elf, read_elf
-from kernlens.model.line_table import InlinedCall, LineTable, SourceFile
+from kernlens.model.budget import Budget
+from kernlens.model.line_table import LineTable, SourceFile
 
 _LINE = ".debug_line"
 
 
-def read_kernel_debug_elf(data: memoryview) -> LineTable | None:
+def read_kernel_debug_elf(data: memoryview, budget: Budget | None = None) -> LineTable | None:
     """Reads the line table in one kernel's debug ELF (machine 182), None if it has none. Raises FormatError.
 
     The ELF holds one kernel, so its first compile unit is the kernel's.
     """
-    sections = DebugSections(read_elf(data, format="kernel-debug-elf"))
+    sections = DebugSections(read_elf(data, format="kernel-debug-elf"), budget)
     if not sections[_LINE]:
         return None
-    for unit in UnitReader(sections).units(with_kernel=False):
+    tables = LineTables(sections)
+    for unit in tables.reader.units(with_kernel=False):
         if unit.line_program is not None:
-            return LineTables(sections, {}).decode(unit)
-    return LineTables(sections, {}).decode(Unit(0, 0, "", None, DebugStrings(sections)))
+            return tables.decode(unit)
+    return tables.decode(Unit(0, 0, "", None, DebugStrings(sections)))
 
 
-def read_zebin_line_tables(elf: Elf) -> LineTables:
+def read_zebin_line_tables(elf: Elf, budget: Budget | None = None) -> LineTables:
     """Reads the line tables of a zebin (or of the debug ELF of a loaded module) by kernel name, empty if it has none.
 
     Only the compile units are read here, each as far as its kernel's name. Raises FormatError.
     """
-    sections = DebugSections(elf)
-    units: dict[str, Unit] = {}
+    sections = DebugSections(elf, budget)
+    tables = LineTables(sections)
     if sections[_LINE]:
-        for unit in UnitReader(sections).units():
+        for unit in tables.reader.units():
             if unit.kernel is not None and unit.line_program is not None:
-                units.setdefault(unit.kernel, unit)
-    return LineTables(sections, units)
+                tables.add(unit.kernel, unit)
+    return tables
 
 
 class LineTables(Mapping[str, LineTable]):
-    """Line tables by kernel name, each decoded on first use. Looking one up raises FormatError if it is damaged."""
+    """Line tables by kernel name, each decoded on first use. Looking one up raises FormatError if it is damaged.
 
-    def __init__(self, sections: DebugSections, units: dict[str, Unit]) -> None:
+    ``reader`` reads the file's units. All tables share what it has read, and the bounds of what they may cost.
+    """
+
+    def __init__(self, sections: DebugSections) -> None:
         self._sections = sections
-        self._units = units
+        self._units: dict[str, Unit] = {}
         self._decoded: dict[str, LineTable] = {}
         # Units of a hostile file may all name overlapping programs; honest ones do not overlap at all.
         self._budget = 4 * len(sections[_LINE])
+
+    @cached_property
+    def reader(self) -> UnitReader:
+        return UnitReader(self._sections)
+
+    @cached_property
+    def _inlined(self) -> InlinedCalls:
+        return InlinedCalls(self.reader, RangeLists(self._sections))
 
     def __len__(self) -> int:
         return len(self._units)
@@ -67,6 +83,10 @@ class LineTables(Mapping[str, LineTable]):
 
     def __contains__(self, kernel: object) -> bool:
         return kernel in self._units
+
+    def add(self, kernel: str, unit: Unit) -> None:
+        """Adds the unit that describes ``kernel``; of several, the first counts."""
+        self._units.setdefault(kernel, unit)
 
     def __getitem__(self, kernel: str) -> LineTable:
         table = self._decoded.get(kernel)
@@ -92,7 +112,7 @@ class LineTables(Mapping[str, LineTable]):
             flags=rows.flags,
             directory=unit.directory or header.directory,
             version=header.version,
-            find_inlined=lambda: _inlined_calls(sections, unit),
+            find_inlined=lambda: self._inlined.of_unit(unit.offset, unit.strings),
         )
 
 
@@ -103,9 +123,3 @@ def _files(declared: tuple[SourceFile, ...], rows: LineColumns, offset: int) -> 
     if highest >= max(len(files), 2):
         raise malformed(f"a row names file {highest}, the table has {len(files)}", _LINE, offset)
     return files + (SourceFile(""),) * max(0, highest + 1 - len(files))
-
-
-def _inlined_calls(sections: DebugSections, unit: Unit) -> tuple[InlinedCall, ...]:
-    from kernlens.formats.dwarf.inlining import read_inlined_calls
-
-    return read_inlined_calls(sections, unit.offset)

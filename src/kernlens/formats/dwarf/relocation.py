@@ -22,6 +22,7 @@ from kernlens.formats.elf.elf_file import SHT_NOBITS, SHT_PROGBITS, SHT_RELA, El
 from kernlens.formats.elf.header import SHF_COMPRESSED, section_bytes
 from kernlens.formats.elf.string_table import StringTable
 from kernlens.formats.elf.structures import RELA_LAYOUT, SYM_LAYOUT, Elf64Shdr, Elf64Sym
+from kernlens.model.budget import Budget
 
 R_ZE_NONE = 0
 R_ZE_SYM_ADDR = 1
@@ -49,11 +50,13 @@ _LONGEST_NAME = 64
 class DebugSections:
     """Gives the debug sections of one ELF by name: read, decompressed and relocated on first use.
 
-    All compile units of a file share one object, so that each section is relocated once.
+    All compile units of a file share one object, so that each section is relocated once. What is decompressed counts
+    against ``budget``; None: one for this file alone.
     """
 
-    def __init__(self, elf: Elf) -> None:
+    def __init__(self, elf: Elf, budget: Budget | None = None) -> None:
         self.elf = elf
+        self._budget = budget or Budget(len(elf.data))
         #: Name of a debug section -> its index. Of many small files, only these sections' names are needed.
         self._indexes: dict[bytes, int] = {}
         #: Index of a section -> the indexes of the RELA tables that relocate it.
@@ -85,7 +88,10 @@ class DebugSections:
         if header.sh_type == SHT_NOBITS:
             return b""
         is_compressed = header.sh_flags & SHF_COMPRESSED
-        plain = self.elf.contents(self.elf.sections[index]) if is_compressed else section_bytes(self.elf.data, header)
+        if is_compressed:
+            plain = self.elf.contents(self.elf.sections[index], self._budget)
+        else:
+            plain = section_bytes(self.elf.data, header)
         if index not in self._tables:
             return bytes(plain)
         tables = [self.elf.headers[table] for table in self._tables[index]]

@@ -1,7 +1,7 @@
 """Compile units of .debug_info: which kernel each one describes, and where its line program starts.
 
 Only what a line table needs is read: the unit's own attributes and its first-level subprograms, up to that of the
-kernel. ``inlining`` reads everything else in .debug_info.
+kernel. ``inlining`` reads the unit's other entries with the same reader.
 
 Source: DWARF version 5 (and 4), sections 7.5.1 "Unit Headers", 7.5.3 "Abbreviations Tables", 3.1.1, 3.3.1.
 """
@@ -16,6 +16,7 @@ from typing import NamedTuple
 from kernlens.formats.dwarf.forms import (
     ADDRESS_INDEX_FORMS,
     DW_FORM_ADDR,
+    DW_FORM_FLAG_PRESENT,
     DW_FORM_IMPLICIT_CONST,
     DW_FORM_INDIRECT,
     DW_FORM_REF_ADDR,
@@ -31,16 +32,25 @@ from kernlens.formats.dwarf.relocation import DebugSections
 from kernlens.formats.dwarf.strings import DebugStrings
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 
+DW_TAG_INLINED_SUBROUTINE = 0x1D
 DW_TAG_SUBPROGRAM = 0x2E
 DW_AT_SIBLING = 0x01
 DW_AT_NAME = 0x03
 DW_AT_STMT_LIST = 0x10
 DW_AT_LOW_PC = 0x11
+DW_AT_HIGH_PC = 0x12
 DW_AT_COMP_DIR = 0x1B
 DW_AT_ABSTRACT_ORIGIN = 0x31
 DW_AT_SPECIFICATION = 0x47
+DW_AT_RANGES = 0x55
+DW_AT_CALL_COLUMN = 0x57
+DW_AT_CALL_FILE = 0x58
+DW_AT_CALL_LINE = 0x59
 DW_AT_STR_OFFSETS_BASE = 0x72
 DW_AT_ADDR_BASE = 0x73
+DW_AT_RNGLISTS_BASE = 0x74
+#: The attributes that are read; the values of others are passed over.
+_READ = frozenset(number for name, number in list(globals().items()) if name.startswith("DW_AT_"))
 
 DW_UT_COMPILE = 1
 DW_UT_TYPE = 2
@@ -55,10 +65,10 @@ _U64 = struct.Struct("<Q")
 _LAYOUTS_5 = {4: struct.Struct("<HBBI"), 8: struct.Struct("<HBBQ")}
 _LAYOUTS_4 = {4: struct.Struct("<HIB"), 8: struct.Struct("<HQB")}
 
-#: An attribute, its form, the value of an implicit constant.
-_Specification = tuple[int, int, int]
+#: An attribute, its form.
+_Specification = tuple[int, int]
 #: Attribute -> (form, unresolved value).
-_Attributes = dict[int, tuple[int, int | str | bytes]]
+Attributes = dict[int, tuple[int, int | str | bytes]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +102,7 @@ class _UnitHeader4(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Header:
+class Header:
     """A unit's header, with offsets in .debug_info: where the unit starts, where it ends, where its entries begin."""
 
     start: int
@@ -104,10 +114,15 @@ class _Header:
 
 
 @dataclass(frozen=True, slots=True)
-class _Abbreviation:
+class Abbreviation:
+    """What entries of one code have in common. ``specifications`` are those of the attributes that take bytes in each
+    entry, ``constants`` the values that stand in the abbreviation itself: an entry of one byte may have thousands of
+    these, and costs no more for it."""
+
     tag: int
     has_children: bool
     specifications: tuple[_Specification, ...]
+    constants: Attributes
 
 
 class _Abbreviations:
@@ -115,12 +130,12 @@ class _Abbreviations:
 
     def __init__(self, table: bytes) -> None:
         self._table = table
-        self._known: dict[int, dict[int, _Abbreviation]] = {}
+        self._known: dict[int, dict[int, Abbreviation]] = {}
         self._next: dict[int, int] = {}
         # Tables may share bytes; without a bound, overlapping ones would make reading quadratic.
         self._budget = 16 * len(table) + 4096
 
-    def find(self, table: int, code: int) -> _Abbreviation:
+    def find(self, table: int, code: int) -> Abbreviation:
         codes = self._known.setdefault(table, {})
         while code not in codes:
             position = self._next.get(table, table)
@@ -135,12 +150,13 @@ class _Abbreviations:
                 raise malformed("abbreviation tables overlap", _ABBREV, position)
         return codes[code]
 
-    def _read(self, position: int) -> tuple[_Abbreviation, int]:
+    def _read(self, position: int) -> tuple[Abbreviation, int]:
         buffer = self._table
         tag, position = read_unsigned(buffer, position)
         has_children = buffer[position] != 0
         position += 1
         specifications: list[_Specification] = []
+        constants: Attributes = {}
         while True:
             attribute, position = read_unsigned(buffer, position)
             form, position = read_unsigned(buffer, position)
@@ -148,8 +164,11 @@ class _Abbreviations:
             if form == DW_FORM_IMPLICIT_CONST:
                 constant, position = read_signed(buffer, position)
             if attribute == 0 and form == 0:
-                return _Abbreviation(tag, has_children, tuple(specifications)), position
-            specifications.append((attribute, form, constant))
+                return Abbreviation(tag, has_children, tuple(specifications), constants), position
+            if form not in (DW_FORM_IMPLICIT_CONST, DW_FORM_FLAG_PRESENT):
+                specifications.append((attribute, form))
+            elif attribute in _READ:
+                constants[attribute] = form, constant
 
 
 class UnitReader:
@@ -166,14 +185,20 @@ class UnitReader:
         position = 0
         while position < len(self._info):
             try:
-                header = self._header(position)
+                header = self.header(position)
                 if header.unit_type not in (DW_UT_TYPE, DW_UT_SPLIT_TYPE) and header.entries < header.end:
                     yield self._unit(header, with_kernel)
             except (IndexError, struct.error):
                 raise malformed("the unit ends within an entry", _INFO, position) from None
             position = header.end
 
-    def _header(self, offset: int) -> _Header:
+    @property
+    def is_empty(self) -> bool:
+        """Tells whether there is no .debug_info."""
+        return not self._info
+
+    def header(self, offset: int) -> Header:
+        """Reads the header of the unit at ``offset`` of .debug_info. Raises struct.error at the section's end."""
         info = self._info
         unit_length, offset_size, start = read_initial_length(info, offset)
         end = start + unit_length
@@ -193,7 +218,7 @@ class UnitReader:
             header = _UnitHeader4._make(layout.unpack_from(info, start))
         if header.address_size not in (4, 8):
             raise malformed(f"addresses of {header.address_size} bytes", _INFO, offset)
-        return _Header(
+        return Header(
             start=offset,
             end=end,
             entries=start + layout.size + _UNIT_TYPES_WITH_ID.get(unit_type, 0),
@@ -202,34 +227,34 @@ class UnitReader:
             encoding=Encoding(header.address_size, offset_size, version),
         )
 
-    def _unit(self, header: _Header, with_kernel: bool) -> Unit:
-        abbreviation, attributes, position = self._entry(header, header.entries)
-        strings = DebugStrings(self._sections, header.encoding.offset_size, _number(attributes, DW_AT_STR_OFFSETS_BASE))
+    def _unit(self, header: Header, with_kernel: bool) -> Unit:
+        abbreviation, attributes, position = self.entry(header, header.entries)
+        strings = DebugStrings(
+            self._sections, header.encoding.offset_size, number_of(attributes, DW_AT_STR_OFFSETS_BASE)
+        )
         kernel = None
         if with_kernel and abbreviation is not None and abbreviation.has_children:
-            base = self._address(header, attributes, attributes)
+            base = self.address(header, attributes, attributes)
             kernel = self._kernel(header, attributes, base or 0, position, strings)
         return Unit(
             offset=header.start,
-            line_program=_number(attributes, DW_AT_STMT_LIST),
+            line_program=number_of(attributes, DW_AT_STMT_LIST),
             directory=strings.text(attributes.get(DW_AT_COMP_DIR)),
             kernel=kernel,
             strings=strings,
         )
 
-    def _kernel(
-        self, header: _Header, unit: _Attributes, base: int, position: int, strings: DebugStrings
-    ) -> str | None:
+    def _kernel(self, header: Header, unit: Attributes, base: int, position: int, strings: DebugStrings) -> str | None:
         """Returns the name of the subprogram that starts where the unit's code starts."""
         has_code = False
         depth = 1
         while depth and position < header.end:
-            abbreviation, attributes, position = self._entry(header, position)
+            abbreviation, attributes, position = self.entry(header, position)
             if abbreviation is None:
                 depth -= 1
                 continue
             if depth == 1 and abbreviation.tag == DW_TAG_SUBPROGRAM:
-                address = self._address(header, unit, attributes)
+                address = self.address(header, unit, attributes)
                 has_code = has_code or address is not None
                 if address == base:
                     return self._name(header, attributes, strings)
@@ -243,45 +268,51 @@ class UnitReader:
                     depth += 1
         return PSEUDO_KERNEL if has_code else None
 
-    def _entry(self, header: _Header, position: int) -> tuple[_Abbreviation | None, _Attributes, int]:
+    def entry(self, header: Header, position: int) -> tuple[Abbreviation | None, Attributes, int]:
+        """Reads the entry at ``position``: its abbreviation, None for the end of a list of entries; those of its
+        attributes that are of use; and the position after it. Raises IndexError or struct.error at the section's end."""
         info = self._info
         start = position
         code, position = read_unsigned(info, position)
-        attributes: _Attributes = {}
         if code == 0:
-            return None, attributes, position
+            return None, {}, position
         abbreviation = self._abbreviations.find(header.debug_abbrev_offset, code)
-        for attribute, form, constant in abbreviation.specifications:
-            if form == DW_FORM_IMPLICIT_CONST:
-                attributes[attribute] = form, constant
-                continue
+        attributes = abbreviation.constants.copy()
+        for attribute, form in abbreviation.specifications:
             if form == DW_FORM_INDIRECT:
                 form, position = read_unsigned(info, position)
             value, position = read_form(info, position, form, header.encoding, _INFO)
-            attributes[attribute] = form, value
+            if attribute in _READ:
+                attributes[attribute] = form, value
         if position > header.end:
             raise malformed("an entry reaches beyond its unit's end", _INFO, start)
         return abbreviation, attributes, position
 
-    def _address(self, header: _Header, unit: _Attributes, attributes: _Attributes) -> int | None:
-        """Returns DW_AT_low_pc as an offset in the kernel, None if it is absent."""
-        low_pc = attributes.get(DW_AT_LOW_PC)
-        if low_pc is None or not isinstance(low_pc[1], int):
+    def address(
+        self, header: Header, unit: Attributes, attributes: Attributes, attribute: int = DW_AT_LOW_PC
+    ) -> int | None:
+        """Returns an address (DW_AT_low_pc) as an offset in the kernel, None if it is absent or no address."""
+        form, value = attributes.get(attribute, (0, None))
+        if not isinstance(value, int):
             return None
-        form, value = low_pc[0], low_pc[1]
         if form in ADDRESS_INDEX_FORMS:
-            size = header.encoding.address_size
-            number = _U64 if size == 8 else _U32
-            table = self._sections[".debug_addr"]
-            offset = (_number(unit, DW_AT_ADDR_BASE) or 0) + value * size
-            if offset + size > len(table):
-                raise malformed(f"address {value} lies outside the section", ".debug_addr", offset)
-            value = number.unpack_from(table, offset)[0]
+            value = self.indexed_address(header, unit, value)
         elif form != DW_FORM_ADDR:
             return None
         return self._sections.code_offset(value)
 
-    def _name(self, header: _Header, attributes: _Attributes, strings: DebugStrings) -> str | None:
+    def indexed_address(self, header: Header, unit: Attributes, index: int) -> int:
+        """Returns address ``index`` of the unit's part of .debug_addr."""
+        size = header.encoding.address_size
+        number = _U64 if size == 8 else _U32
+        table = self._sections[".debug_addr"]
+        offset = (number_of(unit, DW_AT_ADDR_BASE) or 0) + index * size
+        if offset + size > len(table):
+            raise malformed(f"address {index} lies outside the section", ".debug_addr", offset)
+        address: int = number.unpack_from(table, offset)[0]
+        return address
+
+    def _name(self, header: Header, attributes: Attributes, strings: DebugStrings) -> str | None:
         """Returns DW_AT_name, or that of the entry of which this one is an instance."""
         for _ in range(4):
             if DW_AT_NAME in attributes:
@@ -290,11 +321,11 @@ class UnitReader:
             target = None if origin is None else self._target(header, origin)
             if target is None:
                 return None
-            _abbreviation, attributes, _position = self._entry(header, target)
+            _abbreviation, attributes, _position = self.entry(header, target)
         return None
 
     @staticmethod
-    def _target(header: _Header, reference: tuple[int, int | str | bytes]) -> int | None:
+    def _target(header: Header, reference: tuple[int, int | str | bytes]) -> int | None:
         """Returns the offset of the entry that a reference points to, None if the reference leaves the unit."""
         form, value = reference
         if not isinstance(value, int) or (form != DW_FORM_REF_ADDR and form not in UNIT_REFERENCE_FORMS):
@@ -303,6 +334,7 @@ class UnitReader:
         return target if header.entries <= target < header.end else None
 
 
-def _number(attributes: _Attributes, attribute: int) -> int | None:
+def number_of(attributes: Attributes, attribute: int) -> int | None:
+    """Returns an attribute's number, None if it is absent or no number."""
     entry = attributes.get(attribute)
     return entry[1] if entry is not None and isinstance(entry[1], int) else None

@@ -46,6 +46,7 @@ from kernlens.formats.elf.structures import (
     Elf64Shdr,
 )
 from kernlens.model.binary import Relocation, Section, Symbol
+from kernlens.model.budget import Budget
 
 __all__ = [
     "EM_INTELGT",
@@ -269,10 +270,11 @@ class Elf:
             raise self._error(f"its symbols are said to be in section {linked.name}, which is no symbol table", table)
         return self._table_symbols(linked)
 
-    def contents(self, section: Section) -> memoryview:
+    def contents(self, section: Section, budget: Budget | None = None) -> memoryview:
         """Returns a section's bytes, decompressed where SHF_COMPRESSED says so (zlib only).
 
-        At most ``ch_size`` bytes come out, and no more than zlib can have packed. Raises FormatError for another
+        At most ``ch_size`` bytes come out, no more than zlib can have packed, and no more than ``budget`` has left (None:
+        a budget for this file alone). Raises FormatError for another
         method, damaged bytes, or a size that does not hold.
         """
         if not section.flags & SHF_COMPRESSED or section.type == SHT_NOBITS:
@@ -291,6 +293,7 @@ class Elf:
             raise self._error(
                 f"{len(packed)} compressed bytes cannot hold the {header.ch_size} that the header promises", section
             )
+        (budget or Budget(len(self.data))).unpack(header.ch_size, format=self.format, section=section.name)
         return memoryview(self._inflate(packed, header.ch_size, section))
 
     def _inflate(self, packed: memoryview, size: int, section: Section) -> bytes:

@@ -19,7 +19,7 @@ from kernlens.model.source_map import SourcePlace
 from kernlens.model.stage_map import StageRows
 
 _NUMBERS = re.compile(r"!\d+|(?<= )#\d+")
-_ID = re.compile(r"\s*; visa id: (\d+)\s*$")
+_ID = re.compile(r"(?<!\s)\s*+; visa id: (\d+)\s*$")
 #: A source place, and the calls that it was inlined through.
 _Location = tuple[SourcePlace | None, tuple[SourcePlace, ...]]
 _NOWHERE: _Location = (None, ())

@@ -18,7 +18,7 @@ from kernlens.model.intel_symbols import PSEUDO_KERNEL
 
 _TOP_LEVEL = re.compile(r"^([A-Za-z_]\w*):[ \t]*(.*)$", re.MULTILINE)
 _ENTRY = re.compile(r"^( *)- ", re.MULTILINE)
-_NAME = re.compile(r"^ *- name: +(.*?) *$", re.MULTILINE)
+_NAME = re.compile(r"^ *- name: +(.*)$", re.MULTILINE)
 _LAST = "kernels_misc_info"
 
 
@@ -83,7 +83,7 @@ def _indented(entry: str, before: int) -> str:
 
 def _is_pseudo(entry: str) -> bool:
     name = _NAME.match(entry)
-    return name is not None and name[1].strip("'\"") == PSEUDO_KERNEL
+    return name is not None and name[1].rstrip(" ").strip("'\"") == PSEUDO_KERNEL
 
 
 def _pseudo_entry(entries: Sequence[Mapping[str, Any]]) -> str:

@@ -82,8 +82,7 @@ class Zebin:
         """Returns the symbol table with ``kind`` filled in."""
         kernels = {kernel.section.index: kernel.name for kernel in self.kernels}
         return tuple(
-            dataclasses.replace(symbol, kind=_symbol_kind(symbol, kernels.get(symbol.section_index)))
-            for symbol in self.elf.symbols()
+            symbol.of_kind(_symbol_kind(symbol, kernels.get(symbol.section_index))) for symbol in self.elf.symbols()
         )
 
     @property

@@ -1,0 +1,108 @@
+"""Files made to take minutes or gigabytes are read or refused, by every verb, within bounds of time and memory.
+
+The bounds are some times what each needs, for the sake of slow machines; what they guard against took ten times more.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.writers.slow_files import BINARIES, RECORDINGS
+
+VERBS = ("inspect", "annotate", "extract", "symbols")
+#: The only file whose stages can be shown without a compiler.
+WITH_STAGES = "many_snapshots"
+#: Seconds of processor time and bytes of address space that all verbs together may take.
+SECONDS, MEMORY = 8, 700 << 20
+#: Honest and large: everything in them is printed or written, all of it in linear time.
+LARGE = {"many_symbols": 30, "many_snapshots": 30, "same_named_programs": 30}
+#: What is refused, and where: a part of the sentence.
+REFUSED = {
+    ("compressed_sections", "inspect"): "would unpack to 67,108,864",
+    ("compressed_sections", "annotate"): "would unpack to 67,108,864",
+    ("compressed_sections", "extract"): "its sections overlap",
+    ("overlapping_sections", "extract"): "its sections overlap",
+    ("overlapping_range_lists", "annotate"): "range lists are shared by so many entries",
+    ("shared_range_list", "annotate"): "range lists are shared by so many entries",
+    ("deep_inlining", "annotate"): "inlined calls, up to 500",
+    ("shared_blob", "annotate"): "would unpack to",
+    ("shared_blob", "extract"): "would unpack to",
+    ("smaller_shared_blob", "annotate"): "would unpack to",
+    ("smaller_shared_blob", "extract"): "would unpack to",
+}
+
+#: All verbs in one process, in which no libiga64 is needed: the status and the last line of each go to standard error.
+_CHILD = """
+import contextlib, io, os, sys
+import kernlens.isa.decode
+from kernlens.cli.main import main
+from tests.writers.programs import decoded
+kernlens.isa.decode.decode_many = decoded
+path, output, verbs, *flags = sys.argv[1:]
+for verb in verbs.split():
+    extra = {"extract": ["-o", output], "annotate": ["--json", *flags]}.get(verb, [])
+    sys.argv = ["kernlens", verb, path, *extra]
+    said = io.StringIO()
+    with contextlib.redirect_stderr(said):
+        try:
+            main()
+            status = 0
+        except SystemExit as ended:
+            status = ended.code or 0
+    sys.stdout.flush()
+    print(verb, status, said.getvalue().strip().replace("\\n", " "), file=sys.stderr)
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("slow")
+
+
+def written(folder: Path, name: str) -> Path:
+    """The file of this name, which is made once."""
+    path = folder / (name + (".bin" if name in BINARIES else ".klens"))
+    if not path.exists():
+        if name in BINARIES:
+            path.write_bytes(BINARIES[name]())
+        else:
+            RECORDINGS[name](path)
+    assert path.stat().st_size < 13_000_000
+    return path
+
+
+def bounded(seconds: int) -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+
+
+@pytest.mark.parametrize("name", [*BINARIES, *RECORDINGS])
+def test_slow_file(folder: Path, name: str, tmp_path: Path) -> None:
+    seconds = LARGE.get(name, SECONDS)
+    root = Path(__file__).parents[2]
+    flags = ["--device", "dg2"] if name in BINARIES else []
+    verbs = [*VERBS, *(["stages"] if name == WITH_STAGES else [])]
+    done = subprocess.run(
+        [sys.executable, "-c", _CHILD, str(written(folder, name)), str(tmp_path / "parts"), " ".join(verbs), *flags],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(root / "src"), str(root)])},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+        preexec_fn=lambda: bounded(seconds),
+    )
+    assert done.returncode == 0, f"{done.returncode}: {done.stderr}"
+    answers = {line.partition(" ")[0]: line.partition(" ")[2] for line in done.stderr.splitlines()}
+    assert list(answers) == verbs
+    for verb, answer in answers.items():
+        sentence = REFUSED.get((name, verb))
+        assert answer[:1] in (("0", "2") if sentence is None else ("2",)), f"{verb}: {answer}"
+        assert "Traceback" not in answer
+        assert "MemoryError" not in answer
+        assert (sentence or "") in answer
