@@ -2,7 +2,6 @@
 #include "opencl_layer/compilers/igc/settings_table.h"
 
 #include <elf.h>
-#include <pthread.h>
 #include <string.h>
 
 enum { FEWEST_SETTINGS = 200 }; /* IGC 1.0.12504 has 703, IGC 2.40 has 997 */
@@ -109,35 +108,26 @@ static bool search(struct settings_table *table)
     return false;
 }
 
-/* Where the last search found it; one build at a time keeps a stage, but requests may come from several threads. */
+/* What the last search found, which may be nothing; of which library it was the table. */
 static struct settings_table known;
-static pthread_mutex_t known_lock = PTHREAD_MUTEX_INITIALIZER;
+static bool known_found;
 
 bool settings_table_find(struct settings_table *table)
 {
     *table = (struct settings_table){0};
     if (!library_find(&table->library))
         return false;
-    pthread_mutex_lock(&known_lock);
-    bool found = library_same(&known.library, &table->library);
-    if (found)
-        *table = known;
-    else if ((found = search(table)))
+    if (!library_same(&known.library, &table->library)) {
+        known_found = search(table);
         known = *table;
-    pthread_mutex_unlock(&known_lock);
-    return found && element_name(table, table->start) != NULL;
+    }
+    *table = known;
+    return known_found && element_name(table, table->start) != NULL;
 }
 
-/* Another thread of the parent may have held the lock, and have been writing. */
-static void after_fork(void)
+void settings_table_forget(void)
 {
-    known_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     known = (struct settings_table){0};
-}
-
-__attribute__((constructor)) static void watch_forks(void)
-{
-    pthread_atfork(NULL, NULL, after_fork);
 }
 
 const char *settings_table_name(const struct settings_table *table, size_t number, char **value)

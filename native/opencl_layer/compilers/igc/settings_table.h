@@ -23,8 +23,10 @@ struct settings_table {
 /* A setting of every version, by which the table is found. */
 #define SETTING_FOLDER "DumpToCustomDir"
 
-/* Finds the table of the one IGC library of this process; false if there is none. */
+/* Finds the table of the one IGC library of this process; false if there is none. Called with LOCK_SETTINGS held. */
 bool settings_table_find(struct settings_table *table);
+/* Has the next call search again. */
+void settings_table_forget(void);
 
 /* Reads the name of the setting of this number; NULL if it has none. `value` gets where its value is. */
 const char *settings_table_name(const struct settings_table *table, size_t number, char **value);
