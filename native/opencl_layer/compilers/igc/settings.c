@@ -31,14 +31,16 @@ enum { PLACES = COUNT(DERIVED) + ENVIRONMENT_SETTINGS };
  * any moment, also in a child process forked in the middle. */
 static struct {
     char *value;
+    size_t size;
     char bytes[SETTING_VALUE_SIZE];
 } before[PLACES];
 static volatile sig_atomic_t before_count;
 
-static void keep(char *value)
+static void keep(char *value, size_t size)
 {
     before[before_count].value = value;
-    memcpy(before[before_count].bytes, value, SETTING_VALUE_SIZE);
+    before[before_count].size = size;
+    memcpy(before[before_count].bytes, value, size);
     atomic_signal_fence(memory_order_seq_cst);
     before_count = before_count + 1;
     atomic_signal_fence(memory_order_seq_cst);
@@ -85,7 +87,7 @@ static bool is_text(const char *setting)
     return false;
 }
 
-static bool put(char *value, const char *setting)
+static bool put(char *value, size_t value_size, const char *setting)
 {
     const char *text = strchr(setting, '=') + 1;
     if (!is_text(setting)) {
@@ -93,7 +95,7 @@ static bool put(char *value, const char *setting)
         memcpy(value, &number, sizeof number);
         return true;
     }
-    if (strlen(text) >= SETTING_VALUE_SIZE)
+    if (strlen(text) >= value_size)
         return false;
     strcpy(value, text);
     return true;
@@ -104,7 +106,7 @@ static void restore(void)
     /* The last first: of a setting that was kept twice, the first is what it was. */
     while (before_count > 0) {
         int last = before_count - 1;
-        memcpy(before[last].value, before[last].bytes, SETTING_VALUE_SIZE);
+        memcpy(before[last].value, before[last].bytes, before[last].size);
         atomic_signal_fence(memory_order_seq_cst);
         before_count = last;
     }
@@ -116,16 +118,16 @@ static bool change(const struct environment *wanted)
     if (wanted->failed || before_count > 0 || !settings_table_find(&table))
         return false;
     struct place places[PLACES] = {0};
-    size_t count = list_places(wanted, places);
+    size_t count = list_places(wanted, places), size = settings_table_value_size(&table);
     find_values(&table, places, count);
     bool folder = false, all = true;
     for (size_t index = 0; index < count && all; ++index) {
         const struct place *place = &places[index];
         if (place->value == NULL)
             continue; /* another version's */
-        keep(place->value);
+        keep(place->value, size);
         if (strchr(place->setting, '=') != NULL)
-            all = put(place->value, place->setting);
+            all = put(place->value, size, place->setting);
         folder = folder || text_starts_with(place->setting, SETTING_FOLDER);
     }
     if (!all || !folder)
