@@ -56,7 +56,7 @@ def test_each_layout(layout: int, flags: str, program: Path, tmp_path: Path) -> 
 
 def test_a_library_without_settings_is_searched_once(program: Path, tmp_path: Path) -> None:
     library = tmp_path / "libigc.so.1"
-    command = ["g++", "-shared", "-fPIC", "-DLAYOUT=5", "-o", library, HERE / "made_library.cpp"]
+    command = ["g++", "-shared", "-fPIC", "-DLAYOUT=5", "-o", str(library), str(HERE / "made_library.cpp")]
     subprocess.run(command, check=True, timeout=300)
     subprocess.run([program, library, "hidden"], check=True, timeout=60)
 
