@@ -103,6 +103,9 @@ NATIVE = [
     ),
 ]
 
+# A thread's variables lie where the thread starts with them: else its first use of one takes a lock of the dynamic loader.
+WITHOUT_LOADER = ["-ftls-model=initial-exec"]
+
 # The OpenCL layer needs the OpenCL headers; without them the rest of the package is built, with a warning.
 OPENCL_LAYER = {
     "depends": HEADERS,
@@ -117,13 +120,15 @@ if sys.platform == "linux":
         SharedLibrary(
             "kernlens.native.libkernlens_opencl_layer",
             sources=[*sources("native/base"), *sources("native/opencl_layer", without=f"{SECOND_BUILD}/program/")],
-            # nodelete: the process's environment keeps pointers to strings of the layer.
-            extra_link_args=["-pthread", "-Wl,-z,nodelete"],
-            **OPENCL_LAYER,
+            # nodelete: applications call OpenCL from destructors, after their loader has let the layer go. now: a function that
+            # is looked up when it is first called would take a lock of the dynamic loader then (native/base/loader.h).
+            extra_link_args=["-pthread", "-Wl,-z,nodelete,-z,now"],
+            **OPENCL_LAYER | {"extra_compile_args": [*OPTIMIZE, *WITHOUT_LOADER]},
         ),
         Executable(
             "kernlens.native.kernlens_second_build",
             sources=[*sources("native/base"), *sources(f"{SECOND_BUILD}/program"), f"{SECOND_BUILD}/job.c"],
+            extra_link_args=["-pthread"],
             **OPENCL_LAYER,
         ),
     ]

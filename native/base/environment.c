@@ -31,7 +31,7 @@ static bool is_set(const struct environment *environment, const char *variable)
     return false;
 }
 
-char **environment_list(const struct environment *environment, bool (*left_out)(const char *setting))
+char **environment_list(const struct environment *environment)
 {
     size_t inherited = 0;
     while (environ != NULL && environ[inherited] != NULL)
@@ -41,7 +41,7 @@ char **environment_list(const struct environment *environment, bool (*left_out)(
         return NULL;
     size_t count = 0;
     for (size_t index = 0; index < inherited && environ[index] != NULL; ++index)
-        if (!is_set(environment, environ[index]) && !left_out(environ[index]))
+        if (!is_set(environment, environ[index]))
             list[count++] = environ[index];
     memcpy(list + count, environment->settings, environment->count * sizeof *list);
     return list;

@@ -15,9 +15,9 @@ struct environment {
 
 void environment_set(struct environment *environment, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* Makes a list for posix_spawn; NULL if `failed` or out of memory. Strings of this process's environment of which `left_out`
- * is true are not in it. Free the list, not its strings, which are valid until environment_free. */
-char **environment_list(const struct environment *environment, bool (*left_out)(const char *setting));
+/* Makes a list for posix_spawn; NULL if `failed` or out of memory. Free the list, not its strings, which are valid until
+ * environment_free. */
+char **environment_list(const struct environment *environment);
 void environment_free(struct environment *environment);
 
 #endif

@@ -2,9 +2,11 @@
 #include "base/folders.h"
 
 #include "base/owned.h"
+#include "base/processes.h"
 #include "base/text.h"
 
-#include <ftw.h>
+#include <dirent.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,8 +16,10 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-enum { LONGEST_PARENT = 180, WALK_DESCRIPTORS = 16 }; /* IGC 1 cuts its folder's path at 238 characters, and makes that one */
+enum { LONGEST_PARENT = 180, DEEPEST = 32 }; /* IGC 1 cuts its folder's path at 238 characters, and makes that one */
 static const uint64_t MEMORY_WANTED = UINT64_C(1) << 29;
+
+static const char MARK[] = "kernlens-snapshot-", IN_MEMORY[] = "/dev/shm", ON_DISK[] = "/tmp";
 
 /* Chooses a folder in memory where there is plenty of it: writing and removing files on a disk takes a few per cent of a
  * build. */
@@ -27,18 +31,21 @@ static const char *parent_folder(void)
         if (folder != NULL && folder[0] != '\0' && strlen(folder) <= LONGEST_PARENT)
             return folder;
     }
-    static const char IN_MEMORY[] = "/dev/shm";
     bool plenty = access(IN_MEMORY, W_OK | X_OK) == 0 && folder_room(IN_MEMORY) >= MEMORY_WANTED;
-    return plenty ? IN_MEMORY : "/tmp";
+    return plenty ? IN_MEMORY : ON_DISK;
 }
+
+/* A folder's name says whose it is: MARK, the numbers of the process, each in hexadecimal digits, and one by chance. */
+#define NUMBERS "%" PRIx32 "-%" PRIx32 "-%" PRIx64
 
 char *folder_name(void)
 {
-    uint64_t number;
+    uint32_t chance;
     const char *parent = parent_folder();
-    if (getrandom(&number, sizeof number, 0) != sizeof number)
+    if (getrandom(&chance, sizeof chance, 0) != sizeof chance)
         return NULL;
-    return text_format("%s" FOLDER_MARK "%016" PRIx64, parent, number);
+    struct process owner = process_self();
+    return text_format("%s/%s" NUMBERS "-%" PRIx32, parent, MARK, owner.space, owner.number, owner.start, chance);
 }
 
 char *folder_make(void)
@@ -52,25 +59,93 @@ bool folder_make_named(const char *folder)
     return mkdir(folder, 0700) == 0;
 }
 
-static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *place)
+/* Opens a folder that lies in another; -1 if it is none, also if it is a link to one. */
+static int open_folder(int parent, const char *name)
 {
-    (void)status;
-    (void)kind;
-    (void)place;
-    remove(path); /* the walk goes on whether it could be removed or not: as much as possible is to go */
-    return 0;
+    return openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+/* Removes what is below an open folder, which it closes. Follows no links: whatever takes a name's place meanwhile, nothing
+ * else is reached. */
+static void remove_contents(int folder, int depth)
+{
+    DIR *listing = fdopendir(folder);
+    if (listing == NULL) {
+        close(folder);
+        return;
+    }
+    const struct dirent *entry;
+    while ((entry = readdir(listing)) != NULL) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+            unlinkat(folder, entry->d_name, 0) == 0)
+            continue;
+        int below = depth < DEEPEST ? open_folder(folder, entry->d_name) : -1;
+        if (below >= 0)
+            remove_contents(below, depth + 1);
+        unlinkat(folder, entry->d_name, AT_REMOVEDIR);
+    }
+    closedir(listing);
 }
 
 void folder_remove(const char *folder)
 {
-    if (folder != NULL)
-        nftw(folder, remove_entry, WALK_DESCRIPTORS, FTW_DEPTH | FTW_PHYS);
+    int opened = folder != NULL ? open_folder(AT_FDCWD, folder) : -1;
+    if (opened < 0)
+        return;
+    remove_contents(opened, 0);
+    rmdir(folder);
 }
 
 void folder_release(char **folder)
 {
     folder_remove(*folder);
     free(*folder);
+}
+
+/* Tells whether a process made a folder of this name and has ended. */
+static bool is_left_behind(const char *name)
+{
+    struct process owner;
+    return text_starts_with(name, MARK) &&
+           sscanf(name + sizeof MARK - 1, "%" SCNx32 "-%" SCNx32 "-%" SCNx64 "-", &owner.space, &owner.number,
+                  &owner.start) == 3 &&
+           process_has_ended(&owner);
+}
+
+/* Removes a folder that is this user's. */
+static void sweep_folder(int parent, const char *name)
+{
+    struct stat status;
+    int folder = open_folder(parent, name);
+    if (folder < 0)
+        return;
+    if (fstat(folder, &status) != 0 || status.st_uid != geteuid()) {
+        close(folder);
+        return;
+    }
+    remove_contents(folder, 0);
+    unlinkat(parent, name, AT_REMOVEDIR);
+}
+
+static void sweep(const char *parent)
+{
+    DIR *listing = opendir(parent);
+    if (listing == NULL)
+        return;
+    const struct dirent *entry;
+    while ((entry = readdir(listing)) != NULL)
+        if (is_left_behind(entry->d_name))
+            sweep_folder(dirfd(listing), entry->d_name);
+    closedir(listing);
+}
+
+void folders_sweep(void)
+{
+    const char *parent = parent_folder();
+    sweep(IN_MEMORY);
+    sweep(ON_DISK);
+    if (strcmp(parent, IN_MEMORY) != 0 && strcmp(parent, ON_DISK) != 0)
+        sweep(parent);
 }
 
 uint64_t folder_room(const char *folder)

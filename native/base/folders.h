@@ -5,9 +5,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Part of the names of all folders that are made here. */
-#define FOLDER_MARK "/kernlens-snapshot-"
-
 /* Makes up a name that no folder has yet, below KERNLENS_SNAPSHOT_DIR, TMPDIR, /dev/shm (if it has room for 512 MB) or /tmp.
  * NULL (and errno) on failure. */
 char *folder_name(void);
@@ -15,10 +12,12 @@ char *folder_name(void);
 char *folder_make(void);
 /* Makes a folder of this name, for this user only. */
 bool folder_make_named(const char *folder);
-/* Removes a folder and everything below it; what cannot be removed stays. NULL does nothing. */
+/* Removes a folder and everything below it; what cannot be removed stays. A link is not followed. NULL does nothing. */
 void folder_remove(const char *folder);
 /* Removes it and frees its name: for RELEASED_BY. */
 void folder_release(char **folder);
+/* Removes the folders of this user's processes that were killed before they could. */
+void folders_sweep(void);
 /* Tells how many bytes this user may still write into the file system below a folder; 0 if that is not known. */
 uint64_t folder_room(const char *folder);
 /* Tells whether the file system below this folder has no space left. */

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "base/problems.h"
 
+#include "base/files.h"
 #include "base/owned.h"
 #include "base/text.h"
 
@@ -16,7 +17,7 @@ static void tell(const char *line)
     const char *path = getenv("KERNLENS_SNAPSHOT_LOG");
     CLOSED int log = path != NULL && path[0] != '\0' ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666) : -1;
     /* One write, so that lines of several threads do not mix. A log that takes no line leaves nothing to tell it to. */
-    ssize_t written = write(log >= 0 ? log : STDERR_FILENO, line, strlen(line));
+    bool written = file_write_all(log >= 0 ? log : STDERR_FILENO, line, strlen(line));
     (void)written;
 }
 

@@ -1,11 +1,10 @@
 /* Records of living objects of a driver, one for each, found by the object's handle.
  *
  * What is known of an object starts with a `struct record`, so that a pointer to the one is a pointer to the other. All
- * functions but records_none are called with the lock held. */
+ * functions but records_none are called with the lock held that guards them. */
 #ifndef KERNLENS_RECORDS_H
 #define KERNLENS_RECORDS_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,12 +17,9 @@ struct record {
 };
 
 struct records {
-    pthread_mutex_t lock;
     atomic_size_t count;
     struct record *buckets[RECORD_BUCKETS];
 };
-
-#define RECORDS_INITIALIZER {.lock = PTHREAD_MUTEX_INITIALIZER}
 
 /* Tells whether there is no record at all, without the lock: a process without any pays nothing. */
 bool records_none(struct records *records);

@@ -97,6 +97,20 @@ def test_every_check_of_the_layer(name: str, layer: Path, tmp_path: Path) -> Non
     passed(result)
 
 
+@pytest.mark.parametrize("arguments", ["limited gen-assembly refused", "child late"])
+@pytest.mark.parametrize("name", ["pocl", "dg2"])
+def test_the_process_around_the_layer(name: str, arguments: str, layer: Path, tmp_path: Path) -> None:
+    """Limits and other processes, with builds of its own and without. (Forks not: children of several threads wait for locks of
+    the sanitizers' allocator, which GCC's before 14 do not look after.)"""
+    platform: Platform = pocl(tmp_path) if name == "pocl" else intel(name, SLICES[name])
+    preloaded = {"LD_PRELOAD": str(layer / "without_deepbind.so")}
+    platform = replace(platform, environment={**platform.environment, **preloaded})
+    words = [platform.late if word in ("late", "gen-assembly") else word for word in arguments.split()]
+    for own_build in ("0", "1"):
+        passed(platform.run(layer, *words, KERNLENS_SNAPSHOT_OWN_BUILD=own_build, **options(tmp_path)))  # type: ignore[arg-type]
+    assert not findings(tmp_path), "\n\n".join(findings(tmp_path))
+
+
 @pytest.mark.parametrize("name", ["skl", "dg2"])
 def test_any_bytes_to_the_decoder(name: str, sanitized: Path, codes: list[Code], tmp_path: Path) -> None:
     code = max((one.code for one in codes if one.device == name), key=len)

@@ -53,16 +53,6 @@ def test_own_build_keeps_every_stage_of_igc(platform: Platform, place: Path) -> 
     assert set(place.iterdir()) == before, "the compiler's files in the current folder"
 
 
-@pytest.mark.parametrize("platform", ["cpu"], indirect=True)
-def test_own_build_keeps_stages_of_the_cpu_runtime(platform: Platform, place: Path) -> None:
-    """Its assembly is not among them: keeping it changes the binary."""
-    layer = without_builder(platform, place)
-    before = set(place.iterdir())
-    for stage in ("object", "disassembly"):
-        passed(platform.run(place, "binary", "/dev/null", stage, layer=False, OPENCL_LAYERS=layer))
-    assert set(place.iterdir()) == before, "the compiler's files in the current folder"
-
-
 @pytest.mark.parametrize("platform", IGC, indirect=True)
 def test_forked_children_build(platform: Platform, place: Path) -> None:
     """A child inherits locks and IGC's settings in the middle of a build of another thread. (Other compilers hang in forked

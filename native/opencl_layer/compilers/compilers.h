@@ -7,8 +7,4 @@
 /* Intel's GPU compiler, PoCL, Intel's OpenCL runtime for CPUs, and any other. */
 extern const struct compiler igc_compiler, pocl_compiler, cpu_runtime_compiler, unknown_compiler;
 
-/* Tells whether a string of the environment is one that this library put there for the CPU runtime: no other process is to get
- * it. */
-bool cpu_runtime_has_put(const char *setting);
-
 #endif

@@ -1,8 +1,8 @@
 #include "opencl_layer/compilers/kept_folder.h"
 
 #include "base/folders.h"
+#include "base/locks.h"
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -17,14 +17,16 @@ const char *kept_folder(void)
     return folder;
 }
 
-static void forget(void)
+static void forget(bool (*damaged)(enum lock lock))
 {
+    (void)damaged;
     folder = NULL;
 }
 
 /* Runs when the layer is loaded: the environment still says what the user wants, and there is one thread as a rule. */
 __attribute__((constructor)) static void prepare(void)
 {
+    folders_sweep();
     kept_folder();
-    pthread_atfork(NULL, NULL, forget);
+    forks_watch(forget);
 }

@@ -27,7 +27,6 @@ struct stage {
     bool text_first;    /* the text form is the default */
     bool per_kernel;
     enum origin origin;
-    bool changes_binary; /* a build that keeps it makes another binary, so it must not be the application's */
     const char *dump;    /* what the compiler's file is called; its meaning is the compiler's */
 };
 
@@ -42,6 +41,7 @@ struct compiler {
     const char *name;
     const struct stage *stages;
     unsigned count;
+    bool spirv_from_source;          /* a program from source yields a SPIR-V module */
     bool kernels_on_query;           /* kernels are compiled only when somebody asks for the program's binary */
     bool variables_at_first_compile; /* the variables that set_dumps sets are read then, and only then */
     /* Sets what makes the compiler write the stage's files into `folder`; NULL if it writes none for any stage. */
@@ -50,9 +50,9 @@ struct compiler {
      * and widths, the one that it contains counts. */
     void (*collect)(const struct stage_form *form, const char *folder, const struct view *binary,
                     struct snapshots *snapshots);
-    /* Of this process's own compiler, which can keep a stage during one build: whether it can keep this one; has it do what
-     * set_dumps has set; has it stop, and says whether what it kept in `folder` is that build's. NULL if there is no way. */
-    bool (*can_keep)(const struct stage *stage);
+    /* Of this process's own compiler, which can keep a stage during one build: whether it can now; has it do what set_dumps has
+     * set; has it stop, and says whether what it kept in `folder` is that build's. NULL if there is no way. */
+    bool (*can_keep)(void);
     bool (*begin_keeping)(const struct environment *wanted);
     bool (*end_keeping)(const char *folder);
 };

@@ -10,7 +10,8 @@
 #include "opencl_layer/layer/programs.h"
 #include "opencl_layer/layer/serving.h"
 
-#include <pthread.h>
+#include <errno.h>
+#include <semaphore.h>
 #include <stdlib.h>
 
 /* Tells whether a build for these devices (NULL: for all of the program's) is one for this device. */
@@ -24,40 +25,30 @@ static bool builds_for(cl_device_id device, cl_uint count, const cl_device_id *d
 
 /* Stands in for the application's notification. */
 struct completion {
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    bool done;
+    sem_t done;
 };
 
 static void CL_CALLBACK complete(cl_program program, void *user_data)
 {
     (void)program;
     struct completion *completion = user_data;
-    pthread_mutex_lock(&completion->lock);
-    completion->done = true;
-    pthread_cond_signal(&completion->changed);
-    pthread_mutex_unlock(&completion->lock);
+    sem_post(&completion->done);
 }
 
 static void completion_init(struct completion *completion)
 {
-    pthread_mutex_init(&completion->lock, NULL);
-    pthread_cond_init(&completion->changed, NULL);
-    completion->done = false;
+    sem_init(&completion->done, 0, 0);
 }
 
 /* Waits, after the driver's function returned: a build that it took will notify, one that it refused will not. Tells whether it
  * did. */
 static bool completion_await(struct completion *completion, bool taken)
 {
-    pthread_mutex_lock(&completion->lock);
-    while (taken && !completion->done)
-        pthread_cond_wait(&completion->changed, &completion->lock);
-    bool done = completion->done;
-    pthread_mutex_unlock(&completion->lock);
-    pthread_cond_destroy(&completion->changed);
-    pthread_mutex_destroy(&completion->lock);
-    return done;
+    int done = taken ? sem_wait(&completion->done) : sem_trywait(&completion->done);
+    while (done != 0 && errno == EINTR)
+        done = taken ? sem_wait(&completion->done) : sem_trywait(&completion->done);
+    sem_destroy(&completion->done);
+    return done == 0;
 }
 
 /* Returns what a build came to that its function called a success when it began. */

@@ -1,9 +1,11 @@
 /* The two functions of cl_codeplay_program_snapshot. The errors come in the order of the extension's own tests. */
+#include "base/elf_sections.h"
 #include "base/owned.h"
 #include "opencl_layer/below.h"
 #include "opencl_layer/layer/kept_build.h"
 #include "opencl_layer/layer/layer.h"
 #include "opencl_layer/layer/platforms.h"
+#include "opencl_layer/layer/program_queries.h"
 #include "opencl_layer/layer/programs.h"
 #include "opencl_layer/second_build/second_build.h"
 
@@ -29,6 +31,22 @@ static cl_int check_device(cl_program program, cl_device_id device)
     return CL_INVALID_DEVICE;
 }
 
+/* Tells whether the stage can come. A compiler that keeps no SPIR-V of what it compiles gives only what the program was made
+ * from. */
+static bool can_come(const struct stage *stage, const struct compiler *compiler, cl_program program, cl_device_id device)
+{
+    if (stage->origin != ORIGIN_SPIRV || compiler->spirv_from_source)
+        return true;
+    size_t size = 0;
+    FREED char *il = program_il(program, &size);
+    struct view container = {0};
+    FREED char *source = il == NULL ? program_source(program, &size) : NULL;
+    FREED unsigned char *binary =
+        il == NULL && source == NULL ? program_binary(program, device, &container.size) : NULL;
+    container.bytes = binary;
+    return il != NULL || elf_section_of_type(&container, ELF_OPENCL_SPIRV).bytes != NULL;
+}
+
 cl_int CL_API_CALL request_snapshot_list(cl_program program, cl_device_id device, const char **stages,
                                          cl_uint *num_stages)
 {
@@ -44,13 +62,18 @@ cl_int CL_API_CALL request_snapshot_list(cl_program program, cl_device_id device
     if (stages != NULL && num_stages != NULL && *num_stages == 0)
         return CL_INVALID_VALUE;
     const struct compiler *compiler = compiler_of(device);
-    if (stages == NULL) {
-        *num_stages = compiler->count;
-        return CL_SUCCESS;
+    cl_uint room = stages == NULL ? 0 : num_stages != NULL ? *num_stages : compiler->count;
+    cl_uint count = 0;
+    for (cl_uint index = 0; index < compiler->count; ++index) {
+        const struct stage *stage = &compiler->stages[index];
+        if ((stages != NULL && count == room) || !can_come(stage, compiler, program, device))
+            continue;
+        if (stages != NULL)
+            stages[count] = stage->name;
+        ++count;
     }
-    cl_uint count = num_stages != NULL && *num_stages < compiler->count ? *num_stages : compiler->count;
-    for (cl_uint index = 0; index < count; ++index)
-        stages[index] = compiler->stages[index].name;
+    if (stages == NULL)
+        *num_stages = count;
     return CL_SUCCESS;
 }
 
@@ -93,7 +116,7 @@ cl_int CL_API_CALL request_snapshot(cl_program program, cl_device_id device, con
         .user_data = user_data,
     };
     request.form.stage = stage_named(request.form.compiler, stage);
-    if (request.form.stage == NULL)
+    if (request.form.stage == NULL || !can_come(request.form.stage, request.form.compiler, program, device))
         return CL_INVALID_ARG_VALUE;
     if (compiled_already(program, device))
         return CL_INVALID_PROGRAM_EXECUTABLE;

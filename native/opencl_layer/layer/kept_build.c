@@ -3,24 +3,23 @@
 
 #include "base/files.h"
 #include "base/folders.h"
+#include "base/locks.h"
 #include "base/owned.h"
 #include "base/text.h"
 #include "opencl_layer/below.h"
 #include "opencl_layer/compilers/kept_folder.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* For the compiler's files. IGC 1 ends the process when it cannot write some of them, IGC 2 then calls the build a failure; a file
+ * that becomes larger than its process may write ends it with a signal, whichever compiler it is. */
 static const uint64_t ROOM_WANTED = UINT64_C(1) << 28;
 
-static pthread_rwlock_t building = PTHREAD_RWLOCK_INITIALIZER; /* held alone by a kept build */
 static unsigned taken_before; /* folders */
-static _Thread_local unsigned shares; /* how often this thread holds it with others */
-static _Thread_local bool alone;      /* whether this thread holds it alone */
 
 /* Tells whether the user wants the process's own compiler left alone. */
 static bool refused(void)
@@ -32,23 +31,7 @@ static bool refused(void)
 bool kept_build_possible(const struct stage_form *form)
 {
     return form->compiler->can_keep != NULL && kept_folder() != NULL && !refused() &&
-           form->compiler->can_keep(form->stage);
-}
-
-/* A child process has one thread, and none of its parent's builds but those that this thread is in: forked in a callback of
- * theirs, or by a driver, they go on here too. */
-static void after_fork(void)
-{
-    building = (pthread_rwlock_t)PTHREAD_RWLOCK_INITIALIZER;
-    for (unsigned count = 0; count < shares; ++count)
-        pthread_rwlock_rdlock(&building);
-    if (alone)
-        pthread_rwlock_wrlock(&building);
-}
-
-__attribute__((constructor)) static void watch_forks(void)
-{
-    pthread_atfork(NULL, NULL, after_fork);
+           file_size_limit() >= ROOM_WANTED && form->compiler->can_keep();
 }
 
 /* Has IGC 1 read its variables, which it does at a process's first compile: read later, they would undo what is changed. A
@@ -95,17 +78,15 @@ static bool make_folder(const char *folder)
 bool kept_build_begin(cl_program program, const struct stage_form *form)
 {
     /* Not waiting for other builds: one of them may wait for this one, which a callback of its may have begun. */
-    if (!kept_build_possible(form) || pthread_rwlock_trywrlock(&building) != 0)
+    if (!kept_build_possible(form) || !builds_take_alone())
         return false;
     const char *folder = kept_folder();
     if (make_folder(folder)) {
-        /* IGC 1 ends the process when it cannot write some files, IGC 2 then calls the build a failure. */
-        alone = folder_room(folder) >= ROOM_WANTED && switch_on(program, form);
-        if (alone)
+        if (folder_room(folder) >= ROOM_WANTED && switch_on(program, form))
             return true;
         folder_remove(folder);
     }
-    pthread_rwlock_unlock(&building);
+    builds_give_alone();
     return false;
 }
 
@@ -123,22 +104,17 @@ char *kept_build_end(const struct stage_form *form)
     RELEASED_BY(folder_release) char *taken = kept ? take_folder(folder) : NULL;
     if (taken == NULL)
         folder_remove(folder);
-    alone = false;
-    pthread_rwlock_unlock(&building);
+    builds_give_alone();
     RELEASED_BY(file_names_free) struct file_names names = {0};
     return taken != NULL && file_names_read(taken, &names) && names.count > 0 ? GIVE(taken) : NULL;
 }
 
 void other_build_begin(void)
 {
-    /* A thread that holds it may take it again: a callback of a build may begin another. */
-    while (pthread_rwlock_rdlock(&building) == EAGAIN)
-        ;
-    ++shares;
+    builds_share(); /* again, if this thread is in a callback of a build */
 }
 
 void other_build_end(void)
 {
-    --shares;
-    pthread_rwlock_unlock(&building);
+    builds_unshare();
 }

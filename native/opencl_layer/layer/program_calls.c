@@ -1,9 +1,8 @@
 /* The beginning and end of programs: a handle may be used again, and then has nothing to do with the earlier program. */
+#include "base/locks.h"
 #include "opencl_layer/below.h"
 #include "opencl_layer/layer/layer.h"
 #include "opencl_layer/layer/programs.h"
-
-#include <pthread.h>
 
 static cl_program new_program(cl_program program)
 {
@@ -46,7 +45,6 @@ typedef cl_program(CL_API_CALL *create_with_il_fn)(cl_context context, const voi
 
 /* Each platform's clCreateProgramWithILKHR. */
 enum { PLATFORMS = 16 };
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
     cl_platform_id platform;
     create_with_il_fn create;
@@ -56,11 +54,11 @@ static unsigned il_platform_count;
 static create_with_il_fn create_of(cl_platform_id platform)
 {
     create_with_il_fn create = NULL;
-    pthread_mutex_lock(&lock);
+    lock_take(LOCK_PLATFORMS);
     for (unsigned index = 0; index < il_platform_count; ++index)
         if (il_platforms[index].platform == platform)
             create = il_platforms[index].create;
-    pthread_mutex_unlock(&lock);
+    lock_give(LOCK_PLATFORMS);
     return create;
 }
 
@@ -91,7 +89,7 @@ void *create_program_with_il_khr(cl_platform_id platform, void *of_platform)
     void *function = (void *)create_with_il_khr;
     if (create_of(platform) != NULL)
         return function;
-    pthread_mutex_lock(&lock);
+    lock_take(LOCK_PLATFORMS);
     if (il_platform_count < PLATFORMS) {
         il_platforms[il_platform_count].platform = platform;
         il_platforms[il_platform_count].create = (create_with_il_fn)of_platform;
@@ -99,19 +97,8 @@ void *create_program_with_il_khr(cl_platform_id platform, void *of_platform)
     } else {
         function = of_platform;
     }
-    pthread_mutex_unlock(&lock);
+    lock_give(LOCK_PLATFORMS);
     return function;
-}
-
-/* Another thread of the parent may have held the lock. */
-static void after_fork(void)
-{
-    lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-}
-
-__attribute__((constructor)) static void watch_forks(void)
-{
-    pthread_atfork(NULL, NULL, after_fork);
 }
 
 static cl_int CL_API_CALL set_constant(cl_program program, cl_uint identifier, size_t size, const void *value)

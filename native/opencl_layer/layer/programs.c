@@ -2,15 +2,15 @@
 #include "opencl_layer/layer/programs.h"
 
 #include "base/arrays.h"
+#include "base/locks.h"
 #include "base/owned.h"
 #include "base/records.h"
 #include "opencl_layer/second_build/job.h"
 #include "opencl_layer/second_build/second_build.h"
 
-#include <pthread.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 struct constant {
     cl_uint identifier;
@@ -27,47 +27,37 @@ struct program {
     size_t constant_count, constant_capacity;
 };
 
-static struct records programs = RECORDS_INITIALIZER;
+static struct records programs;
 
 static void lock(void)
 {
-    pthread_mutex_lock(&programs.lock);
+    lock_take(LOCK_PROGRAMS);
 }
 
 static void unlock(void)
 {
-    pthread_mutex_unlock(&programs.lock);
+    lock_give(LOCK_PROGRAMS);
 }
 
-/* A child process gets the records as they are between two changes, and a lock that nobody holds. A fork waits for a change,
- * but not for ever: a signal's handler that forks may have interrupted it. The child of such a fork knows of no program. */
-static _Thread_local bool held_for_fork;
-
-static void before_fork(void)
+static void leave_waiting(const struct record *record, void *context)
 {
-    struct timespec time;
-    clock_gettime(CLOCK_REALTIME, &time);
-    time.tv_sec += 1;
-    held_for_fork = pthread_mutex_timedlock(&programs.lock, &time) == 0;
+    (void)context;
+    struct program *program = (struct program *)(uintptr_t)record;
+    second_build_leave(program->waiting);
+    program->waiting = NULL;
 }
 
-static void after_fork_in_parent(void)
+/* A child process forked in the middle of a change knows of no program. The second builds that wait are its parent's. */
+static void after_fork(bool (*damaged)(enum lock lock))
 {
-    if (held_for_fork)
-        unlock();
-}
-
-static void after_fork_in_child(void)
-{
-    if (held_for_fork)
-        unlock();
-    else
-        programs = (struct records)RECORDS_INITIALIZER;
+    if (damaged(LOCK_PROGRAMS))
+        programs = (struct records){0};
+    records_visit(&programs, leave_waiting, NULL);
 }
 
 __attribute__((constructor)) static void watch_forks(void)
 {
-    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+    forks_watch(after_fork);
 }
 
 /* Both with the lock held; NULL if there is no record, or no memory for one. */

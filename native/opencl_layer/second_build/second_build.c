@@ -1,16 +1,17 @@
 #define _GNU_SOURCE
 #include "opencl_layer/second_build/second_build.h"
 
+#include "base/files.h"
 #include "base/folders.h"
+#include "base/loader.h"
+#include "base/locks.h"
 #include "base/owned.h"
 #include "base/problems.h"
 #include "base/text.h"
-#include "opencl_layer/compilers/compilers.h"
 #include "opencl_layer/second_build/job.h"
 #include "opencl_layer/second_build/named_loader.h"
 #include "opencl_layer/second_build/target.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -40,11 +41,11 @@ struct second_build {
 /* Finds the program beside this library. Free it. */
 static char *program_path(void)
 {
-    Dl_info place;
-    if (dladdr((void *)program_path, &place) == 0)
+    const char *layer = loader_path_of((void *)program_path);
+    if (layer == NULL)
         return NULL;
-    const char *slash = strrchr(place.dli_fname, '/');
-    return slash == NULL ? strdup(PROGRAM) : text_format("%.*s/%s", (int)(slash - place.dli_fname), place.dli_fname, PROGRAM);
+    const char *slash = strrchr(layer, '/');
+    return slash == NULL ? strdup(PROGRAM) : text_format("%.*s/%s", (int)(slash - layer), layer, PROGRAM);
 }
 
 /* Duplicates a descriptor to a high number, so that none of a child's fixed numbers is taken, and closes the given one. */
@@ -123,9 +124,17 @@ static const char *start(struct second_build *build, cl_device_id device, const 
         return strerror(errno);
     RELEASED_BY(environment_free) struct environment settings = {0};
     form->compiler->set_dumps(&settings, form, build->folder);
-    FREED char **environment = environment_list(&settings, cpu_runtime_has_put);
+    FREED char **environment = environment_list(&settings);
     int error = environment != NULL ? start_program(build, &target, environment, far_end) : ENOMEM;
     return error != 0 ? strerror(error) : NULL;
+}
+
+static const char *start_locked(struct second_build *build, cl_device_id device, const struct stage_form *form)
+{
+    lock_take(LOCK_START);
+    const char *reason = start(build, device, form);
+    lock_give(LOCK_START);
+    return reason;
 }
 
 struct second_build *second_build_start(cl_device_id device, const struct stage_form *form, bool tell)
@@ -138,7 +147,7 @@ struct second_build *second_build_start(cl_device_id device, const struct stage_
     }
     *build = (struct second_build){.stage = form->stage->name, .process = -1, .socket = -1, .job = -1};
     build->folder = folder_make();
-    const char *reason = build->folder != NULL ? start(build, device, form) : strerror(errno);
+    const char *reason = build->folder != NULL ? start_locked(build, device, form) : strerror(errno);
     if (reason == NULL)
         return build;
     if (tell && build->folder == NULL)
@@ -149,25 +158,11 @@ struct second_build *second_build_start(cl_device_id device, const struct stage_
     return NULL;
 }
 
-/* Writes all of it; false (and errno) on failure. */
-static bool write_all(int file, const unsigned char *bytes, size_t size)
-{
-    size_t done = 0;
-    while (done < size) {
-        ssize_t count = write(file, bytes + done, size - done);
-        if (count < 0 && errno == EINTR)
-            continue;
-        if (count <= 0)
-            return false;
-        done += (size_t)count;
-    }
-    return true;
-}
-
 bool second_build_run(struct second_build *build, const struct writer *job)
 {
-    if (job->failed || !write_all(build->job, job->bytes, job->size)) {
-        problem(build->stage, "the program cannot be handed to the second build: no memory");
+    if (job->failed || !file_write_all(build->job, job->bytes, job->size)) {
+        problem(build->stage, "the program cannot be handed to the second build: %s",
+                strerror(job->failed ? ENOMEM : errno));
         return false;
     }
     /* Not write(): a child that died must not raise SIGPIPE here. second_build_wait finds out why. */
@@ -265,6 +260,17 @@ const char *second_build_answer(const struct second_build *build)
     return build->answer != NULL ? build->answer : "";
 }
 
+void second_build_leave(struct second_build *build)
+{
+    if (build == NULL)
+        return;
+    owned_close(&build->socket);
+    owned_close(&build->job);
+    free(build->folder);
+    free(build->answer);
+    free(build);
+}
+
 void second_build_free(struct second_build *build)
 {
     if (build == NULL)
@@ -273,9 +279,6 @@ void second_build_free(struct second_build *build)
         kill(build->process, SIGKILL);
         reap(build);
     }
-    owned_close(&build->socket);
-    owned_close(&build->job);
-    folder_release(&build->folder);
-    free(build->answer);
-    free(build);
+    folder_remove(build->folder);
+    second_build_leave(build);
 }

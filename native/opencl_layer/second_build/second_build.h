@@ -25,5 +25,7 @@ const char *second_build_folder(const struct second_build *build);
 const char *second_build_answer(const struct second_build *build);
 /* Ends the process if it still runs, and removes the folder. NULL does nothing. */
 void second_build_free(struct second_build *build);
+/* In a forked child, of a second build of its parent's: frees what is here and leaves the process and the folder alone. */
+void second_build_leave(struct second_build *build);
 
 #endif

@@ -1,10 +1,10 @@
 #define _GNU_SOURCE
 #include "opencl_layer/second_build/target.h"
 
+#include "base/loader.h"
 #include "base/owned.h"
 #include "opencl_layer/below.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -12,11 +12,7 @@
 static const char *driver_of(cl_device_id device)
 {
     const cl_icd_dispatch *functions = *(const cl_icd_dispatch *const *)(const void *)device;
-    Dl_info place;
-    if (functions == NULL || functions->clGetDeviceInfo == NULL ||
-        dladdr((void *)functions->clGetDeviceInfo, &place) == 0)
-        return NULL;
-    return place.dli_fname;
+    return functions != NULL ? loader_path_of((void *)functions->clGetDeviceInfo) : NULL;
 }
 
 /* Counts the devices before this one on its platform, for a sub-device those before the whole device; -1 if it cannot be

@@ -2,11 +2,8 @@
 #define _GNU_SOURCE
 #include "checks.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 /* The last stage that a build without -g yields. */
 const struct expected_stage *late_stage(void)
@@ -72,53 +69,6 @@ void check_failing_build(void)
     CHECK_EQUAL(clBuildProgram(program, 1, &device, "", NULL, &received), CL_INVALID_VALUE); /* data for no function */
     forget(&received);
     clReleaseProgram(program);
-}
-
-/* Builds with requests on one thread while another makes child processes that build. The programs are SPIR-V: the front end for OpenCL C
- * has a lock that a child gets as it stood, with or without the layer. */
-struct building {
-    void *module;
-    size_t size;
-    atomic_bool stop;
-};
-
-static void *keep_building(void *argument)
-{
-    struct building *building = argument;
-    while (!building->stop) {
-        cl_program program = program_from(building->module, building->size);
-        struct received received = expecting();
-        request(program, device, late_stage()->name, 0, receive, &received);
-        clBuildProgram(program, 1, &device, "", NULL, NULL);
-        forget(&received);
-        clReleaseProgram(program);
-    }
-    return NULL;
-}
-
-void check_fork(const char *path)
-{
-    checking("a child process forked during a build");
-    enum { CHILDREN = 5, SECONDS = 60 };
-    struct building building = {0};
-    building.module = file_contents(path, &building.size);
-    pthread_t thread;
-    CHECK(pthread_create(&thread, NULL, keep_building, &building) == 0);
-    for (int child = 0; child < CHILDREN; ++child) {
-        usleep(30000);
-        pid_t process = fork();
-        if (process == 0) {
-            alarm(SECONDS); /* a lock that nobody gives back would keep it */
-            cl_program program = program_from(building.module, building.size);
-            _exit(clBuildProgram(program, 1, &device, "", NULL, NULL) == CL_SUCCESS ? 0 : 1);
-        }
-        int status = -1;
-        CHECK(waitpid(process, &status, 0) == process);
-        CHECK_EQUAL(status, 0);
-    }
-    building.stop = true;
-    pthread_join(thread, NULL);
-    free(building.module);
 }
 
 void check_compile_and_link(void)

@@ -18,12 +18,19 @@ void check_tries(void);
 /* build_checks.c */
 void check_notification(void);
 void check_failing_build(void);
-void check_fork(const char *path);
 void check_compile_and_link(void);
 void check_il(const char *path);
 void check_binary_program(void);
 void check_threads(void);
 void check_nested(void);
 void check_brief(void);
+const struct expected_stage *late_stage(void);
+
+/* process_checks.c */
+void check_fork(const char *path);
+void check_forks(int children);
+void be_killed(const char *folder);
+void run_child(const char *stage);
+void check_limited(const char *stage, bool refused);
 
 #endif

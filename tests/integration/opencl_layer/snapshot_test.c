@@ -4,6 +4,11 @@
  *     snapshot_test stages               the checks of the stages alone
  *     snapshot_test brief                a kept build and a second build where the first is possible, for tools that are slow
  *     snapshot_test fork MODULE.spv      builds in child processes while this one builds
+ *     snapshot_test offered MODULE.spv   prints the stages that a program from source has, and one from SPIR-V
+ *     snapshot_test forks CHILDREN       requests in child processes while two threads of this one request
+ *     snapshot_test killed FOLDER        ends by a signal as soon as anything is in the folder
+ *     snapshot_test child STAGE          prints the environment of two processes started around a build with a request
+ *     snapshot_test limited STAGE [refused]        a request that comes to nothing or to something, and to no signal
  *     snapshot_test binary OUTPUT [STAGE] [OPTIONS]   builds, with a request if a stage is named; writes the program's binary
  *     snapshot_test refused STAGE        a request that cannot be served: the build must succeed, with no callback
  *     snapshot_test save STAGE FORMAT OUTPUT OPTIONS  writes the last snapshot that a build yields; prints its ending
@@ -71,6 +76,45 @@ static void print_table(void)
     }
 }
 
+/* Lists the stages of a program, which can be requested, no others. */
+static void print_offered(cl_program program)
+{
+    static const char *const ALL[] = {"source", "spirv", "program"};
+    const char *stages[32];
+    cl_uint count = 32, counted = 0;
+    struct received received = expecting();
+    CHECK_EQUAL(request_list(program, device, NULL, &counted), CL_SUCCESS);
+    for (cl_uint stage = 0; stage < 32; ++stage)
+        stages[stage] = NULL;
+    CHECK_EQUAL(request_list(program, device, stages, &count), CL_SUCCESS);
+    printf("offered");
+    for (cl_uint stage = 0; stage < counted; ++stage)
+        printf(" %s", stages[stage]);
+    printf("\n");
+    CHECK(counted < 32 && stages[counted] == NULL);
+    for (size_t name = 0; name < sizeof ALL / sizeof *ALL; ++name) {
+        bool offered = false;
+        for (cl_uint stage = 0; stage < counted; ++stage)
+            offered = offered || strcmp(stages[stage], ALL[name]) == 0;
+        CHECK_EQUAL(request(program, device, ALL[name], 0, receive, &received),
+                    offered ? CL_SUCCESS : CL_INVALID_ARG_VALUE);
+    }
+    clReleaseProgram(program);
+}
+
+static void print_all_offered(const char *path)
+{
+    char versions[256] = "";
+    print_offered(program_with(SOURCE));
+    clGetDeviceInfo(device, CL_DEVICE_IL_VERSION, sizeof versions, versions, NULL);
+    if (strstr(versions, "SPIR-V") == NULL)
+        return;
+    size_t size;
+    void *module = file_contents(path, &size);
+    print_offered(program_from(module, size));
+    free(module);
+}
+
 static void check_refused(const char *stage)
 {
     checking("a snapshot that cannot be made");
@@ -122,6 +166,16 @@ int main(int count, char **arguments)
         print_table();
     } else if (strcmp(mode, "fork") == 0 && count == 3) {
         check_fork(arguments[2]);
+    } else if (strcmp(mode, "forks") == 0 && count == 3) {
+        check_forks(atoi(arguments[2]));
+    } else if (strcmp(mode, "killed") == 0 && count == 3) {
+        be_killed(arguments[2]);
+    } else if (strcmp(mode, "child") == 0 && count == 3) {
+        run_child(arguments[2]);
+    } else if (strcmp(mode, "offered") == 0 && count == 3) {
+        print_all_offered(arguments[2]);
+    } else if (strcmp(mode, "limited") == 0 && count >= 3) {
+        check_limited(arguments[2], count > 3);
     } else if (strcmp(mode, "stages") == 0) {
         check_stages();
     } else if (strcmp(mode, "plain") != 0) {

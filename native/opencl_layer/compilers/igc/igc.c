@@ -167,6 +167,7 @@ const struct compiler igc_compiler = {
     .name = "igc",
     .stages = IGC_STAGES,
     .count = sizeof IGC_STAGES / sizeof *IGC_STAGES,
+    .spirv_from_source = true,
     .variables_at_first_compile = true,
     .set_dumps = set_dumps,
     .collect = collect,

@@ -5,11 +5,7 @@
 #include "opencl_layer/compilers/igc/dump_names.h"
 #include "opencl_layer/compilers/igc/settings.h"
 
-#include <pthread.h>
 #include <stdlib.h>
-
-/* Of the one build that keeps a stage. */
-static struct igc_settings_before *before;
 
 /* Tells whether the user has IGC make dumps for himself; they are left alone. */
 static bool dumps_of_the_user(void)
@@ -24,33 +20,19 @@ static bool dumps_of_the_user(void)
     return false;
 }
 
-bool igc_can_keep(const struct stage *stage)
+bool igc_can_keep(void)
 {
-    (void)stage;
     return !dumps_of_the_user() && igc_settings_found();
 }
 
 bool igc_begin_keeping(const struct environment *wanted)
 {
-    before = igc_settings_change(wanted);
-    return before != NULL;
-}
-
-static void put_back(void)
-{
-    if (before != NULL)
-        igc_settings_restore(before);
-    before = NULL;
-}
-
-__attribute__((constructor)) static void watch_forks(void)
-{
-    pthread_atfork(NULL, NULL, put_back); /* a child's builds keep nothing */
+    return igc_settings_change(wanted);
 }
 
 bool igc_end_keeping(const char *folder)
 {
-    put_back();
+    igc_settings_restore();
     RELEASED_BY(file_names_free) struct file_names names = {0};
     return file_names_read(folder, &names) && dumps_of_one_program(&names);
 }

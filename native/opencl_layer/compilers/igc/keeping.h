@@ -5,7 +5,7 @@
 #include "opencl_layer/compilers/stages.h"
 
 /* `can_keep`, `begin_keeping` and `end_keeping` of the compiler (stages.h). */
-bool igc_can_keep(const struct stage *stage);
+bool igc_can_keep(void);
 bool igc_begin_keeping(const struct environment *wanted);
 bool igc_end_keeping(const char *folder);
 

@@ -1,9 +1,9 @@
 #define _GNU_SOURCE
 #include "opencl_layer/compilers/igc/library.h"
 
+#include "base/loader.h"
 #include "base/text.h"
 
-#include <link.h>
 #include <string.h>
 
 enum { NAME_SIZE = 64 };
@@ -46,7 +46,7 @@ bool library_find(struct library *library)
 {
     *library = (struct library){0};
     struct search search = {.library = library};
-    dl_iterate_phdr(note_library, &search);
+    loader_visit(note_library, &search);
     return search.found == 1 && !search.level_zero && library->count > 0;
 }
 

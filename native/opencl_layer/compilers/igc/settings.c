@@ -1,8 +1,11 @@
 #include "opencl_layer/compilers/igc/settings.h"
 
+#include "base/locks.h"
 #include "base/text.h"
 #include "opencl_layer/compilers/igc/settings_table.h"
 
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +14,10 @@
 bool igc_settings_found(void)
 {
     struct settings_table table;
-    return settings_table_find(&table);
+    lock_take(LOCK_SETTINGS);
+    bool found = settings_table_find(&table);
+    lock_give(LOCK_SETTINGS);
+    return found;
 }
 
 /* What IGC switches on by itself when it finds IGC_ShaderDumpEnable set while it reads its variables. */
@@ -21,18 +27,23 @@ static const char *const DERIVED[] = {"DumpLLVMIR",       "EnableCosDump",    "D
 
 enum { PLACES = COUNT(DERIVED) + ENVIRONMENT_SETTINGS };
 
-struct igc_settings_before {
-    size_t count;
-    struct {
-        char *value;
-        char bytes[SETTING_VALUE_SIZE];
-    } items[PLACES];
-};
+/* What the change replaced. Each counts only when it is there as a whole, and before the value changes: so it can be put back at
+ * any moment, also in a child process forked in the middle. */
+static struct {
+    char *value;
+    size_t size;
+    char bytes[SETTING_VALUE_SIZE];
+} before[PLACES];
+static volatile sig_atomic_t before_count;
 
-static void keep(struct igc_settings_before *before, char *value)
+static void keep(char *value, size_t size)
 {
-    before->items[before->count].value = value;
-    memcpy(before->items[before->count++].bytes, value, SETTING_VALUE_SIZE);
+    before[before_count].value = value;
+    before[before_count].size = size;
+    memcpy(before[before_count].bytes, value, size);
+    atomic_signal_fence(memory_order_seq_cst);
+    before_count = before_count + 1;
+    atomic_signal_fence(memory_order_seq_cst);
 }
 
 /* A setting "NAME=value" or "NAME", and where its value is; NULL if this IGC has none of that name. */
@@ -76,7 +87,7 @@ static bool is_text(const char *setting)
     return false;
 }
 
-static bool put(char *value, const char *setting)
+static bool put(char *value, size_t value_size, const char *setting)
 {
     const char *text = strchr(setting, '=') + 1;
     if (!is_text(setting)) {
@@ -84,44 +95,70 @@ static bool put(char *value, const char *setting)
         memcpy(value, &number, sizeof number);
         return true;
     }
-    if (strlen(text) >= SETTING_VALUE_SIZE)
+    if (strlen(text) >= value_size)
         return false;
     strcpy(value, text);
     return true;
 }
 
-struct igc_settings_before *igc_settings_change(const struct environment *wanted)
+static void restore(void)
+{
+    /* The last first: of a setting that was kept twice, the first is what it was. */
+    while (before_count > 0) {
+        int last = before_count - 1;
+        memcpy(before[last].value, before[last].bytes, before[last].size);
+        atomic_signal_fence(memory_order_seq_cst);
+        before_count = last;
+    }
+}
+
+static bool change(const struct environment *wanted)
 {
     struct settings_table table;
-    struct igc_settings_before *before =
-        !wanted->failed && settings_table_find(&table) ? calloc(1, sizeof *before) : NULL;
-    if (before == NULL)
-        return NULL;
+    if (wanted->failed || before_count > 0 || !settings_table_find(&table))
+        return false;
     struct place places[PLACES] = {0};
-    size_t count = list_places(wanted, places);
+    size_t count = list_places(wanted, places), size = settings_table_value_size(&table);
     find_values(&table, places, count);
     bool folder = false, all = true;
     for (size_t index = 0; index < count && all; ++index) {
         const struct place *place = &places[index];
         if (place->value == NULL)
             continue; /* another version's */
-        keep(before, place->value);
+        keep(place->value, size);
         if (strchr(place->setting, '=') != NULL)
-            all = put(place->value, place->setting);
+            all = put(place->value, size, place->setting);
         folder = folder || text_starts_with(place->setting, SETTING_FOLDER);
     }
-    if (all && folder)
-        return before;
-    igc_settings_restore(before);
-    return NULL;
+    if (!all || !folder)
+        restore();
+    return all && folder;
 }
 
-void igc_settings_restore(struct igc_settings_before *before)
+bool igc_settings_change(const struct environment *wanted)
 {
-    /* The last first: of a setting that was kept twice, the first is what it was. */
-    while (before->count > 0) {
-        --before->count;
-        memcpy(before->items[before->count].value, before->items[before->count].bytes, SETTING_VALUE_SIZE);
-    }
-    free(before);
+    lock_take(LOCK_SETTINGS);
+    bool changed = change(wanted);
+    lock_give(LOCK_SETTINGS);
+    return changed;
+}
+
+void igc_settings_restore(void)
+{
+    lock_take(LOCK_SETTINGS);
+    restore();
+    lock_give(LOCK_SETTINGS);
+}
+
+/* A child's builds keep nothing. */
+static void after_fork(bool (*damaged)(enum lock lock))
+{
+    if (damaged(LOCK_SETTINGS))
+        settings_table_forget();
+    restore();
+}
+
+__attribute__((constructor)) static void watch_forks(void)
+{
+    forks_watch(after_fork);
 }

@@ -11,15 +11,12 @@
 
 #include <stdbool.h>
 
-/* What a change replaced. */
-struct igc_settings_before;
-
 /* Tells whether the settings can be changed: their table is found. */
 bool igc_settings_found(void);
-/* Sets those of the "IGC_NAME=value" settings that this version of IGC has. NULL, and nothing is changed, if it has no such
- * table or not all the room for a value. */
-struct igc_settings_before *igc_settings_change(const struct environment *wanted);
+/* Sets those of the "IGC_NAME=value" settings that this version of IGC has. False, and nothing is changed, if it has no such
+ * table or not all the room for a value, or if they are changed already. */
+bool igc_settings_change(const struct environment *wanted);
 /* Puts back what was there, also what IGC itself derived from the changed settings. */
-void igc_settings_restore(struct igc_settings_before *before);
+void igc_settings_restore(void);
 
 #endif

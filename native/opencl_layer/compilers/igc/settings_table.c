@@ -2,12 +2,12 @@
 #include "opencl_layer/compilers/igc/settings_table.h"
 
 #include <elf.h>
-#include <pthread.h>
 #include <string.h>
 
 enum { FEWEST_SETTINGS = 200 }; /* IGC 1.0.12504 has 703, IGC 2.40 has 997 */
+enum { SHORT_VALUE = 256, LONG_VALUE = SETTING_VALUE_SIZE, VECTOR = 24 };
 
-/* Reads the name of an element of IGC 1: an object with virtual functions, the first of which returns it with
+/* Reads the name of an element before IGC 2.38: an object with virtual functions, the first of which returns it with
  * lea rax, [rip + offset]; ret. */
 static const char *virtual_name(const struct library *library, uintptr_t element)
 {
@@ -27,21 +27,28 @@ static const char *virtual_name(const struct library *library, uintptr_t element
     return library_name(library, function + LEA_SIZE + (uintptr_t)(intptr_t)offset);
 }
 
-/* Of IGC 2 it is a plain structure with a pointer to the name: value, two vectors, two flags, name. */
+/* From IGC 2.38 on it is a plain structure: value, two vectors, two flags, a pointer to the name, default. */
 static const char *stored_name(const struct library *library, uintptr_t element)
 {
     uintptr_t name;
-    return library_word(library, element + SETTING_VALUE_SIZE + 2 * 24 + 8, &name) ? library_name(library, name) : NULL;
+    return library_word(library, element + LONG_VALUE + 2 * VECTOR + 8, &name) ? library_name(library, name) : NULL;
 }
 
 static const struct layout {
-    size_t size, value, pointer; /* of an element, and where in it its value and its pointer stand */
+    size_t size, value, value_size, pointer; /* of an element; where in it its value and its pointer stand */
     const char *(*name)(const struct library *library, uintptr_t element);
 } LAYOUTS[] = {
-    {.size = 8 + SETTING_VALUE_SIZE + 24 + 8, .value = 8, .pointer = 0, .name = virtual_name},
-    {.size = SETTING_VALUE_SIZE + 2 * 24 + 8 + 8 + 8,
-     .value = 0,
-     .pointer = SETTING_VALUE_SIZE + 2 * 24 + 8,
+    /* before 1.0.6410: functions, value, a vector */
+    {.size = 8 + SHORT_VALUE + VECTOR, .value = 8, .value_size = SHORT_VALUE, .name = virtual_name},
+    /* before 1.0.12037: and flags */
+    {.size = 8 + SHORT_VALUE + VECTOR + 8, .value = 8, .value_size = SHORT_VALUE, .name = virtual_name},
+    /* to 1.0.16509 */
+    {.size = 8 + LONG_VALUE + VECTOR + 8, .value = 8, .value_size = LONG_VALUE, .name = virtual_name},
+    /* to 2.37: two vectors */
+    {.size = 8 + LONG_VALUE + 2 * VECTOR + 8, .value = 8, .value_size = LONG_VALUE, .name = virtual_name},
+    {.size = LONG_VALUE + 2 * VECTOR + 8 + 8 + 8,
+     .value_size = LONG_VALUE,
+     .pointer = LONG_VALUE + 2 * VECTOR + 8,
      .name = stored_name},
 };
 
@@ -109,35 +116,31 @@ static bool search(struct settings_table *table)
     return false;
 }
 
-/* Where the last search found it; one build at a time keeps a stage, but requests may come from several threads. */
+/* What the last search found, which may be nothing; of which library it was the table. */
 static struct settings_table known;
-static pthread_mutex_t known_lock = PTHREAD_MUTEX_INITIALIZER;
+static bool known_found;
 
 bool settings_table_find(struct settings_table *table)
 {
     *table = (struct settings_table){0};
     if (!library_find(&table->library))
         return false;
-    pthread_mutex_lock(&known_lock);
-    bool found = library_same(&known.library, &table->library);
-    if (found)
-        *table = known;
-    else if ((found = search(table)))
+    if (!library_same(&known.library, &table->library)) {
+        known_found = search(table);
         known = *table;
-    pthread_mutex_unlock(&known_lock);
-    return found && element_name(table, table->start) != NULL;
+    }
+    *table = known;
+    return known_found && element_name(table, table->start) != NULL;
 }
 
-/* Another thread of the parent may have held the lock, and have been writing. */
-static void after_fork(void)
+void settings_table_forget(void)
 {
-    known_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     known = (struct settings_table){0};
 }
 
-__attribute__((constructor)) static void watch_forks(void)
+size_t settings_table_value_size(const struct settings_table *table)
 {
-    pthread_atfork(NULL, NULL, after_fork);
+    return table->layout->value_size;
 }
 
 const char *settings_table_name(const struct settings_table *table, size_t number, char **value)

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -122,6 +123,7 @@ int main(int argument_count, char **arguments)
         fprintf(stderr, "%s is started by kernlens' OpenCL layer, not by hand\n", arguments[0]);
         return 2;
     }
+    setrlimit(RLIMIT_CORE, &(struct rlimit){0}); /* a compiler that dies leaves no memory image in the application's folder */
     struct driver driver = {0};
     struct reader job;
     const char *problem = driver_load(&driver, arguments[ARGUMENT_DRIVER], arguments[ARGUMENT_PLATFORM],

@@ -1,0 +1,23 @@
+#define _GNU_SOURCE
+#include "base/loader.h"
+
+#include "base/locks.h"
+
+#include <dlfcn.h>
+#include <stddef.h>
+
+void loader_visit(int (*visit)(struct dl_phdr_info *loaded, size_t size, void *context), void *context)
+{
+    lock_take(LOCK_LOADER);
+    dl_iterate_phdr(visit, context);
+    lock_give(LOCK_LOADER);
+}
+
+const char *loader_path_of(const void *address)
+{
+    Dl_info place;
+    lock_take(LOCK_LOADER);
+    int found = dladdr(address, &place);
+    lock_give(LOCK_LOADER);
+    return found != 0 ? place.dli_fname : NULL;
+}
