@@ -8,6 +8,7 @@ to import, so kernlens does not import it: where nobody else did, nobody can hav
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 
 #: The environment variable that turns the messages on in the command line.
 VARIABLE = "KERNLENS_LOG"
@@ -26,14 +27,19 @@ def is_on(room: str) -> bool:
     return logging is not None and bool(logging.getLogger(f"kernlens.{room}").isEnabledFor(logging.DEBUG))
 
 
-def print_messages() -> None:
-    """Print every message to standard error from now on, with its room; a second call changes nothing."""
+def print_messages(print_message: Callable[[str], None]) -> None:
+    """Give ``print_message`` every message from now on, behind its room; a second call changes nothing."""
     import logging
 
     logger = logging.getLogger("kernlens")
     if logger.handlers:
         return
-    handler = logging.StreamHandler()
+
+    class Printer(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            print_message(self.format(record))
+
+    handler = Printer()
     handler.setFormatter(logging.Formatter("%(name)s: %(message)s"))
     logger.addHandler(handler)
     logger.setLevel(logging.DEBUG)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from array import array
 
-import click
-
 from kernlens.analysis.correlate import correlate
 from kernlens.model.binary import EMPTY
 from kernlens.model.build import Source
@@ -19,6 +17,7 @@ from kernlens.model.source_map import SourceMap, SourcePlace
 from kernlens.report.document import annotate_document
 from kernlens.report.listing import GAP, annotated
 from kernlens.report.rows import csv_lines
+from kernlens.report.style import rendered
 from tests.writers.instruction_records import record
 
 SOURCE = "\n".join(f"line {number}" for number in range(1, 60))
@@ -72,7 +71,7 @@ def made(has_lines: bool = True) -> tuple[Program, Kernel]:
 
 
 def listing(only: LineChoice | None = None, has_lines: bool = True) -> list[str]:
-    return [click.unstyle(line) for line in annotated(*made(has_lines), only)]
+    return [rendered(line) for line in annotated(*made(has_lines), only)]
 
 
 def test_the_whole_listing() -> None:

@@ -21,16 +21,16 @@ CODE_SIZE = 48
 EXPORT, IMPORT = 0, 1
 
 
-def binary(source: str = "scale.cl") -> bytes:
-    """A NEO ELF for skl with the kernels ``scale``, which has a line table that names ``source``, and ``plain``."""
-    kernels = [KernelToWrite(name, code=bytes(CODE_SIZE), tokens=[environment(simd=16)]) for name in ("scale", "plain")]
+def binary(source: str = "scale.cl", *, kernel: str = "scale", options: str = "-gline-tables-only") -> bytes:
+    """A NEO ELF for skl with the kernels ``kernel``, which has a line table that names ``source``, and ``plain``."""
+    kernels = [KernelToWrite(name, code=bytes(CODE_SIZE), tokens=[environment(simd=16)]) for name in (kernel, "plain")]
     debug_elf = ElfWriter(machine=182)
     debug_elf.add(".debug_line", line_unit_4(encode(ROWS, CODE_SIZE), files=[(source, 0)]))
     return neo_elf(
         [
-            (BUILD_OPTIONS, b"-gline-tables-only\0"),
+            (BUILD_OPTIONS, options.encode() + b"\0"),
             (DEVICE_BINARY, program(kernels)),
-            (DEVICE_DEBUG, debug_data([("scale", bytes(debug_elf.build()), b"")])),
+            (DEVICE_DEBUG, debug_data([(kernel, bytes(debug_elf.build()), b"")])),
         ]
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+from typing import Any
 
 import click
 
@@ -52,6 +52,7 @@ def command(
     """Print each source line with its instruction count, its share, and the instructions it became."""
     from kernlens.loading import open_file
     from kernlens.loading.decoding import decode_kernels
+    from kernlens.report.document import annotate_document
 
     contents = open_file(path, device=device, source_roots=source_roots, source=source)
     selection = select(contents.machine_code(), kernel_names, device)
@@ -61,24 +62,27 @@ def command(
         return
     only = line_of(line) if line is not None else None
     if as_json or format_name == "json":
-        from kernlens.cli.output import print_compact_json, write_json
-        from kernlens.report.document import annotate_document
+        _write_document(annotate_document(selection, only), output)
+    else:
+        _write_lines(_render(selection, format_name, only), output)
 
-        document = annotate_document(selection, only)
-        if output is None:
-            print_compact_json(document)
-        else:
-            write_json(output, document)
-        return
-    lines = _render(selection, format_name, only)
+
+def _write_document(document: dict[str, Any], output: str | None) -> None:
+    from kernlens.cli.output import print_compact_json, write_json
+
     if output is None:
-        from kernlens.cli.output import print_lines
+        print_compact_json(document)
+    else:
+        write_json(output, document)
 
+
+def _write_lines(lines: list[str], output: str | None) -> None:
+    from kernlens.cli.output import print_lines, write_text
+
+    if output is None:
         print_lines(lines)
     else:
-        from kernlens.cli.output import write_text
-
-        write_text(output, click.unstyle("\n".join(lines)) + "\n")
+        write_text(output, lines)
 
 
 def _render(selection: Selection, format_name: str, only: LineChoice | None) -> list[str]:
@@ -98,11 +102,13 @@ def _render(selection: Selection, format_name: str, only: LineChoice | None) -> 
     from kernlens.report.document import annotate_document
     from kernlens.report.page import html_page
 
-    return [html_page(annotate_document(selection, only))]
+    return html_page(annotate_document(selection, only)).split("\n")
 
 
 def _print_place(selection: Selection, offset: int) -> None:
     """The line of each chosen kernel's instruction at ``offset``, with the calls that it was inlined through."""
+    from kernlens.cli.output import print_lines
+
     found = False
     for program, kernels in selection:
         for kernel in kernels:
@@ -117,9 +123,8 @@ def _print_place(selection: Selection, offset: int) -> None:
             )
             calls = source_map.inlined_at(index) if source_map and place else ()
             inlined = "".join(f", inlined at {call.path}:{call.line}" for call in calls)
-            sys.stdout.write(
-                f"{program.name}: {kernel.name}+{instruction.offset:#x}: {instruction.text}\n    {words}{inlined}\n"
-            )
+            where = f"{program.name}: {kernel.name}+{instruction.offset:#x}"
+            print_lines([f"{where}: {instruction.text}", f"    {words}{inlined}"])
     if not found:
         raise NotFoundError(
             f"no chosen kernel has an instruction at offset {offset:#x}; kernlens disasm lists the offsets"

@@ -66,12 +66,13 @@ def command(
         sys.exit(compile_modules(sources, _names(devices), options, toolchain, output, timeout, as_json))
     if not devices:
         raise click.UsageError("--device is missing; kernlens devices lists what can be compiled for")
+    from kernlens.cli.output import Progress, print_message
     from kernlens.compiling import build, compiled_kernels
 
     recording = Path(output or Path(sources[0]).with_suffix(".klens").name)
     was_there = recording.exists()
     builds: Builds = []
-    with _Progress(quiet=as_json) as progress:
+    with Progress("compiling", quiet=as_json) as progress:
         for compiled in build(
             sources,
             _names(devices),
@@ -81,7 +82,7 @@ def command(
             redact_source=redact == "source",
             workers=jobs,
             timeout=timeout,
-            on_progress=progress.show,
+            on_progress=lambda done, total, newest: progress.show(done, total, f"{newest.name} for {newest.device}"),
             command_line=sys.argv,
         ):
             builds.append((compiled, compiled_kernels(compiled)))
@@ -95,7 +96,7 @@ def command(
     for compiled in failed:
         print_failure(compiled)
     if was_there and len(failed) == len(builds):
-        click.echo(f"kernlens: nothing compiled, so {recording} stays as it was", err=True)
+        print_message(f"kernlens: nothing compiled, so {recording} stays as it was")
     sys.exit(3 if failed else 0)
 
 
@@ -145,45 +146,19 @@ def _document(recording: Path, builds: Builds) -> dict[str, Any]:
 
 def print_failure(failed: Build) -> None:
     """The compiler's errors, each with its source line and a mark under the column."""
+    from kernlens.cli.output import print_message
+    from kernlens.report.style import rendered, style
     from kernlens.toolchain.diagnostics import error_lines
 
-    click.echo(f"kernlens: {failed.failure}", err=True)
+    print_message(f"kernlens: {failed.failure}")
     texts = {source.path: source.text.split("\n") for source in failed.sources}
     for error in error_lines(failed.log, os.path.abspath(failed.path)):
         if not error.path:
             continue
-        click.echo(
-            f"{error.path}:{error.line}:{error.column}: {click.style(error.severity, fg='red')}: {error.message}",
-            err=True,
-        )
+        place = f"{error.path}:{error.line}:{error.column}"
+        print_message(f"{place}: {style(error.severity, fg='red')}: {error.message}")
         lines = texts.get(error.path, [])
         if 1 <= error.line <= len(lines):
-            line = lines[error.line - 1]
-            click.echo(f"  {line.expandtabs(4)}", err=True)
-            click.echo(f"  {' ' * len(line[: max(error.column - 1, 0)].expandtabs(4))}^", err=True)
-
-
-class _Progress:
-    """A progress bar on a terminal's standard error; nothing where nobody watches."""
-
-    def __init__(self, quiet: bool) -> None:
-        self._bar: Any = None
-        self._quiet = quiet or not sys.stderr.isatty()
-
-    def __enter__(self) -> _Progress:
-        if not self._quiet:
-            from rich.console import Console
-            from rich.progress import Progress
-
-            self._bar = Progress(console=Console(stderr=True), transient=True)
-            self._bar.start()
-            self._task = self._bar.add_task("compiling", total=None)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._bar is not None:
-            self._bar.stop()
-
-    def show(self, done: int, total: int, result: Any) -> None:
-        if self._bar is not None:
-            self._bar.update(self._task, completed=done, total=total, description=f"{result.name} for {result.device}")
+            line = lines[error.line - 1].removesuffix("\r")
+            mark = f"{' ' * len(rendered(line[: max(error.column - 1, 0)].expandtabs(4)))}^"
+            print_message(f"  {line.expandtabs(4)}", f"  {mark}")

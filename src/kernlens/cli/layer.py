@@ -29,7 +29,10 @@ def command(unset: bool, as_json: bool) -> None:
 
         include = files("kernlens").joinpath("include")
         print_json({"schema": 1, "environment": {"OPENCL_LAYERS": str(library)}, "include": str(include)})
-    elif unset:
-        click.echo("unset OPENCL_LAYERS")
+        return
+    from kernlens.cli.output import print_lines
+
+    if unset:
+        print_lines(["unset OPENCL_LAYERS"])
     else:  # layers that the variable holds already stay, after ours
-        click.echo(f'export OPENCL_LAYERS={shlex.quote(str(library))}"${{OPENCL_LAYERS:+:$OPENCL_LAYERS}}"')
+        print_lines([f'export OPENCL_LAYERS={shlex.quote(str(library))}"${{OPENCL_LAYERS:+:$OPENCL_LAYERS}}"'])

@@ -98,6 +98,7 @@ def _modules(
     handle given twice does to the driver.
     """
     from kernlens.analysis.linking.driver_rules import LATEST, RELEASE_22_43
+    from kernlens.cli.output import print_message
     from kernlens.loading.linkable import linkable_programs, module_of
 
     module_options = dict(options_for)
@@ -109,7 +110,7 @@ def _modules(
     rules = given or (RELEASE_22_43 if is_older else LATEST)
     twice = [path for path in dict.fromkeys(paths) if paths.count(path) > 1]
     if twice:
-        click.echo(f"kernlens: {twice[0]} is named {paths.count(twice[0])} times and counts once", err=True)
+        print_message(f"kernlens: {twice[0]} is named {paths.count(twice[0])} times and counts once")
     return rules, [
         (program, module_of(program, name=name, options=module_options.get(path, options), rules=rules))
         for path, name, program in programs

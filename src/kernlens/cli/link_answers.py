@@ -10,6 +10,7 @@ import click
 from kernlens.cli.output import print_json, print_lines
 from kernlens.errors import KernlensError, LinkError
 from kernlens.model.module import Module
+from kernlens.report.style import style
 
 if TYPE_CHECKING:
     from kernlens.analysis.linking.driver_rules import DriverRules
@@ -67,7 +68,7 @@ def link_live(
 def _live_lines(answer: DriverLink, device: str, output: str | None) -> list[str]:
     colour = "green" if answer.linked else "red"
     word = "links" if answer.linked else "does not link"
-    lines = [click.style(f"{answer.kind} link on {device} {word}: {answer.code_name}", fg=colour, bold=True)]
+    lines = [style(f"{answer.kind} link on {device} {word}: {answer.code_name}", fg=colour, bold=True)]
     lines += [f"  the driver says: {answer.words}"] if answer.words else []
     lines += [f"  {line}" for line in answer.log.splitlines()]
     for name, log in answer.build_logs:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import sys
@@ -11,8 +12,22 @@ import click
 
 from kernlens import __version__
 from kernlens.cli.options import diagnostic_options
-from kernlens.errors import KernlensError, nearest
+from kernlens.cli.output import (
+    drop_output,
+    finish_output,
+    prepare_output,
+    print_message,
+    print_traceback,
+    print_usage_error,
+)
+from kernlens.cli.signals import EndedBySignal, end_by_signal, signals_that_unwind
+from kernlens.errors import KernlensError, OutputError, nearest
 from kernlens.log import VARIABLE, print_messages
+
+#: Exit statuses, which docs/exit_status.md explains; 1, the answer is no, comes from the verbs and from errors.
+DONE, BAD_INPUT, FAILED, INTERRUPTED = 0, 2, 3, 130
+#: Set by the shell functions that complete words.
+_COMPLETION = "_KERNLENS_COMPLETE"
 
 #: Verb -> what it answers. Each verb lives in the module ``kernlens.cli.VERB`` as the function ``command``; only the
 #: one that is asked for gets imported, so that a short question gets a quick answer.
@@ -75,36 +90,94 @@ def kernlens() -> None:
 
 
 def main() -> None:
-    """Entry point. Exit status: 0 done, 1 the answer is no, 2 bad usage or input, 3 a tool or driver failed."""
+    """Entry point; ends with one of the statuses of docs/exit_status.md, or by the signal that ended it."""
     # A process that answers one question keeps nearly all it makes: looking for cycles takes a third of the time that a
     # library of 5,000 images needs, and finds none.
     gc.set_threshold(100_000, 20, 100)
-    debug = "--debug" in sys.argv[1 : sys.argv.index("--") if "--" in sys.argv else None]
     try:
-        _obey_variable()
-        sys.exit(kernlens.main(prog_name="kernlens", standalone_mode=False))
-    except KernlensError as error:
-        if debug:
-            raise
-        click.echo(f"kernlens: {error}", err=True)
-        sys.exit(error.exit_status)
-    except click.ClickException as error:
-        error.show()
-        sys.exit(error.exit_code)
-    except (click.Abort, KeyboardInterrupt):
-        click.echo("kernlens: interrupted", err=True)
-        sys.exit(130)
+        with signals_that_unwind():
+            status = _status(sys.argv[1:])
+    except EndedBySignal as ended:
+        end_by_signal(ended.number)
+    sys.exit(status)
+
+
+def _status(words: list[str]) -> int:
+    """Obey the command line and return the exit status; every error becomes a sentence here, and nowhere else."""
+    try:
+        prepare_output()
+        status = _run(words)
+        finish_output()
+    except EndedBySignal:
+        raise
     except BrokenPipeError:
-        # The reader of our output (head, less) has gone: nothing is wrong. Closing standard error keeps the
-        # interpreter from complaining while it flushes.
-        sys.stderr.close()
-        sys.exit(0)
+        # The reader of our output (head, less) has gone: nothing is wrong. Pipes to children are not met here.
+        drop_output()
+        return DONE
+    except BaseException as error:
+        with contextlib.suppress(OutputError, BrokenPipeError):
+            finish_output()  # What was printed before comes first.
+        status = _tell(error, "--debug" in words[: words.index("--") if "--" in words else None])
+        _drop_if_unwritable()
+    return status
 
 
-def _obey_variable() -> None:
-    """Turn messages on if KERNLENS_LOG asks for them."""
+def _run(words: list[str]) -> int:
+    """Run the verb and return its exit status; click's own ``main`` would end with 1 when a pipe is closed."""
+    _obey_variables(words)
+    try:
+        with kernlens.make_context("kernlens", list(words)) as context:
+            kernlens.invoke(context)
+    except click.exceptions.Exit as ended:
+        return ended.exit_code
+    except SystemExit as ended:
+        return ended.code if isinstance(ended.code, int) else DONE
+    return DONE
+
+
+def _tell(error: BaseException, debug: bool) -> int:
+    """Print what went wrong as one sentence, below its traceback if ``debug``, and return the exit status for it."""
+    if debug and not isinstance(error, click.ClickException):
+        print_traceback(error)
+    match error:
+        case KernlensError():
+            print_message(f"kernlens: {error}")
+            return error.exit_status
+        case click.ClickException():
+            print_usage_error(error)
+            return BAD_INPUT
+        case click.Abort() | KeyboardInterrupt():
+            print_message("kernlens: interrupted")
+            return INTERRUPTED
+        case MemoryError():
+            print_message("kernlens: the memory does not suffice for this; ask for less, or allow it more (ulimit -v)")
+            return FAILED
+        case OSError():
+            where = f" ({error.filename})" if error.filename else ""
+            print_message(f"kernlens: the system refused something{where}: {error.strerror or error}")
+            return FAILED
+        case _:
+            what = f"{type(error).__name__}: {error}"
+            print_message(f"kernlens: a fault of kernlens itself, please report it with what --debug prints: {what}")
+            return FAILED
+
+
+def _drop_if_unwritable() -> None:
+    try:
+        finish_output()
+    except (OutputError, BrokenPipeError):
+        drop_output()
+
+
+def _obey_variables(words: list[str]) -> None:
+    """Complete words for a shell if it asks for that, and turn messages on if KERNLENS_LOG asks for them."""
+    instruction = os.environ.get(_COMPLETION)
+    if instruction:
+        from click.shell_completion import shell_complete
+
+        sys.exit(shell_complete(kernlens, {}, "kernlens", _COMPLETION, instruction))
     level = os.environ.get(VARIABLE, "")
     if level.lower() == "debug":
-        print_messages()
+        print_messages(print_message)
     elif level:
         raise click.UsageError(f"{VARIABLE} is '{level}'; the only level there is is debug")

@@ -44,9 +44,10 @@ def diagnostic_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _print_messages(context: click.Context, parameter: click.Parameter, verbose: bool) -> None:
     if verbose:
+        from kernlens.cli.output import print_message
         from kernlens.log import print_messages
 
-        print_messages()
+        print_messages(print_message)
 
 
 def json_option() -> Decorator:

@@ -1,15 +1,24 @@
-"""Printing and writing, with errors that say what to do."""
+"""The only place that writes to standard output and standard error.
+
+Each line is made printable on its way (``report/style.py``), for terminals and for pipes alike: it may end on a terminal
+anyway. What the user asked to have exactly as it is goes into JSON, a file of its own, or a pipe as bytes.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import sys
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TextIO
 
 import click
 
 from kernlens.errors import OutputError
+from kernlens.report.style import rendered
+
+#: Lines written at a time, as listings can be long.
+_BATCH = 1000
 
 #: How deep a document is taken to pieces: each kernel in the list of a program, in the list of programs, is one.
 _PIECES_DEPTH = 4
@@ -17,65 +26,217 @@ _PIECES_DEPTH = 4
 
 def print_json(document: dict[str, Any]) -> None:
     """Print a document, indented on a terminal."""
-    if sys.stdout.isatty():
-        import json
-
-        json.dump(document, sys.stdout, indent=2)
-        sys.stdout.write("\n")
+    if is_terminal():
+        _write_pieces(itertools.chain(_indented(document), ["\n"]))
     else:
         print_compact_json(document)
 
 
 def print_compact_json(document: dict[str, Any]) -> None:
     """Print a document on one line."""
-    sys.stdout.writelines(itertools.chain(json_pieces(document), ["\n"]))
+    _write_pieces(itertools.chain(json_pieces(document), ["\n"]))
+
+
+def _indented(document: dict[str, Any]) -> Iterator[str]:
+    import json
+
+    return map(_without_delete, json.JSONEncoder(indent=2).iterencode(document))
 
 
 def json_pieces(value: Any, depth: int = 0) -> Iterator[str]:
     """The text of a document in pieces: what stands deep within is encoded at once, which is many times faster than
-    ``json.dump``, and the whole text need never be in memory."""
+    ``json.dump``, and the whole text need never be in memory. It is ASCII without any control character."""
     import json
 
     if depth == _PIECES_DEPTH or not isinstance(value, dict | list) or not value:
-        yield json.dumps(value)
+        yield _without_delete(json.dumps(value))
         return
     before = "{" if isinstance(value, dict) else "["
     for item in value:
         yield before
         before = ", "
         if isinstance(value, dict):
-            yield json.dumps(item) + ": "
+            yield _without_delete(json.dumps(item)) + ": "
             item = value[item]
         yield from json_pieces(item, depth + 1)
     yield "}" if isinstance(value, dict) else "]"
 
 
+def _without_delete(text: str) -> str:
+    """JSON with an escape for DEL, the one control character that ``json`` writes as it is."""
+    return text.replace("\x7f", "\\u007f")
+
+
 def write_json(path: str, document: dict[str, Any]) -> None:
     """Write a document to a file that the user named. Raises OutputError with the system's reason."""
-    _write(path, itertools.chain(json_pieces(document), ["\n"]))
+    _write_file(path, itertools.chain(json_pieces(document), ["\n"]))
 
 
 def print_lines(lines: Iterable[str]) -> None:
-    """Print styled lines, colours only on a terminal; one write per batch, as listings can be long."""
-    colour = sys.stdout.isatty()
+    """Print styled lines, coloured only on a terminal."""
+    colours = is_terminal()
     batch: list[str] = []
     for line in lines:
-        batch.append(line if colour else click.unstyle(line))
-        if len(batch) == 1000:
-            sys.stdout.write("\n".join(batch) + "\n")
+        batch.append(rendered(line, colours))
+        if len(batch) == _BATCH:
+            _write("\n".join(batch) + "\n")
             batch.clear()
     if batch:
-        sys.stdout.write("\n".join(batch) + "\n")
+        _write("\n".join(batch) + "\n")
 
 
-def write_text(path: str, text: str) -> None:
-    """Write a file that the user named. Raises OutputError with the system's reason."""
-    _write(path, [text])
+def print_text(lines: Iterable[str], ending: str) -> None:
+    """Print the lines of a text, such as a stage's, with the colours of its language on a terminal.
+
+    ``ending`` is the ending of the file that it would be. A carriage return that ends a line, as in sources written on
+    Windows, is kept.
+    """
+    text = "".join(f"{_with_return(line)}\n" for line in lines)
+    if is_terminal():
+        from kernlens.report.highlight import highlighted
+
+        text = highlighted(text, ending)
+    _write(text)
 
 
-def _write(path: str, pieces: Iterable[str]) -> None:
+def _with_return(line: str) -> str:
+    return rendered(line[:-1]) + "\r" if line.endswith("\r") else rendered(line)
+
+
+def print_bytes(content: bytes | memoryview) -> None:
+    """Write bytes as they are, for a pipe or a file; the caller has made sure that it is no terminal."""
+    stream = _standard_output()
+    with _output_errors():
+        stream.flush()
+        stream.buffer.write(content)
+
+
+def print_message(*lines: str) -> None:
+    """Print lines to standard error; nothing if it cannot be written, as nobody is left to be told."""
+    stream = sys.stderr
+    if stream is None or stream.closed:
+        return
+    colours = stream.isatty()
+    with contextlib.suppress(OSError):
+        stream.write("".join(f"{rendered(line, colours)}\n" for line in lines))
+        stream.flush()
+
+
+def print_usage_error(error: click.ClickException) -> None:
+    """Print an error of the command line's words as click does, below the usage of the verb."""
+    context = getattr(error, "ctx", None)
+    if isinstance(context, click.Context):
+        hint = f"Try '{context.command_path} {context.help_option_names[0]}' for help."
+        print_message(*context.get_usage().split("\n"), hint, "")
+    print_message(f"Error: {error.format_message()}")
+
+
+def print_traceback(error: BaseException) -> None:
+    """Print the traceback of an error, for those who asked for it with --debug."""
+    from traceback import format_exception
+
+    # Each string ends with a newline and may hold more; the message of the error stands in the last ones.
+    print_message(*"".join(format_exception(error)).rstrip("\n").split("\n"))
+
+
+def is_terminal() -> bool:
+    """Whether standard output is a terminal."""
+    return sys.stdout is not None and not sys.stdout.closed and sys.stdout.isatty()
+
+
+def prepare_output() -> None:
+    """Have standard output take every character: what its encoding does not have is written as an escape."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+
+
+def finish_output() -> None:
+    """Write what is still held back. Raises OutputError, or BrokenPipeError if the reader of a pipe has gone."""
+    if sys.stdout is not None and not sys.stdout.closed:
+        with _output_errors():
+            sys.stdout.flush()
+
+
+def drop_output() -> None:
+    """Give up standard output, so that the interpreter does not try, and fail, to write the rest when it ends."""
+    if sys.stdout is not None:
+        with contextlib.suppress(OSError):
+            sys.stdout.close()
+
+
+def _standard_output() -> TextIO:
+    if sys.stdout is None or sys.stdout.closed:
+        raise OutputError("there is no standard output to print to: it was closed when kernlens was started")
+    return sys.stdout
+
+
+def _write(text: str) -> None:
+    _write_pieces([text])
+
+
+def _write_pieces(pieces: Iterable[str]) -> None:
+    with _output_errors():
+        _standard_output().writelines(pieces)
+
+
+@contextlib.contextmanager
+def _output_errors() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputError(f"standard output cannot be written: {error.strerror}") from error
+
+
+def write_text(path: str, lines: Iterable[str]) -> None:
+    """Write lines to a file that the user named, as to a pipe. Raises OutputError with the system's reason."""
+    _write_file(path, (f"{rendered(line)}\n" for line in lines))
+
+
+def _write_file(path: str, pieces: Iterable[str]) -> None:
     try:
         with open(path, "w", encoding="utf-8") as file:
             file.writelines(pieces)
     except OSError as error:
         raise OutputError(f"cannot write {path}: {error.strerror}; name another place with -o") from error
+
+
+class Progress:
+    """A progress bar on a terminal's standard error; nothing where nobody watches."""
+
+    def __init__(self, title: str, quiet: bool) -> None:
+        self._show: Callable[[int, int, str], None] | None = None
+        self._title = title
+        self._quiet = quiet or sys.stderr is None or not sys.stderr.isatty()
+        self._open = contextlib.ExitStack()
+
+    def __enter__(self) -> Progress:
+        if not self._quiet:
+            from rich.console import Console
+            from rich.progress import Progress as Bar
+
+            bar = self._open.enter_context(Bar(console=Console(stderr=True), transient=True))
+            task = bar.add_task(self._title, total=None)
+
+            def show(done: int, total: int, title: str) -> None:
+                bar.update(task, completed=done, total=total, description=_without_markup(rendered(title)))
+
+            self._show = show
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open.close()
+
+    def show(self, done: int, total: int, title: str) -> None:
+        """Say how many of all steps are done, and what the newest was."""
+        if self._show is not None:
+            self._show(done, total, title)
+
+
+def _without_markup(text: str) -> str:
+    from rich.markup import escape
+
+    return escape(text)

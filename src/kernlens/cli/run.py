@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 
 from kernlens.cli.options import verb
+from kernlens.cli.output import finish_output, print_message
 from kernlens.errors import NotFoundError, ToolError, UnsupportedError
 
 
@@ -42,8 +43,8 @@ def command(device: str, toolchain: str, command_line: tuple[str, ...]) -> None:
             )
         whole = chosen.command(Path(program), *arguments, called=name)
         executable = whole[0]
-    click.echo(f"kernlens: {EXPLANATION}", err=True)
-    sys.stdout.flush()
+    print_message(f"kernlens: {EXPLANATION}")
+    finish_output()
     # A driver that dumps its command stream after all must not fill the disk.
     limit_file_size(FILE_SIZE_LIMIT)
     _restore_signals()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kernlens.cli.options import json_option, line_of, verb
+from kernlens.cli.output import print_message
 from kernlens.errors import KernlensError, NotFoundError
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def _stages_so_far(pipeline: Pipeline) -> Iterator[None]:
     except NotFoundError as error:
         if pipeline.build.ok:
             raise
-        click.echo(f"kernlens: {error}", err=True)
+        print_message(f"kernlens: {error}")
 
 
 def _pipelines(path: str, device: str | None, options: str, toolchain: str, all_passes: bool) -> list[Pipeline]:
@@ -143,10 +144,9 @@ def _compiled_again(path: str, build: Build, options: str | None, toolchain: str
     pipeline = compile_again(build, options=options, toolchain=toolchain, all_passes=all_passes)
     was, now = build.toolchain, pipeline.build.toolchain
     other = f", not with {was.title} as recorded" if was and now and was.title != now.title else ""
-    click.echo(
+    print_message(
         f"kernlens: {path} holds no stages: {build.source} was compiled again for {build.device} from the recorded source"
-        + (f", with {now.title}{other}" if now else ""),
-        err=True,
+        + (f", with {now.title}{other}" if now else "")
     )
     return pipeline
 
@@ -208,12 +208,13 @@ def _sentences(device: str) -> dict[str, str]:
 
 
 def _print_stage(pipelines: list[Pipeline], stage: str, kernel: str | None, form: str | None, as_json: bool) -> None:
+    from kernlens.cli.output import is_terminal, print_bytes, print_json, print_text
+
     found: list[tuple[Pipeline, Snapshot]] = []
     for pipeline in pipelines:
         with _stages_so_far(pipeline):
             found += [(pipeline, one) for one in _chosen(pipeline, stage, kernel, form)]
     if as_json:
-        from kernlens.cli.output import print_json
         from kernlens.report.stage_listing import snapshot_document
 
         print_json({"schema": 1, "snapshots": [snapshot_document(one, content=True) for _, one in found]})
@@ -221,14 +222,14 @@ def _print_stage(pipelines: list[Pipeline], stage: str, kernel: str | None, form
     for pipeline, one in found:
         if one.form == "text":
             heading = _attempt_heading(pipeline, one) if kernel is None else ""
-            _print_text(heading + one.text, one.ending)
-        elif sys.stdout.isatty():
+            print_text((heading + one.text).removesuffix("\n").split("\n"), one.ending)
+        elif is_terminal():
             raise KernlensError(
                 f"the stage {one.stage} has no text, only its {one.ending} file of {one.size:,} bytes;"
                 " send it to a file: > FILE"
             )
         else:
-            sys.stdout.buffer.write(one.content)
+            print_bytes(one.content)
 
 
 def _chosen(pipeline: Pipeline, stage: str, kernel: str | None, form: str | None) -> tuple[Snapshot, ...]:
@@ -260,16 +261,9 @@ def _attempt_heading(pipeline: Pipeline, one: Snapshot) -> str:
     return f"; {one.stage}, attempt {one.attempt} of {max(attempts)}: the program has {share} from it\n"
 
 
-def _print_text(text: str, ending: str) -> None:
-    if sys.stdout.isatty():
-        from kernlens.report.highlight import highlighted
-
-        text = highlighted(text, ending)
-    sys.stdout.write(text if text.endswith("\n") else text + "\n")
-
-
 def _print_diff(pipelines: list[Pipeline], names: tuple[str, str], kernel: str | None, as_json: bool) -> None:
     from kernlens.analysis.stage_changes import difference
+    from kernlens.cli.output import print_json, print_lines, print_text
 
     documents = []
     for pipeline in pipelines:
@@ -283,12 +277,10 @@ def _print_diff(pipelines: list[Pipeline], names: tuple[str, str], kernel: str |
                 document = {"from": one.stage, "to": other.stage, "kernel": other.kernel, "attempt": attempt}
                 documents.append({**document, "diff": lines})
             elif lines:
-                _print_text("\n".join(lines), ".diff")
+                print_text(lines, ".diff")
             else:
-                click.echo(f"{one.stage} and {other.stage} are equal")
+                print_lines([f"{one.stage} and {other.stage} are equal"])
     if as_json:
-        from kernlens.cli.output import print_json
-
         print_json({"schema": 1, "differences": documents})
 
 
@@ -325,7 +317,7 @@ def _pairs(before: tuple[Snapshot, ...], after: tuple[Snapshot, ...]) -> list[tu
 
 
 def _print_line(pipelines: list[Pipeline], line: str, kernel: str | None, all_passes: bool, as_json: bool) -> None:
-    from kernlens.cli.output import print_json, print_lines
+    from kernlens.cli.output import is_terminal, print_json, print_lines
     from kernlens.report.stage_listing import (
         build_document,
         build_heading,
@@ -360,7 +352,7 @@ def _print_line(pipelines: list[Pipeline], line: str, kernel: str | None, all_pa
         places = [part.map.places[part.indexes[0]] for part in parts if part.indexes]
         path = next((place.path for place in places if place is not None), "")
         where = f"{path}:{choice.line}"
-        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+        width = shutil.get_terminal_size().columns if is_terminal() else None
         text = pipeline.source_text(path, choice.line)
         print_lines(line_through_stages(where, text, parts, (kernel,) if kernel else (), width))
         if all_passes:

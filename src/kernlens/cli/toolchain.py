@@ -55,10 +55,11 @@ def list_toolchains(as_json: bool) -> None:
 @diagnostic_options
 def add_toolchain(name: str, mirror: str | None, root: str | None) -> None:
     """Build a root with Debian's newest Intel compiler and driver, about 750 MB, and register it as NAME."""
+    from kernlens.cli.output import print_lines, print_message
     from kernlens.toolchain.roots import add
 
-    toolchain = add(name, mirror, root, on_progress=lambda line: click.echo(line, err=True))
-    click.echo(f"{toolchain.name}: {toolchain.title} in {toolchain.root}")
+    toolchain = add(name, mirror, root, on_progress=print_message)
+    print_lines([f"{toolchain.name}: {toolchain.title} in {toolchain.root}"])
 
 
 @command.command("remove", epilog="\b\nExample:\n  kernlens toolchain remove newest")
@@ -66,7 +67,8 @@ def add_toolchain(name: str, mirror: str | None, root: str | None) -> None:
 @diagnostic_options
 def remove_toolchain(name: str) -> None:
     """Remove a toolchain: the folder that was built for it, or just its registration."""
+    from kernlens.cli.output import print_lines
     from kernlens.toolchain.roots import remove
 
     remove(name)
-    click.echo(f"{name} is removed")
+    print_lines([f"{name} is removed"])

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import click
-
 from kernlens.analysis.linking.advice import Reason, reasons
 from kernlens.analysis.linking.forecast import Forecast, StaticForecast
 from kernlens.model.module import ImportUse
 from kernlens.report.describe import plural
+from kernlens.report.style import style
 from kernlens.report.symbol_tables import shortened
 
 #: Lines of the driver's log, and places of one import, that a text shows; the document has them all.
@@ -26,17 +25,17 @@ def link_text(forecast: Forecast, obstacles: Sequence[str], static: StaticForeca
     yield from _edges(forecast, names)
     found = reasons(forecast)
     if found:
-        yield click.style("unresolved", bold=True)
+        yield style("unresolved", bold=True)
         for reason in found:
             yield f"  {shortened(reason.symbol)}: {names[reason.module]} needs it in {places(reason.uses)}"
-            yield click.style(f"    {reason.advice}", fg="yellow")
+            yield style(f"    {reason.advice}", fg="yellow")
     if forecast.duplicates:
-        yield click.style("defined more than once", bold=True)
+        yield style("defined more than once", bold=True)
         for one in forecast.duplicates:
             holders = _listed([names[position] for position in one.modules])
             yield f"  {shortened(one.symbol)}: {holders}; a dynamic link takes the first, a static link fails"
     if forecast.mismatches:
-        yield click.style("types that disagree (a dynamic link does not check them)", bold=True)
+        yield style("types that disagree (a dynamic link does not check them)", bold=True)
         for mismatch in forecast.mismatches:
             wants = f"{names[mismatch.importer]} wants {shortened(mismatch.wanted)}"
             yield f"  {shortened(mismatch.symbol)}: {wants}, {names[mismatch.provider]} has {shortened(mismatch.given)}"
@@ -80,12 +79,12 @@ def places(uses: Sequence[ImportUse]) -> str:
 def _outcome(forecast: Forecast, obstacles: Sequence[str], static: StaticForecast | None) -> Iterator[str]:
     good = forecast.links and not obstacles
     for obstacle in obstacles:
-        yield click.style(f"cannot be linked: {obstacle}", fg="red")
+        yield style(f"cannot be linked: {obstacle}", fg="red")
     if forecast.crash:
-        yield click.style(f"the driver would crash: {forecast.crash}", fg="red")
+        yield style(f"the driver would crash: {forecast.crash}", fg="red")
     word = "links" if good else "does not link"
     code = "" if obstacles else f": {forecast.code_name}"
-    yield click.style(f"dynamic link on NEO {forecast.rules.name} {word}{code}", fg=_COLOURS[good], bold=True)
+    yield style(f"dynamic link on NEO {forecast.rules.name} {word}{code}", fg=_COLOURS[good], bold=True)
     if forecast.words:
         yield f"  the driver says: {forecast.words}"
     if forecast.code is not None and not obstacles:
@@ -94,7 +93,7 @@ def _outcome(forecast: Forecast, obstacles: Sequence[str], static: StaticForecas
         if len(lines) > _LOG_LINES:
             yield f"  and {plural(len(lines) - _LOG_LINES, 'more line')}"
     if static is not None:
-        yield click.style(f"static link {_static_words(static)}", fg=_COLOURS[static.links])
+        yield style(f"static link {_static_words(static)}", fg=_COLOURS[static.links])
 
 
 def _static_words(static: StaticForecast) -> str:

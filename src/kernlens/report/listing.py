@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import click
-
 from kernlens.model.build import Source
 from kernlens.model.figures import figure_words
 from kernlens.model.kernel import Kernel
@@ -13,6 +11,7 @@ from kernlens.model.line_choice import LineChoice
 from kernlens.model.program import Program
 from kernlens.model.source_map import SourceMap, SourcePlace
 from kernlens.report.describe import kernel_heading, plural
+from kernlens.report.style import style
 
 #: Source lines without code between two with code that are still printed; a longer gap is folded into one line.
 GAP = 8
@@ -26,7 +25,7 @@ def disassembly(program: Program, kernel: Kernel) -> Iterator[str]:
     yield from _heading(program, kernel)
     found = kernel.instructions
     for offset, text in zip(found.offsets, found.texts, strict=True):
-        yield f"  {click.style(f'{offset:#06x}', fg='cyan')}  {text.rstrip()}"
+        yield f"  {style(f'{offset:#06x}', fg='cyan')}  {text.rstrip()}"
     yield ""
 
 
@@ -37,7 +36,7 @@ def annotated(program: Program, kernel: Kernel, only: LineChoice | None = None) 
     """
     source_map = kernel.source_map
     if source_map is None:
-        yield click.style(f"No source lines for {kernel.name}: {kernel.line_table_reason}", fg="yellow")
+        yield style(f"No source lines for {kernel.name}: {kernel.line_table_reason}", fg="yellow")
         yield from disassembly(program, kernel)
         return
     if only is None:
@@ -58,7 +57,7 @@ def annotated(program: Program, kernel: Kernel, only: LineChoice | None = None) 
 
 
 def _heading(program: Program, kernel: Kernel) -> Iterator[str]:
-    yield click.style(kernel_heading(program, kernel), bold=True)
+    yield style(kernel_heading(program, kernel), bold=True)
     size = f"{plural(len(kernel.instructions), 'instruction')} in {kernel.code_size:,} bytes"
     words = figure_words(kernel)
     yield f"  {words}, {size}" if words else f"  {size}"
@@ -90,7 +89,7 @@ def _file(
     note = "" if source else "  (source text not found; --source-root DIR says where to look)"
     if source and source.unread:
         note = f"  (source text not read: {source.unread})"
-    yield f"  {click.style(path, fg='green')}{note}"
+    yield f"  {style(path, fg='green')}{note}"
     previous = next(iter(lines)) - LEAD - 1
     for line, ranges in lines.items():
         yield from _between(text, max(previous, 0), line)
@@ -98,7 +97,7 @@ def _file(
         yield _source_line(text, line, f"{count:5} {100 * count / total:5.1f}%")
         for position, one in enumerate(ranges):
             if position:
-                yield click.style("                     ...", dim=True)
+                yield style("                     ...", dim=True)
             for index in one:
                 yield _instruction(kernel, source_map, path, index)
         previous = line
@@ -109,7 +108,7 @@ def _between(text: list[str], previous: int, line: int) -> Iterator[str]:
     """The source lines after ``previous`` and before ``line``, which have no code."""
     gap = range(previous + 1, line)
     if len(gap) > GAP:
-        yield click.style(f"  {'...':>6} {'':12} {plural(len(gap), 'line')} without code", dim=True)
+        yield style(f"  {'...':>6} {'':12} {plural(len(gap), 'line')} without code", dim=True)
         return
     for number in gap:
         if number <= len(text):
@@ -118,7 +117,7 @@ def _between(text: list[str], previous: int, line: int) -> Iterator[str]:
 
 def _source_line(text: list[str], line: int, counts: str) -> str:
     code = text[line - 1].rstrip().expandtabs(4) if line <= len(text) else ""
-    return f"  {line:6} {click.style(counts, fg='yellow')} | {click.style(code, bold=counts.strip() != '')}"
+    return f"  {line:6} {style(counts, fg='yellow')} | {style(code, bold=counts.strip() != '')}"
 
 
 def _instruction(kernel: Kernel, source_map: SourceMap, path: str, index: int) -> str:
@@ -130,4 +129,4 @@ def _instruction(kernel: Kernel, source_map: SourceMap, path: str, index: int) -
         remark = "  ; inlined at " + ", ".join(
             f"{call.line}" if call.path == path else f"{call.path}:{call.line}" for call in calls
         )
-    return f"             {click.style(f'{offset:#06x}', fg='cyan')}  {text.rstrip()}{click.style(remark, dim=True)}"
+    return f"             {style(f'{offset:#06x}', fg='cyan')}  {text.rstrip()}{style(remark, dim=True)}"

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-import click
-
 from kernlens.errors import FormatError
 from kernlens.model.binary import Container
 from kernlens.model.figures import STATED, figures_of
 from kernlens.model.program import Program
 from kernlens.report.describe import device_words, plural
+from kernlens.report.style import style
 from kernlens.report.table import table
 
 _KINDS = {
@@ -34,7 +33,7 @@ LISTED = 40
 
 def overview(path: str, containers: Iterable[Container], programs: Iterable[Program]) -> Iterator[str]:
     """The lines that ``kernlens inspect`` prints."""
-    yield click.style(path, bold=True)
+    yield style(path, bold=True)
     for container in containers:
         yield from _container(container, 1)
     unread: FormatError | None = None
@@ -46,14 +45,14 @@ def overview(path: str, containers: Iterable[Container], programs: Iterable[Prog
             read += 1
         except FormatError as error:
             unread = unread or error
-            yield f"{click.style(program.name, bold=True)}, {program.format}" + _unreadable(str(error))
+            yield f"{style(program.name, bold=True)}, {program.format}" + _unreadable(str(error))
     if unread is not None and not read:
         raise unread
 
 
 def program_overview(program: Program) -> Iterator[str]:
     """One program: device, options, its kernels with resources, its symbols that are not kernels."""
-    name = click.style(program.name, bold=True)
+    name = style(program.name, bold=True)
     words = [name if program.format == "stages" else f"{name} on {device_words(program)}", program.format]
     if program.toolchain:
         words.append(program.toolchain)
@@ -71,7 +70,7 @@ def program_overview(program: Program) -> Iterator[str]:
             ],
         )
         reasons = {kernel.line_table_reason for kernel in program.kernels.values()} - {None}
-        yield from (click.style(f"  no lines: {reason}", fg="yellow") for reason in sorted(map(str, reasons)))
+        yield from (style(f"  no lines: {reason}", fg="yellow") for reason in sorted(map(str, reasons)))
     kinds = ("export", "import", "driver") if program.kernels else ("kernel", "export", "import")
     shown = [symbol for symbol in program.symbols if symbol.kind in kinds]
     if shown:
@@ -89,7 +88,7 @@ def _container(container: Container, depth: int) -> Iterator[str]:
     for section in container.sections:
         if section.size:
             inner = "  " * (depth + 1) + f"section {section.name or section.index}"
-            yield click.style(f"{inner:60} {container.offset + section.offset:#10x} {section.size:12,} bytes", dim=True)
+            yield style(f"{inner:60} {container.offset + section.offset:#10x} {section.size:12,} bytes", dim=True)
     for child in container.children[:LISTED]:
         yield from _part(child, depth + 1)
     if len(container.children) > LISTED:
@@ -107,4 +106,4 @@ def _part(container: Container, depth: int) -> Iterator[str]:
 
 
 def _unreadable(reason: str) -> str:
-    return click.style(f"  cannot be read: {reason}", fg="yellow")
+    return style(f"  cannot be read: {reason}", fg="yellow")

@@ -20,4 +20,4 @@ def html_page(document: Document) -> str:
 def _script(value: Any) -> str:
     """JSON that can stand in a script element, where only "<" could end the script or open a comment: kernel and file
     names are not ours to trust."""
-    return json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")
+    return json.dumps(value, separators=(",", ":")).replace("<", "\\u003c").replace("\x7f", "\\u007f")

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-import click
-
 from kernlens.analysis.line_passes import LinePass
 from kernlens.analysis.stage_changes import PassStep
 from kernlens.model.build import Build
@@ -14,6 +12,7 @@ from kernlens.model.source_map import SourcePlace
 from kernlens.model.stage import Snapshot
 from kernlens.model.stage_map import OFFSET, StagePart
 from kernlens.report.describe import plural
+from kernlens.report.style import style
 from kernlens.report.table import Cell, table
 
 _HEADINGS = ("stage", "form", "of", "bytes", "done after ms", "")
@@ -22,12 +21,12 @@ _PASS_HEADINGS = ("pass", "lines added", "removed")
 
 def build_heading(build: Build) -> Iterator[str]:
     """What was compiled, with what, and the exact command."""
-    yield click.style(f"{build.source} for {build.device}", bold=True) + f"  {', '.join(_versions(build))}"
+    yield style(f"{build.source} for {build.device}", bold=True) + f"  {', '.join(_versions(build))}"
     outcome = (
         f"compiled in {build.seconds:.2f} s" if build.ok else f"failed after {build.seconds:.2f} s: {build.reason}"
     )
     yield f"  {outcome}"
-    yield click.style(f"  $ {build.command}", dim=True)
+    yield style(f"  $ {build.command}", dim=True)
     yield ""
 
 
@@ -69,7 +68,7 @@ def _milliseconds(ones: Sequence[Snapshot]) -> int | None:
 
 def _remark(ones: Sequence[Snapshot], stage: str, sentences: dict[str, str]) -> str:
     failure = next((one.failure for one in ones if one.failure), None)
-    return click.style(f"failed: {failure}", fg="red") if failure else sentences.get(stage, "")
+    return style(f"failed: {failure}", fg="red") if failure else sentences.get(stage, "")
 
 
 def pass_list(steps: Iterable[PassStep]) -> Iterator[str]:
@@ -103,7 +102,7 @@ def line_through_stages(
 
     ``kernels``: only these kernels' parts (functions that are no kernels stay). ``width`` cuts long lines off.
     """
-    yield click.style(where, fg="green", bold=True) + (f"  {text.strip()}" if text else "")
+    yield style(where, fg="green", bold=True) + (f"  {text.strip()}" if text else "")
     others = {part.kernel for part in parts if part.kernel} - set(kernels) if kernels else set()
     again = {part.stage for part in parts if part.kernel is None and part.attempt > 1}
     for part in parts:
@@ -114,7 +113,7 @@ def line_through_stages(
         if part.stage in again:
             title += f"  attempt {part.attempt}"
         yield ""
-        yield click.style(f"  {title}", bold=True) + f"  {plural(len(indexes), 'instruction')}"
+        yield style(f"  {title}", bold=True) + f"  {plural(len(indexes), 'instruction')}"
         yield from _instructions(StagePart(part.map, tuple(indexes)), width)
 
 
@@ -124,9 +123,9 @@ def _instructions(part: StagePart, width: int | None) -> Iterator[str]:
         here = part.map.functions[run[0]]
         if here != function and part.kernel is None:
             function = here
-            yield click.style(f"    {function}:", fg="cyan")
+            yield style(f"    {function}:", fg="cyan")
         elif position:
-            yield click.style("         ...", dim=True)
+            yield style("         ...", dim=True)
         for index in run:
             yield _instruction(part, index, width)
 
@@ -139,7 +138,7 @@ def _instruction(part: StagePart, index: int, width: int | None) -> str:
     text = part.map.texts[index].strip()
     if width is not None:
         text = text[: max(width - len(label) - len(remark) - 8, 20)]
-    return f"    {click.style(label, fg='yellow')}  {text}{click.style(remark, dim=True)}"
+    return f"    {style(label, fg='yellow')}  {text}{style(remark, dim=True)}"
 
 
 def line_pass_list(passes: Sequence[LinePass]) -> Iterator[str]:
@@ -148,7 +147,7 @@ def line_pass_list(passes: Sequence[LinePass]) -> Iterator[str]:
     if not passes:
         yield "  no single pass changed it"
         return
-    yield click.style("  passes that changed it", bold=True)
+    yield style("  passes that changed it", bold=True)
     rows = [(one.stage, one.attempt, one.before, one.after, _line_remark(one)) for one in passes]
     headings = ("pass", "attempt", "instructions before", "after", "")
     if all(one.attempt == 1 for one in passes):

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import click
-
 from kernlens.model.binary import Relocation
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.module import EXPORT_FUNCTIONS, EXPORT_VARIABLES, Module, ModuleSymbol, SymbolKind
 from kernlens.model.program import Program
+from kernlens.report.style import style
 from kernlens.report.table import table
 
 #: Characters of a symbol's name that a text shows; the document has them all.
@@ -67,13 +66,13 @@ def flag_state(module: Module, spellings: Sequence[str], kinds: Sequence[SymbolK
 def symbols_text(program: Program, module: Module, *, all_relocations: bool = False) -> Iterator[str]:
     """The lines that ``kernlens symbols`` prints of one module."""
     where = f" for {module.device}" if module.device else ""
-    yield f"{click.style(module.name, bold=True)}  {module.format}{where}"
+    yield f"{style(module.name, bold=True)}  {module.format}{where}"
     if module.options:
         yield f"  options: {module.options}"
     for flag, kinds in _FLAGS:
         state = flag_state(module, flag, kinds)
         line = f"  {flag[0]}: {state}"
-        yield click.style(line, fg="yellow") if state.startswith("missing") else line
+        yield style(line, fg="yellow") if state.startswith("missing") else line
     yield f"  kernels: {', '.join(map(shortened, module.kernels)) or 'none'}"
     if module.has_functions:
         pseudo = program.kernels[PSEUDO_KERNEL]

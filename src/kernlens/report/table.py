@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import click
+from kernlens.report.style import style
 
 #: A cell: text is aligned left, numbers right; None is shown as a dash, as what the file does not say.
 Cell = str | int | float | None
@@ -25,7 +25,7 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[Cell]], indent: str =
             ).rstrip()
         )
 
-    yield click.style(line(headings), bold=True)
+    yield style(line(headings), bold=True)
     yield from (line(row) for row in texts)
 
 

@@ -1,0 +1,61 @@
+"""Ends after SIGTERM, SIGHUP and SIGQUIT as after Ctrl-C: compilers are stopped, temporary folders removed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from types import FrameType
+from typing import NoReturn
+
+#: The signals that ask a process to end, as far as this system has them.
+ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGQUIT") if hasattr(signal, name))
+
+
+class EndedBySignal(KeyboardInterrupt):
+    """Raised in the main thread where a signal arrived, so that everything unwinds as after Ctrl-C."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        super().__init__(signal.Signals(number).name)
+
+
+@contextlib.contextmanager
+def signals_that_unwind() -> Iterator[None]:
+    """Have the signals raise EndedBySignal in this block; those that are ignored, as under nohup, stay ignored."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    caught = [number for number in ENDING if signal.getsignal(number) == signal.SIG_DFL]
+
+    def unwind(number: int, frame: FrameType | None) -> None:
+        # A terminal that closes and a service that stops send several: they must not break the unwinding off.
+        for other in caught:
+            signal.signal(other, _ignore)
+        raise EndedBySignal(number)
+
+    for number in caught:
+        signal.signal(number, unwind)
+    try:
+        yield
+    finally:
+        for number in caught:
+            signal.signal(number, signal.SIG_DFL)
+
+
+def _ignore(number: int, frame: FrameType | None) -> None:
+    """Does nothing. Unlike SIG_IGN, a handler is not inherited by programs that are started."""
+
+
+def end_by_signal(number: int) -> NoReturn:
+    """End this process by the signal, so that its parent sees the signal as the cause; it must have its default action."""
+    if sys.platform != "win32":
+        import resource
+
+        # SIGQUIT asks for a core file; that of a process that has cleaned up shows nothing.
+        resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    os.kill(os.getpid(), number)
+    os._exit(128 + number)

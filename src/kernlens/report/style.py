@@ -1,0 +1,54 @@
+"""Marks the parts of a line that a terminal shows in colour, and makes lines fit to be printed.
+
+Names, sources and messages come out of files that anybody may have made, and a terminal obeys what it is sent: an escape
+sequence can fill the clipboard, hide text or forge lines. So no text here holds real escape sequences. ``style`` puts
+marks around a text that only this process knows, and ``rendered``, which the command line calls on each line that it
+writes, turns these marks into colours and everything else that is not text into visible escapes: ``\\x1b``.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+
+#: Begins every mark of this process. Lone surrogates stand in no text that was decoded from UTF-8, and these eight are
+#: drawn anew in each process: no file can forge a mark.
+_KEY = "".join(chr(0xD800 + byte) for byte in os.urandom(8))
+#: Colour -> its number among the eight of ECMA-48; a mark holds it in one character, with two bits for the weight.
+_COLOURS = {"red": 1, "green": 2, "yellow": 3, "cyan": 6}
+_BOLD, _DIM = 8, 16
+_FIRST = 0x40
+_END = f"{_KEY}{chr(_FIRST)}"
+
+#: What is no text: C0 without the tab, DEL, C1, separators of lines and paragraphs, lone surrogates (bytes of file names
+#: that are no UTF-8), and Unicode's Bidi_Control characters, which make a line read otherwise than it is.
+_CONTROLS = r"\x00-\x08\x0a-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff"
+_SPECIAL = re.compile(f"{_KEY}([\x40-\x5f])|[{_CONTROLS}]")
+
+
+def style(text: str, *, fg: str | None = None, bold: bool = False, dim: bool = False) -> str:
+    """Return ``text`` between marks that make it coloured (red, green, yellow or cyan), bold or dim on a terminal."""
+    mark = (_COLOURS[fg] if fg else 0) | (_BOLD if bold else 0) | (_DIM if dim else 0)
+    return f"{_KEY}{chr(_FIRST + mark)}{text}{_END}"
+
+
+def rendered(line: str, colours: bool = False) -> str:
+    """Return one line as it may be written to a terminal or a pipe, its styles as ANSI sequences if ``colours``, else left
+    out. A newline within it is shown as an escape, like all that is not text: it cannot forge another line."""
+
+    def replacement(match: re.Match[str]) -> str:
+        if match[1] is None:
+            return match[0].encode("unicode_escape").decode()
+        return _sequence(ord(match[1]) - _FIRST) if colours else ""
+
+    return _SPECIAL.sub(replacement, line)
+
+
+def _sequence(mark: int) -> str:
+    """Return the escape sequence of a mark; Select Graphic Rendition of ECMA-48, 8.3.117."""
+    codes = [
+        *(["1"] if mark & _BOLD else []),
+        *(["2"] if mark & _DIM else []),
+        *([f"3{mark & 7}"] if mark & 7 else []),
+    ]
+    return f"\x1b[{';'.join(codes or '0')}m"
