@@ -57,6 +57,12 @@ class UnknownKernelError(NotFoundError, KeyError):
         return f"there is no kernel {self.name!r}; the binary holds {', '.join(near)}{more}"
 
 
+class NoCodeError(NotFoundError):
+    """A source line from which no instruction came; the answer is "no" (exit status 1)."""
+
+    exit_status = 1
+
+
 class UnsupportedError(KernlensError):
     """Valid input that this installation cannot handle; the message says what to install or what to use instead."""
 

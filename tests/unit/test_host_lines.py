@@ -223,3 +223,10 @@ def test_pocls_copy_of_the_source_gets_the_sources_name() -> None:
     assert set(found.lines) == {("/tmp/x/tempfile_aB3dE6.cl", 5), ("/abs/h.h", 8), ("", 9)}
     assert set(under_name(found, "k.cl").lines) == {("k.cl", 5), ("/abs/h.h", 8), ("", 9)}
     assert under_name(under_name(found, "k.cl"), "other.cl").places == under_name(found, "k.cl").places
+
+
+def test_digits_that_are_not_octal_stand_for_themselves() -> None:
+    """``\\9`` and digits of other scripts are no octal numbers."""
+    text = '.file 1 "/\\303\\251/\\9\\\u0663.cl"\n.loc 1 2\n'
+    (place,) = {place for place in read_host_assembly_lines(f".type f,@function\nf:\n{text} nop\n").places if place}
+    assert place.path.endswith("9\u0663.cl")

@@ -7,7 +7,7 @@ import struct
 
 import pytest
 
-from kernlens.errors import KernlensError, LinkError
+from kernlens.errors import FormatError, KernlensError, LinkError
 from kernlens.formats.zebin.locate import locate
 from kernlens.formats.zebin.merge import link_zebins
 from kernlens.formats.zebin.ze_info import read_ze_info
@@ -243,9 +243,48 @@ def test_the_pseudo_kernel_needs_what_any_modules_functions_need() -> None:
     assert environment == {"simd_size": 16, "spill_size": 64, "barrier_count": 1}
 
 
+#: The entry that every module has.
+PSEUDO = """---
+version: '1.39'
+kernels:
+  - name: Intel_Symbol_Table_Void_Program
+    per_thread_memory_buffers:
+      - type: scratch
+        size: 64
+functions:
+  - name: f
+...
+"""
+
+
 def test_ze_info_of_two_versions() -> None:
     with pytest.raises(LinkError, match=r"1\.73 in a, 1\.20 in b"):
         merge_ze_info([("a", ze_info("k").decode()), ("b", ze_info("l", version="1.20").decode())])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "  version: '1.39'\n  kernels:\n    - name: f\n",
+        "\"version\": '1.39'\n",
+        PSEUDO.replace("- type: scratch", "- 5"),
+        PSEUDO.replace("size: 64", "size: large"),
+        PSEUDO.replace(
+            "    per_thread_memory_buffers:\n      - type: scratch\n        size: 64\n",
+            "    per_thread_memory_buffers: 3\n",
+        ),
+        PSEUDO.replace("      - type: scratch", "      - a: 1\n      - 2"),
+    ],
+)
+def test_ze_info_that_the_merge_cannot_take_apart(text: str) -> None:
+    """Each of these is YAML, and none of it is what the specification says."""
+    with pytest.raises((FormatError, LinkError)):
+        merge_ze_info([("a", PSEUDO), ("b", text)])
+
+
+def test_a_buffer_of_a_strange_kind_is_one_of_its_own() -> None:
+    text = merge_ze_info([("a", PSEUDO), ("b", PSEUDO.replace("type: scratch", "type: [ 1, 2 ]"))])
+    assert text.count("- type:") == 2
 
 
 def test_damaged_modules_raise_only_errors_of_ours() -> None:

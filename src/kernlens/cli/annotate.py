@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,8 +18,12 @@ from kernlens.cli.options import (
     source_root_option,
     verb,
 )
-from kernlens.errors import NotFoundError
+from kernlens.errors import NoCodeError, NotFoundError, UnsupportedError
 from kernlens.model.line_choice import LineChoice
+from kernlens.model.source_map import SourcePlace
+
+if TYPE_CHECKING:
+    from kernlens.model.kernel import Kernel
 
 FORMATS = ("text", "html", "json", "csv")
 
@@ -65,6 +69,8 @@ def command(
         _write_document(annotate_document(selection, only), output)
     else:
         _write_lines(_render(selection, format_name, only), output)
+    if only is not None:
+        _check_code([kernel for _, kernels in selection for kernel in kernels], only)
 
 
 def _write_document(document: dict[str, Any], output: str | None) -> None:
@@ -85,16 +91,26 @@ def _write_lines(lines: list[str], output: str | None) -> None:
         write_text(output, lines)
 
 
+def _check_code(kernels: list[Kernel], only: LineChoice) -> None:
+    """Raise NoCodeError if no kernel has code of the line; UnsupportedError if none has a line table to know it from."""
+    if any(_has_code(kernel, only) for kernel in kernels):
+        return
+    reasons = [kernel.line_table_reason for kernel in kernels]
+    if kernels and None not in reasons:
+        raise UnsupportedError(f"nothing says what came from {only}: {reasons[0]}")
+    raise NoCodeError(f"no instruction came from {only}; kernlens annotate without --line shows those that have")
+
+
+def _has_code(kernel: Kernel, only: LineChoice) -> bool:
+    source_map = kernel.source_map
+    return source_map is not None and any(only.holds(SourcePlace(path, line)) for path, line in source_map.lines)
+
+
 def _render(selection: Selection, format_name: str, only: LineChoice | None) -> list[str]:
     if format_name == "text":
         from kernlens.report.listing import annotated
 
-        text = [row for program, kernels in selection for kernel in kernels for row in annotated(program, kernel, only)]
-        if only is not None and not text:
-            raise NotFoundError(
-                f"no instruction came from {only}; kernlens annotate without --line shows those that have"
-            )
-        return text
+        return [row for program, kernels in selection for kernel in kernels for row in annotated(program, kernel, only)]
     if format_name == "csv":
         from kernlens.report.rows import csv_lines
 

@@ -155,7 +155,7 @@ def _tell(error: BaseException, debug: bool) -> int:
         case OSError():
             where = f" ({error.filename})" if error.filename else ""
             print_message(f"kernlens: the system refused something{where}: {error.strerror or error}")
-            return FAILED
+            return BAD_INPUT
         case _:
             what = f"{type(error).__name__}: {error}"
             print_message(f"kernlens: a fault of kernlens itself, please report it with what --debug prints: {what}")

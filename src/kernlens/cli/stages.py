@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from contextlib import contextmanager
@@ -12,7 +13,7 @@ import click
 
 from kernlens.cli.options import json_option, line_of, verb
 from kernlens.cli.output import print_message
-from kernlens.errors import KernlensError, NotFoundError
+from kernlens.errors import KernlensError, NoCodeError, NotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -153,10 +154,11 @@ def _compiled_again(path: str, build: Build, options: str | None, toolchain: str
 
 def _kind(path: str) -> str | None:
     from kernlens.loading.identify import identify
+    from kernlens.toolchain.source_reading import open_regular
 
-    if not Path(path).is_file():
-        return None
-    with open(path, "rb") as file:
+    if not os.path.lexists(path):
+        return None  # The compile will say that there is none, and which source it looked for.
+    with open_regular(path, "source file") as file:
         return identify(memoryview(file.read(64)))
 
 
@@ -329,24 +331,19 @@ def _print_line(pipelines: list[Pipeline], line: str, kernel: str | None, all_pa
 
     choice = line_of(line)
     documents = []
+    found = has_lines = False
     for pipeline in pipelines:
         wanted = pipeline.line(choice.line, choice.path)
         parts = _of_attempt(pipeline, wanted.stages, kernel)
-        has_any = any(part.indexes for part in parts)
-        with _stages_so_far(pipeline):
-            if not has_any:
-                raise NotFoundError(
-                    f"no stage says of {choice} that anything came from it"
-                    + ("; build with -gline-tables-only to have lines" if not parts else "")
-                )
+        has_code = any(part.indexes for part in parts)
+        found, has_lines = found or has_code, has_lines or bool(parts)
         if as_json:
             chosen = [part for part in parts if kernel is None or part.kernel in (None, kernel)]
             document = {**build_document(pipeline.build), "stages": [part_document(part) for part in chosen]}
             if all_passes:
                 document["passes"] = [line_pass_document(one) for one in _line_passes(pipeline, choice, kernel)]
             documents.append(document)
-            continue
-        if not has_any:
+        if as_json or not has_code:
             continue
         print_lines(build_heading(pipeline.build))
         places = [part.map.places[part.indexes[0]] for part in parts if part.indexes]
@@ -359,6 +356,12 @@ def _print_line(pipelines: list[Pipeline], line: str, kernel: str | None, all_pa
             print_lines(line_pass_list(_line_passes(pipeline, choice, kernel)))
     if as_json:
         print_json({"schema": 1, "line": {"path": choice.path, "line": choice.line}, "pipelines": documents})
+    if not found:
+        sentence = f"no stage says of {choice} that anything came from it"
+        with _stages_so_far(next((one for one in pipelines if not one.build.ok), pipelines[0])):
+            if not has_lines:
+                raise NotFoundError(f"{sentence}; build with -gline-tables-only to have lines")
+            raise NoCodeError(sentence)
 
 
 def _line_passes(pipeline: Pipeline, choice: LineChoice, kernel: str | None) -> list[LinePass]:

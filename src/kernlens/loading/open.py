@@ -20,6 +20,7 @@ from kernlens.model.budget import Budget
 from kernlens.model.build import Build, Source
 from kernlens.model.device import Device
 from kernlens.model.program import Program
+from kernlens.toolchain.source_reading import open_regular
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,12 +146,12 @@ def _known_device(name: str) -> Device | None:
 
 def _map(path: str) -> memoryview:
     try:
-        with open(path, "rb") as file:
+        with open_regular(path) as file:
             if not os.fstat(file.fileno()).st_size:
                 return EMPTY
             return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-    except FileNotFoundError:
-        raise NotFoundError(f"there is no file {path}{_near(path)}") from None
+    except NotFoundError as error:
+        raise NotFoundError(f"{error}{_near(path)}") from None
     except (OSError, ValueError) as error:
         raise KernlensError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
 

@@ -30,6 +30,8 @@ class Target:
     def __init__(self, path: Path, overwrite: bool, create: Callable[[Path], None]) -> None:
         self.path = path
         self._locks: list[int] = []
+        # Before a name beside it is made: "." and "/" have no names.
+        _is_recorded(path, overwrite)
         partial = _name_beside(path)
         _sweep(path)
         create(partial)

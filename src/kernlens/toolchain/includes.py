@@ -9,10 +9,10 @@ import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from kernlens.errors import NotFoundError, UnsupportedError
+from kernlens.errors import UnsupportedError
 from kernlens.model.build import Source
 from kernlens.toolchain.preprocessing import Macros, included_names
-from kernlens.toolchain.source_reading import SourceFolders
+from kernlens.toolchain.source_reading import SourceFolders, open_regular
 
 #: Files beyond this total size in bytes, or beyond this number, are left out.
 TOTAL_LIMIT = 64 << 20
@@ -20,11 +20,10 @@ COUNT_LIMIT = 1000
 
 
 def existing_source(source: str | os.PathLike[str]) -> Path:
-    """Return the path of a source file. Raises NotFoundError if there is no file of that name."""
-    path = Path(source)
-    if not path.is_file():
-        raise NotFoundError(f"there is no source file {path}")
-    return path
+    """Return the path of a source file, which can be read. Raises NotFoundError if there is no file of that name, and
+    UnsupportedError if it is no regular file or cannot be read."""
+    open_regular(source, "source file").close()
+    return Path(source)
 
 
 def split_options(options: str) -> list[str]:

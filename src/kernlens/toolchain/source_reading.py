@@ -10,7 +10,9 @@ import os
 import stat
 import sys
 from collections.abc import Iterable
+from typing import BinaryIO
 
+from kernlens.errors import NotFoundError, UnsupportedError
 from kernlens.model.build import Source
 
 #: The size in bytes of the largest file that counts as source text.
@@ -19,6 +21,33 @@ SIZE_LIMIT = 16 << 20
 PATH_LIMIT = 4096
 #: These folders contain regular files, but no sources.
 _SYSTEM_FOLDERS = ("/proc", "/sys", "/dev", "/run")
+_KINDS = (
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+
+
+def open_regular(path: str | os.PathLike[str], kind: str = "file") -> BinaryIO:
+    """Open a regular file that the user has named, without waiting for a pipe or starting a device.
+
+    ``kind`` is what to call it. Raises NotFoundError if there is none, and UnsupportedError if it is something else or
+    cannot be read.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0))
+    except (FileNotFoundError, NotADirectoryError):
+        raise NotFoundError(f"there is no {kind} {os.fspath(path)}") from None
+    except (OSError, ValueError) as error:
+        raise UnsupportedError(f"cannot read {os.fspath(path)}: {getattr(error, 'strerror', None) or error}") from error
+    mode = os.fstat(descriptor).st_mode
+    if not stat.S_ISREG(mode):
+        os.close(descriptor)
+        what = next((name for test, name in _KINDS if test(mode)), "no file")
+        raise UnsupportedError(f"{os.fspath(path)} is {what}; kernlens reads regular files: write the content to one")
+    return os.fdopen(descriptor, "rb")
 
 
 class SourceFolders:

@@ -17,7 +17,7 @@ _FILE = re.compile(r'\.file\s+(\d+)\s+"((?:[^"\\]|\\.)*)"(?:\s+"((?:[^"\\]|\\.)*
 _LOC = re.compile(r"\.loc\s+(\d+)\s+(\d+)(?:\s+(\d+))?")
 _TYPE = re.compile(r'\.type\s+("[^"]*"|[^,\s]+),\s*@function')
 _LABEL = re.compile(r'("[^"]*"|[^\s:"]+):')
-_ESCAPE = re.compile(r"\\([0-7]{3}|.)")
+_ESCAPE = re.compile(r"\\(?:([0-7]{1,3})|(.))")
 
 
 def read_host_assembly_lines(text: str) -> StageRows:
@@ -55,7 +55,7 @@ def _plain(text: str) -> str:
     """Returns a string without its escapes; bytes of UTF-8 stand in octal."""
     if "\\" not in text:
         return text
-    unescaped = _ESCAPE.sub(lambda match: chr(int(match[1], 8) & 0xFF) if match[1].isdecimal() else match[1], text)
+    unescaped = _ESCAPE.sub(lambda match: chr(int(match[1], 8) & 0xFF) if match[1] else match[2], text)
     try:
         return unescaped.encode("latin-1").decode("utf-8", "replace")
     except UnicodeEncodeError:

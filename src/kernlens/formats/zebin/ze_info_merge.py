@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from typing import Any
 
-from kernlens.errors import LinkError
+from kernlens.errors import FormatError, LinkError
 from kernlens.formats.zebin import ze_info_text
 from kernlens.formats.zebin.ze_info import read_ze_info
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
@@ -25,14 +26,17 @@ _LAST = "kernels_misc_info"
 def merge_ze_info(texts: Sequence[tuple[str, str]]) -> str:
     """Returns the document that describes all modules; ``texts`` are (module's name, its ze_info).
 
-    Raises LinkError if the documents are of different versions, as their entries would not mean the same.
+    Raises LinkError if the documents are of different versions, as their entries would not mean the same, and FormatError
+    for a document whose parts are not what the specification says, or whose text cannot be taken apart.
     """
     versions: dict[str, str] = {}
     lists: dict[str, list[str]] = {}
     pseudo: list[Mapping[str, Any]] = []
+    kernels: set[str] = set()
     for name, text in texts:
         info = read_ze_info(memoryview(text.encode()))
         versions.setdefault(info.version or "", name)
+        kernels.update(info.kernels)
         entry = info.kernels.get(PSEUDO_KERNEL)
         if entry is not None:
             pseudo.append({**entry.entry, "has_functions": bool(info.functions)})
@@ -47,8 +51,10 @@ def merge_ze_info(texts: Sequence[tuple[str, str]]) -> str:
     keys = sorted(lists, key=lambda key: key == _LAST)
     body = "".join(f"{key}:\n{''.join(lists[key])}" for key in keys if lists[key])
     merged = f"---\nversion:         '{next(iter(versions), '')}'\n{body}...\n"
-    # A check: the joined text must still be readable.
-    read_ze_info(memoryview(merged.encode()))
+    # A check: the joined text must still be readable, and nothing of it may be lost (keys in quotes, or indented).
+    lost = kernels - read_ze_info(memoryview(merged.encode())).kernels.keys()
+    if lost:
+        raise _error(f"the text that describes {sorted(lost)[0]} cannot be taken apart")
     return merged
 
 
@@ -57,7 +63,7 @@ def _lists(text: str) -> dict[str, list[str]]:
     body = text.replace("\r\n", "\n").partition("\n...")[0] + "\n"
     marks = list(_TOP_LEVEL.finditer(body))
     lists: dict[str, list[str]] = {}
-    for mark, following in zip(marks, [*marks[1:], None], strict=True):
+    for mark, following in zip_longest(marks, marks[1:]):
         if mark[2]:
             continue
         block = body[mark.end() + 1 : following.start() if following else len(body)]
@@ -110,7 +116,7 @@ def _merged(key: str, first: Any, second: Any) -> Any:
             if not (_is_lack(name) and (name not in first or name not in second))
         }
     if key == "per_thread_memory_buffers":
-        return _merged_buffers([*first, *second])
+        return _merged_buffers([*_mappings(key, first), *_mappings(key, second)])
     if isinstance(first, bool):
         return first and second if _is_lack(key) else first or second
     if isinstance(first, int) and isinstance(second, int):
@@ -125,10 +131,27 @@ def _is_lack(key: str) -> bool:
 def _merged_buffers(buffers: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     merged: dict[tuple[Any, ...], dict[str, Any]] = {}
     for buffer in buffers:
-        kind = (buffer.get("type"), buffer.get("usage"), buffer.get("is_simt_thread"))
+        kind = tuple(str(buffer.get(key)) for key in ("type", "usage", "is_simt_thread"))
         first = merged.setdefault(kind, dict(buffer))
-        first["size"] = max(first.get("size") or 0, buffer.get("size") or 0)
+        first["size"] = max(_size(first), _size(buffer))
     return list(merged.values())
+
+
+def _size(buffer: Mapping[str, Any]) -> int:
+    size = buffer.get("size") or 0
+    if not isinstance(size, int):
+        raise _error(f"the size of a memory buffer is {size!r}, not a number")
+    return size
+
+
+def _mappings(key: str, value: Any) -> list[dict[str, Any]]:
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+        raise _error(f"{key} is no list of mappings")
+    return value
+
+
+def _error(message: str) -> FormatError:
+    return FormatError(message, format="ze_info", section=".ze_info")
 
 
 def _lines(mapping: Mapping[str, Any], first: str, indent: str) -> list[str]:
@@ -139,7 +162,7 @@ def _lines(mapping: Mapping[str, Any], first: str, indent: str) -> list[str]:
             lines += [f"{lead}{key}:\n", *_lines(value, indent + "  ", indent + "  ")]
         elif isinstance(value, list) and value and isinstance(value[0], dict):
             lines.append(f"{lead}{key}:\n")
-            for item in value:
+            for item in _mappings(key, value):
                 lines += _lines(item, indent + "  - ", indent + "    ")
         else:
             lines.append(f"{lead}{key + ':':16} {_scalar(value)}\n")
