@@ -1,0 +1,133 @@
+"""SIGTERM, SIGHUP, SIGQUIT and Ctrl-C during a compile: the compiler ends, folders go, and the status tells the signal."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import kernlens
+from kernlens.cli.signals import ENDING, EndedBySignal, signals_that_unwind
+from tests.writers.programs import SOURCE, write_compiler
+
+MAIN = [sys.executable, "-c", "from kernlens.cli.main import main; main()"]
+SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGINT)
+#: A compile that has a grandchild and does not end; both hold the pipe WITNESS open for writing.
+SLOW = 'sh -c "echo \\$\\$ >&3; sleep 60" & echo $$ >&3; wait ;;'
+
+
+@pytest.fixture
+def slow(tmp_path: Path) -> tuple[dict[str, str], Path]:
+    """An environment with a compiler that never ends, and a pipe that its processes hold open."""
+    script = write_compiler(tmp_path / "compiler")
+    witness = tmp_path / "witness"
+    os.mkfifo(witness)
+    text = script.read_text()
+    script.write_text(text.replace("  compile*)\n", f'  compile*)\n    exec 3> "{witness}"\n    {SLOW}\n  never*)\n'))
+    (tmp_path / "folders").mkdir()
+    (tmp_path / "good.cl").write_text(SOURCE)
+    path = f"{script.parent}{os.pathsep}{os.environ['PATH']}"
+    package = str(Path(kernlens.__file__).parents[1])  # The folder changes, and PYTHONPATH may be relative.
+    variables = {
+        "PYTHONPATH": package,
+        "PATH": path,
+        "TMPDIR": str(tmp_path / "folders"),
+        "KERNLENS_TOOLCHAINS": str(tmp_path / "none"),
+    }
+    return {**os.environ, **variables}, witness
+
+
+WORDS = {
+    "compile": ("compile", "good.cl", "--device", "skl,icllp", "-o", "x.klens", "--jobs", "2"),
+    "stages": ("stages", "good.cl", "--device", "skl"),
+}
+
+
+@pytest.mark.parametrize("verb", WORDS)
+@pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
+def test_a_signal_during_a_compile(
+    number: signal.Signals, verb: str, slow: tuple[dict[str, str], Path], tmp_path: Path
+) -> None:
+    environment, witness = slow
+    process = subprocess.Popen(
+        [*MAIN, *WORDS[verb]],
+        cwd=tmp_path,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    # Opening waits for the first compiler; the end of the pipe comes when the last process of all compilers is gone.
+    with witness.open("rb") as pipe, killed_at_last(process):
+        for _ in range(4 if verb == "compile" else 2):
+            assert pipe.readline().strip().isdigit()
+        assert any((tmp_path / "folders").iterdir())
+        process.send_signal(number)
+        out, err = process.communicate()
+        assert pipe.read() == b""
+    assert list((tmp_path / "folders").iterdir()) == []
+    assert not list(tmp_path.glob(".*.partial*"))
+    assert not list(tmp_path.glob("core*"))
+    assert out == b""
+    if number == signal.SIGINT:
+        assert (process.returncode, err) == (130, b"kernlens: interrupted\n")
+    else:
+        assert (process.returncode, err) == (-number, b"")
+
+
+@contextlib.contextmanager
+def killed_at_last(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        process.kill()
+        process.wait()
+
+
+@pytest.mark.parametrize("number", ENDING, ids=lambda number: signal.Signals(number).name)
+def test_the_second_signal_does_not_break_off_what_the_first_began(number: int) -> None:
+    steps = []
+
+    def work() -> None:
+        try:
+            os.kill(os.getpid(), number)
+        finally:
+            for other in ENDING:
+                os.kill(os.getpid(), other)
+            steps.append("cleaned up")
+
+    with pytest.raises(EndedBySignal) as ended, signals_that_unwind():
+        work()
+    assert (ended.value.number, steps) == (number, ["cleaned up"])
+    assert all(signal.getsignal(other) == signal.SIG_DFL for other in ENDING)
+
+
+def test_what_is_ignored_stays_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
+    """nohup has a command outlive its terminal."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with signals_that_unwind():
+            os.kill(os.getpid(), signal.SIGHUP)
+            assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_threads_cannot_catch_signals_and_do_not_try() -> None:
+    caught = []
+
+    def run() -> None:
+        with signals_that_unwind():
+            caught.append(signal.getsignal(signal.SIGTERM))
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    assert caught == [signal.SIG_DFL]
