@@ -63,12 +63,14 @@ def command(
     decode_kernels(selection, texts=True)
     if offset is not None:
         _print_place(selection, number_of(offset, "--offset"))
+        contents.check()
         return
     only = line_of(line) if line is not None else None
     if as_json or format_name == "json":
         _write_document(annotate_document(selection, only), output)
     else:
         _write_lines(_render(selection, format_name, only), output)
+    contents.check()
     if only is not None:
         _check_code([kernel for _, kernels in selection for kernel in kernels], only)
 

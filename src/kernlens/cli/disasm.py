@@ -16,15 +16,17 @@ def command(path: str, kernel_names: tuple[str, ...], device: str | None, as_jso
     from kernlens.loading import open_file
     from kernlens.loading.decoding import decode_kernels
 
-    selection = select(open_file(path, device=device).machine_code(), kernel_names, device)
+    contents = open_file(path, device=device)
+    selection = select(contents.machine_code(), kernel_names, device)
     decode_kernels(selection, texts=True)
     if as_json:
         from kernlens.report.document import disasm_document
 
         print_json(disasm_document(selection))
-        return
-    from kernlens.report.listing import disassembly
+    else:
+        from kernlens.report.listing import disassembly
 
-    for program, kernels in selection:
-        for kernel in kernels:
-            print_lines(disassembly(program, kernel))
+        for program, kernels in selection:
+            for kernel in kernels:
+                print_lines(disassembly(program, kernel))
+    contents.check()

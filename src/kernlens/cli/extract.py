@@ -34,6 +34,7 @@ def command(path: str, output: str, source_roots: tuple[str, ...], device: str |
         print_json({"schema": 1, "folder": output, "parts": [{"path": name, "size": size} for name, size in written]})
     else:
         print_lines(table(("file", "bytes"), written))
+    contents.check()
 
 
 def _write(folder: Path, names: tuple[str, ...], content: memoryview | bytes, checked: set[Path]) -> None:

@@ -20,8 +20,9 @@ def command(path: str, device: str | None, as_json: bool) -> None:
         from kernlens.report.document import inspect_document
 
         print_json(inspect_document(contents.containers, programs))
-        return
-    from kernlens.cli.output import print_lines
-    from kernlens.report.overview import overview
+    else:
+        from kernlens.cli.output import print_lines
+        from kernlens.report.overview import overview
 
-    print_lines(overview(path, contents.containers, programs))
+        print_lines(overview(path, contents.containers, programs))
+    contents.check()

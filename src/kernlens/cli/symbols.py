@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from kernlens.cli.options import json_option, verb
+
+if TYPE_CHECKING:
+    from kernlens.model.module import Module
+    from kernlens.model.program import Program
 
 
 @verb("kernlens symbols library.bin --json")
@@ -25,16 +31,26 @@ def command(
     -ze-take-global-address for variables. What a missing flag hides is shown where the binary keeps its SPIR-V.
     """
     from kernlens.analysis.linking.driver_rules import rules_of
-    from kernlens.loading.linkable import modules_in
+    from kernlens.loading import open_file
+    from kernlens.loading.linkable import readable_modules
 
     rules = rules_of(driver)
-    found = [one for path in paths for one in modules_in(path, device=device, options=options, rules=rules)]
+    opened = [open_file(path) for path in paths]
+    found = [
+        one for contents in opened for one in readable_modules(contents, device=device, options=options, rules=rules)
+    ]
     if as_json:
         from kernlens.cli.output import print_json
         from kernlens.report.symbol_tables import symbols_document
 
         print_json({"schema": 1, "modules": [symbols_document(program, module) for program, module in found]})
-        return
+    else:
+        _print(found, everything)
+    for contents in opened:
+        contents.check()
+
+
+def _print(found: list[tuple[Program, Module]], everything: bool) -> None:
     from kernlens.cli.output import print_lines
     from kernlens.report.symbol_tables import symbols_text
 

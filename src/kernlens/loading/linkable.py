@@ -26,6 +26,7 @@ from kernlens.model.program import Program
 
 if TYPE_CHECKING:
     from kernlens.formats.spirv.uses import SpirvUses
+    from kernlens.loading.open import Contents
     from kernlens.model.spirv import SpirvLinkage, SpirvModule
 
 #: The formats that hold symbols.
@@ -237,14 +238,21 @@ def linkable_programs(path: str, device: str | None = None) -> list[tuple[str, P
     """The linkable programs of any file, recording or folder, each with what to call its module: the file's name, or
     file and program where a file holds several.
 
-    ``device`` leaves out programs of other devices. Raises UnsupportedError if nothing in it has symbols.
+    ``device`` leaves out programs of other devices. Raises UnsupportedError if nothing in it has symbols, KernlensError if
+    a file of the folder is damaged.
     """
-    import os
-
     from kernlens.loading.open import open_file
 
-    programs = open_file(path).programs
-    linkable = [one for one in programs if one.format in LINKABLE]
+    contents = open_file(path)
+    contents.check()
+    return _linkable(contents, device)
+
+
+def _linkable(contents: Contents, device: str | None) -> list[tuple[str, Program]]:
+    import os
+
+    path = contents.path
+    linkable = [one for one in contents.programs if one.format in LINKABLE]
     if not linkable:
         raise UnsupportedError(
             f"{path} holds nothing that can be linked: symbols are in SPIR-V, zebin and patch-token programs"
@@ -261,7 +269,19 @@ def modules_in(
     path: str, *, device: str | None = None, options: str | None = None, rules: DriverRules = LATEST
 ) -> list[tuple[Program, Module]]:
     """What ``linkable_programs`` gives, each with its module; ``options`` and ``rules`` are as for ``module_of``."""
+    from kernlens.loading.open import open_file
+
+    contents = open_file(path)
+    contents.check()
+    return readable_modules(contents, device=device, options=options, rules=rules)
+
+
+def readable_modules(
+    contents: Contents, *, device: str | None = None, options: str | None = None, rules: DriverRules = LATEST
+) -> list[tuple[Program, Module]]:
+    """The linkable programs of an opened path, damaged files of a folder left out, each with its module; ``options`` and
+    ``rules`` are as for ``module_of``."""
     return [
         (program, module_of(program, name=name, options=options, rules=rules))
-        for name, program in linkable_programs(path, device)
+        for name, program in _linkable(contents, device)
     ]

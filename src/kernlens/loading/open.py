@@ -26,11 +26,20 @@ from kernlens.toolchain.source_reading import open_regular
 @dataclass(frozen=True, slots=True)
 class Contents:
     """What a path holds: its containers, outermost first, and the programs in them. Those of a recording are unpacked one
-    after the other when they are asked for."""
+    after the other when they are asked for. ``damaged`` are the files of a folder that cannot be read, each with the reason.
+    """
 
     path: str
     containers: Sequence[Container]
     programs: Sequence[Program]
+    damaged: tuple[tuple[str, KernlensError], ...] = ()
+
+    def check(self) -> None:
+        """Raise KernlensError, with all their names, if files of the folder cannot be read."""
+        if self.damaged:
+            reasons = "; ".join(f"{path}: {error}" for path, error in self.damaged)
+            count = "1 file" if len(self.damaged) == 1 else f"{len(self.damaged)} files"
+            raise KernlensError(f"{count} of the folder {self.path} cannot be read: {reasons}")
 
     def machine_code(self) -> tuple[Program, ...]:
         """The programs that hold machine code. Raises UnsupportedError, with what to do, if none does."""
@@ -71,9 +80,12 @@ def load(
     """The programs in any file, recording or folder; those of a recording are unpacked when they are asked for.
 
     ``device`` names the device of content that does not say it (raw instructions); ``source_roots`` are folders to look
-    for source files in. Raises KernlensError: FormatError for damaged content, NotFoundError for an unknown device.
+    for source files in. Raises KernlensError: FormatError for damaged content, NotFoundError for an unknown device; of a
+    folder no file may be damaged.
     """
-    return open_file(path, device=device, source_roots=source_roots).some_programs()
+    contents = open_file(path, device=device, source_roots=source_roots)
+    contents.check()
+    return contents.some_programs()
 
 
 def open_file(
@@ -166,28 +178,43 @@ def _near(path: str) -> str:
 
 
 def _open_folder(path: str, context: Context) -> Contents:
-    """Everything below a folder that begins like something known; the rest is passed over."""
+    """Everything below a folder that begins like something known; the rest is passed over, and damaged files are named."""
     containers: list[Container] = []
     programs: list[Program] = []
+    damaged: list[tuple[str, KernlensError]] = []
     for folder, folders, names in os.walk(path):
         folders.sort()
         for name in sorted(names):
             inside = os.path.join(folder, name)
             if not os.path.isfile(inside):
                 continue
-            content = _map(inside)
-            kind = identify(content) if len(content) >= 20 else None
-            if kind is None or kind == "host-elf":
+            try:
+                found = _open_inside(inside, replace(context, folder=folder))
+            except KernlensError as error:
+                log.debug("loading", "%s is damaged: %s", inside, error)
+                damaged.append((inside, error))
                 continue
-            if kind == "recording":
-                found = _open_recording(inside, replace(context, folder=folder))
-            else:
-                found = open_bytes(content, inside, replace(context, folder=folder))
             containers += found.containers
             programs += found.programs
+    contents = Contents(path, tuple(containers), tuple(programs), tuple(damaged))
     if not containers:
+        contents.check()
         raise KernlensError(f"the folder {path} holds no GPU binary, SPIR-V or recording")
-    return Contents(path, tuple(containers), tuple(programs))
+    return contents
+
+
+def _open_inside(path: str, context: Context) -> Contents:
+    """The contents of a file in a folder, read as far as a damage would show that spoils the answer about its neighbours."""
+    content = _map(path)
+    kind = identify(content) if len(content) >= 20 else None
+    if kind is None or kind == "host-elf":
+        return Contents(path, (), ())
+    contents = _open_recording(path, context) if kind == "recording" else open_bytes(content, path, context)
+    for program in contents.programs:
+        _ = program.symbols
+        for kernel in program.kernels.values():
+            _ = kernel.code, kernel.resources, kernel.source_map
+    return contents
 
 
 def _open_recording(path: str, context: Context) -> Contents:
