@@ -242,7 +242,11 @@ def test_a_reader_that_has_gone(words: str, file: Path) -> None:
 
 def test_outputs_that_are_closed(file: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     empty = tmp_path_factory.mktemp("empty")
-    for redirection, status in (("inspect FILE >&-", 2), ("inspect FILE 2>&- >/dev/null", 0), ("inspect EMPTY 2>&-", 2)):
+    for redirection, status in (
+        ("inspect FILE >&-", 2),
+        ("inspect FILE 2>&- >/dev/null", 0),
+        ("inspect EMPTY 2>&-", 2),
+    ):
         words = redirection.replace("FILE", str(file)).replace("EMPTY", str(empty))
         script = f'"$0" -c "from kernlens.cli.main import main; main()" {words}'
         done = subprocess.run(["sh", "-c", script, sys.executable], capture_output=True, check=False)

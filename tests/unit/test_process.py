@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
 import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -168,3 +171,20 @@ def test_no_descriptor_is_left_open() -> None:
         if thread is not threading.current_thread():
             thread.join()
     assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_an_interrupt_while_a_process_is_being_started_leaves_none_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The signal comes when the child runs and Popen has not returned yet."""
+    started: list[subprocess.Popen[bytes]] = []
+    popen = subprocess.Popen
+
+    def interrupted(*arguments: Any, **options: Any) -> subprocess.Popen[bytes]:
+        started.append(popen(*arguments, **options))
+        signal.raise_signal(signal.SIGINT)
+        time.sleep(0.05)  # The main thread is interrupted now.
+        return started[0]
+
+    monkeypatch.setattr(subprocess, "Popen", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run(["sleep", "600"], timeout=20)
+    assert started[0].returncode == -signal.SIGKILL

@@ -149,6 +149,42 @@ class _Reader(threading.Thread):
         return f"{text}\n[{self._dropped} more bytes of output were dropped]\n" if self._dropped else text
 
 
+class _Starter(threading.Thread):
+    """Starts a process in a thread of its own.
+
+    A signal makes the main thread raise wherever it is, also within Popen when the child runs already and nobody could
+    end it. This thread is not interrupted, so that the child is always known.
+    """
+
+    def __init__(self, start: Callable[[], subprocess.Popen[bytes]]) -> None:
+        super().__init__(daemon=True)
+        self._start_process = start
+        self._process: subprocess.Popen[bytes] | None = None
+        self._error: BaseException | None = None
+
+    def run(self) -> None:
+        try:
+            self._process = self._start_process()
+        except BaseException as error:
+            self._error = error
+
+    def process(self) -> subprocess.Popen[bytes]:
+        """Return the process that was started. Raises what starting it raised."""
+        self.join()
+        if self._process is None:
+            assert self._error is not None
+            raise self._error
+        return self._process
+
+    def end(self) -> None:
+        """Kill the process and all that it started, if it was started at all."""
+        if self.ident is not None:
+            self.join()
+        if self._process is not None:
+            Child(self._process).kill()
+            self._process.wait()
+
+
 def run(
     command: Sequence[str | os.PathLike[str]],
     *,
@@ -175,13 +211,15 @@ def run(
     """
     arguments = tuple(os.fspath(word) for word in command)
     start = time.monotonic()
-    process = _start(arguments, cwd=cwd, env=env, has_input=stdin is not None, keep_open=keep_open)
-    child = Child(process)
-    assert process.stdout is not None
-    assert process.stderr is not None
-    readers = (_Reader(process.stdout, output_limit, on_line), _Reader(process.stderr, output_limit, None))
+    starter = _Starter(lambda: _start(arguments, cwd=cwd, env=env, has_input=stdin is not None, keep_open=keep_open))
     finished = False
     try:
+        starter.start()
+        process = starter.process()
+        child = Child(process)
+        assert process.stdout is not None
+        assert process.stderr is not None
+        readers = (_Reader(process.stdout, output_limit, on_line), _Reader(process.stderr, output_limit, None))
         if file_size_limit is not None:
             # Set from outside: a function that runs between fork and exec is not safe with threads.
             limit_file_size(file_size_limit, process.pid)
@@ -192,11 +230,13 @@ def run(
         if stdin is not None:
             _feed(process, stdin)
         finished = _wait(process, readers, start + timeout)
-    finally:
-        if not finished:
-            child.kill()
-            process.wait()
-        _close(process, readers, child)
+    except BaseException:
+        starter.end()
+        raise
+    if not finished:
+        child.kill()
+        process.wait()
+    _close(process, readers, child)
     seconds = time.monotonic() - start
     if not finished:
         log.debug("toolchain", "stopped after %.2f s: %s", seconds, command_line(arguments))
