@@ -213,7 +213,7 @@ def _open_inside(path: str, context: Context) -> Contents:
     for program in contents.programs:
         _ = program.symbols
         for kernel in program.kernels.values():
-            _ = kernel.code, kernel.resources, kernel.source_map
+            _ = kernel.code, kernel.resources, kernel.line_table
     return contents
 
 
