@@ -77,7 +77,7 @@ def test_the_real_library_of_the_newest_root(program: Path, newest_root: Path) -
     assert size == 1024
 
 
-@pytest.mark.parametrize("library", filter(None, os.environ.get("KERNLENS_IGC_LIBRARIES", "").split(":")))
+@pytest.mark.parametrize("library", list(filter(None, os.environ.get("KERNLENS_IGC_LIBRARIES", "").split(":"))))
 def test_other_real_libraries(library: str, program: Path) -> None:
     count, size = settings(program, library)
     assert count > 200
