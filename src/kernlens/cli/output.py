@@ -15,7 +15,7 @@ from typing import Any, TextIO
 import click
 
 from kernlens.errors import OutputError
-from kernlens.report.style import rendered
+from kernlens.report.style import rendered, rendered_lines, want_styles
 
 #: Lines written at a time, as listings can be long.
 _BATCH = 1000
@@ -46,20 +46,32 @@ def _indented(document: dict[str, Any]) -> Iterator[str]:
 def json_pieces(value: Any, depth: int = 0) -> Iterator[str]:
     """The text of a document in pieces: what stands deep within is encoded at once, which is many times faster than
     ``json.dump``, and the whole text need never be in memory. It is ASCII without any control character."""
-    import json
-
     if depth == _PIECES_DEPTH or not isinstance(value, dict | list) or not value:
-        yield _without_delete(json.dumps(value))
+        yield _encoded(value)
         return
     before = "{" if isinstance(value, dict) else "["
     for item in value:
         yield before
-        before = ", "
+        before = ","
         if isinstance(value, dict):
-            yield _without_delete(json.dumps(item)) + ": "
+            yield _encoded(item) + ":"
             item = value[item]
         yield from json_pieces(item, depth + 1)
     yield "}" if isinstance(value, dict) else "]"
+
+
+def _encoded(value: Any) -> str:
+    """JSON on one line. orjson is ten times faster than ``json``, but leaves characters beyond ASCII as they are, and
+    refuses lone surrogates (bytes of file names that are no UTF-8) and large numbers."""
+    import orjson
+
+    with contextlib.suppress(TypeError):
+        encoded = orjson.dumps(value)
+        if encoded.isascii() and b"\x7f" not in encoded:
+            return encoded.decode("ascii")
+    import json
+
+    return _without_delete(json.dumps(value, separators=(",", ":")))
 
 
 def _without_delete(text: str) -> str:
@@ -75,14 +87,9 @@ def write_json(path: str, document: dict[str, Any]) -> None:
 def print_lines(lines: Iterable[str]) -> None:
     """Print styled lines, coloured only on a terminal."""
     colours = is_terminal()
-    batch: list[str] = []
-    for line in lines:
-        batch.append(rendered(line, colours))
-        if len(batch) == _BATCH:
-            _write("\n".join(batch) + "\n")
-            batch.clear()
-    if batch:
-        _write("\n".join(batch) + "\n")
+    lines = iter(lines)
+    while batch := list(itertools.islice(lines, _BATCH)):
+        _write("\n".join(rendered_lines(batch, colours)) + "\n")
 
 
 def print_text(lines: Iterable[str], ending: str) -> None:
@@ -145,7 +152,11 @@ def is_terminal() -> bool:
 
 
 def prepare_output() -> None:
-    """Have standard output take every character: what its encoding does not have is written as an escape."""
+    """Have standard output take every character: what its encoding does not have is written as an escape. Have texts
+    styled only if they can end on a terminal."""
+    want_styles(
+        any(stream is not None and not stream.closed and stream.isatty() for stream in (sys.stdout, sys.stderr))
+    )
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:

@@ -59,8 +59,13 @@ class SourceMap:
 
     def inlined_at(self, index: int) -> tuple[SourcePlace, ...]:
         """Returns the calls through which instruction ``index`` was inlined, innermost first, empty if it was not."""
-        frames = self._frames_of
-        return frames[index] if frames else ()
+        return self.stacks[index]
+
+    @cached_property
+    def places(self) -> list[SourcePlace | None]:
+        """Returns for each instruction what ``place`` says of it."""
+        row_places = self._row_places
+        return [None if row == NO_ROW else row_places[row] for row in self.row_of]
 
     @cached_property
     def lines(self) -> dict[tuple[str, int], tuple[range, ...]]:
@@ -104,12 +109,11 @@ class SourceMap:
         return places
 
     @cached_property
-    def _frames_of(self) -> list[tuple[SourcePlace, ...]]:
-        """Returns for each instruction the source places of the calls around it; an empty list if the kernel has no inlined
-        calls at all. Raises FormatError if that is too much."""
+    def stacks(self) -> list[tuple[SourcePlace, ...]]:
+        """Returns for each instruction what ``inlined_at`` says of it: instructions between two ends of calls share the tuple.
+
+        Raises FormatError if that is too much."""
         calls = self.table.inlined
-        if not calls:
-            return []
         frames: list[tuple[SourcePlace, ...]] = [()] * len(self.offsets)
         ends: list[tuple[int, InlinedCall]] = sorted(
             ((call.high, call) for call in calls if call.low < call.high), key=lambda end: end[0]

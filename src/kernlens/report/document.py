@@ -91,28 +91,46 @@ def _instructions(kernel: Kernel) -> list[Document]:
 
 
 def _annotated_kernel(kernel: Kernel, only: LineChoice | None) -> Document:
-    instructions = _instructions(kernel)
     source_map = kernel.source_map
-    calls_of: dict[int, list[Document]] = {}
-    for index, instruction in enumerate(instructions):
-        instruction |= _place(source_map, index, calls_of)
-    if only is not None:
-        chosen = range(len(instructions)) if source_map else ()
-        instructions = [instructions[i] for i in chosen if source_map and only.holds(source_map.place(i))]
+    if source_map is None:
+        instructions = [] if only else [instruction | _no_place() for instruction in _instructions(kernel)]
+    else:
+        instructions = _placed_instructions(kernel, source_map, only)
     return _kernel(kernel) | _line_table(kernel) | {"instructions": instructions}
 
 
-def _place(source_map: SourceMap | None, index: int, calls_of: dict[int, list[Document]]) -> Document:
-    """An instruction's place. ``calls_of`` keeps the list that each stack of calls became, by the stack's identity, as
-    instructions share stacks."""
-    place = source_map.place(index) if source_map else None
-    if source_map is None or place is None:
-        return {"path": None, "line": None, "column": None, "inlined_at": []}
-    stack = source_map.inlined_at(index)
-    calls = calls_of.get(id(stack))
-    if calls is None:
-        calls = calls_of[id(stack)] = [_source_place(call) for call in stack]
-    return _source_place(place) | {"inlined_at": calls}
+def _placed_instructions(kernel: Kernel, source_map: SourceMap, only: LineChoice | None) -> list[Document]:
+    found = kernel.instructions
+    columns = zip(
+        found.offsets,
+        found.sizes,
+        found.opcodes,
+        found.texts,
+        source_map.places,
+        source_map.stacks,
+        strict=True,
+    )
+    calls_of = {stack: [_source_place(call) for call in stack] for stack in set(source_map.stacks)}
+    return [
+        {
+            "offset": offset,
+            "size": size,
+            "opcode": opcode,
+            "text": text,
+            "path": place.path,
+            "line": place.line,
+            "column": place.column or None,
+            "inlined_at": calls_of[stack],
+        }
+        if place
+        else {"offset": offset, "size": size, "opcode": opcode, "text": text} | _no_place()
+        for offset, size, opcode, text, place, stack in columns
+        if only is None or only.holds(place)
+    ]
+
+
+def _no_place() -> Document:
+    return {"path": None, "line": None, "column": None, "inlined_at": []}
 
 
 def _source_place(place: SourcePlace) -> Document:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from kernlens.model.build import Source
 from kernlens.model.figures import figure_words
@@ -23,9 +23,10 @@ LEAD = 2
 def disassembly(program: Program, kernel: Kernel) -> Iterator[str]:
     """The kernel's instructions, one a line, under a heading."""
     yield from _heading(program, kernel)
+    line = f"  {style('%#06x', fg='cyan')}  %s"
     found = kernel.instructions
     for offset, text in zip(found.offsets, found.texts, strict=True):
-        yield f"  {style(f'{offset:#06x}', fg='cyan')}  {text.rstrip()}"
+        yield line % (offset, text.rstrip())
     yield ""
 
 
@@ -49,10 +50,10 @@ def annotated(program: Program, kernel: Kernel, only: LineChoice | None = None) 
                 continue
             yield from _heading(program, kernel)
         yield from _file(kernel, source_map, path, lines, sources.get(path))
-    unplaced = [index for index in range(len(source_map.row_of)) if source_map.place(index) is None]
+    unplaced = [index for index, place in enumerate(source_map.places) if place is None]
     if unplaced and only is None:
         yield f"  {plural(len(unplaced), 'instruction')} without a source line:"
-        yield from (_instruction(kernel, source_map, path="", index=index) for index in unplaced)
+        yield from _instructions(kernel, source_map, "", unplaced)
         yield ""
 
 
@@ -98,8 +99,7 @@ def _file(
         for position, one in enumerate(ranges):
             if position:
                 yield style("                     ...", dim=True)
-            for index in one:
-                yield _instruction(kernel, source_map, path, index)
+            yield from _instructions(kernel, source_map, path, one)
         previous = line
     yield ""
 
@@ -120,13 +120,23 @@ def _source_line(text: list[str], line: int, counts: str) -> str:
     return f"  {line:6} {style(counts, fg='yellow')} | {style(code, bold=counts.strip() != '')}"
 
 
-def _instruction(kernel: Kernel, source_map: SourceMap, path: str, index: int) -> str:
-    offset, text = kernel.instructions.offsets[index], kernel.instructions.texts[index]
+def _instructions(kernel: Kernel, source_map: SourceMap, path: str, indexes: Iterable[int]) -> Iterator[str]:
+    """The instructions at ``indexes``, with what else is known of them; calls that stand in the file ``path`` are named by
+    their line alone."""
+    line = f"             {style('%#06x', fg='cyan')}  %s%s"
+    offsets, texts, stacks = kernel.instructions.offsets, kernel.instructions.texts, source_map.stacks
+    prologue = style("  ; prologue", dim=True)
+    stack: tuple[SourcePlace, ...] = ()
     remark = ""
-    if index < source_map.prologue:
-        remark = "  ; prologue"
-    elif calls := source_map.inlined_at(index):
-        remark = "  ; inlined at " + ", ".join(
-            f"{call.line}" if call.path == path else f"{call.path}:{call.line}" for call in calls
-        )
-    return f"             {style(f'{offset:#06x}', fg='cyan')}  {text.rstrip()}{style(remark, dim=True)}"
+    for index in indexes:
+        if stacks[index] is not stack:
+            stack = stacks[index]
+            remark = _inlined(stack, path)
+        yield line % (offsets[index], texts[index].rstrip(), prologue if index < source_map.prologue else remark)
+
+
+def _inlined(stack: Sequence[SourcePlace], path: str) -> str:
+    if not stack:
+        return ""
+    calls = (f"{call.line}" if call.path == path else f"{call.path}:{call.line}" for call in stack)
+    return style(f"  ; inlined at {', '.join(calls)}", dim=True)
