@@ -4,54 +4,98 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kernlens.errors import ToolError
+from kernlens.errors import NotFoundError, ToolError
+from kernlens.isa.devices import name_among, one_of_each
 from kernlens.loading import open_build
 from kernlens.loading.decoding import decode_kernels
 from kernlens.model.build import Build
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
-from kernlens.toolchain.includes import existing_source, join_options
-from kernlens.toolchain.ocloc import TIMEOUT, check_device
+from kernlens.toolchain.includes import existing_source, join_options, with_lines
+from kernlens.toolchain.ocloc import TIMEOUT, check_device, devices_of
 from kernlens.toolchain.parallel_compiles import CompileJob, compile_many
-from kernlens.toolchain.toolchains import SYSTEM
+from kernlens.toolchain.toolchains import SYSTEM, Toolchain
 from kernlens.toolchain.toolchains import toolchain as find_toolchain
 
 if TYPE_CHECKING:
     import os
 
+#: Stands for every device that a toolchain compiles for.
+ALL = "all"
+
 #: Called with the number of finished builds, the number of all builds, and the newest one.
 Progress = Callable[[int, int, Build], None]
 
 
-def build(
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Compiles to do, and the (device, toolchain) that were asked for but are left out, as that toolchain does not
+    compile for that device though another one of those asked for does."""
+
+    jobs: Sequence[CompileJob]
+    left_out: Sequence[tuple[str, str]] = ()
+
+
+def plan(
     sources: Sequence[str | os.PathLike[str]],
     devices: Sequence[str],
+    toolchains: Sequence[str] = (SYSTEM,),
     *,
     options: str = "",
-    toolchain: str = SYSTEM,
+    timeout: float = TIMEOUT,
+) -> Plan:
+    """Return the compiles of every source for every device with every toolchain.
+
+    A device is called by any name that ``kernlens.isa.devices`` knows; ``all`` means all that a toolchain compiles for.
+    Raises NotFoundError for a source or toolchain that does not exist, and for a device that no toolchain compiles for.
+    """
+    paths = [existing_source(source) for source in sources]
+    targets: dict[tuple[str, str], Toolchain] = {}
+    left_out: dict[tuple[str, str], NotFoundError] = {}
+    all_chosen = [find_toolchain(name) for name in dict.fromkeys(toolchains)]
+    for name in devices:
+        for chosen in all_chosen:
+            try:
+                names = one_of_each(devices_of(chosen)) if name == ALL else [compiler_name(name, chosen)]
+            except NotFoundError as error:
+                left_out[name, chosen.name] = error
+            else:
+                targets |= {(own, chosen.name): chosen for own in names}
+        refused = [left_out.get((name, chosen.name)) for chosen in all_chosen]
+        if refused and refused[0] and all(refused):
+            raise refused[0]
+    jobs = [CompileJob(path, own, chosen, options, timeout) for path in paths for (own, _), chosen in targets.items()]
+    return Plan(jobs, tuple(left_out))
+
+
+def compiler_name(name: str, chosen: Toolchain) -> str:
+    """Return what the toolchain calls the device that is known by ``name``, a product's (``b580``) for one.
+
+    Raises NotFoundError, with the nearest names, if it does not compile for that device.
+    """
+    own = name_among(name, devices_of(chosen))
+    if own is None:
+        check_device(name, chosen)
+    return own or name
+
+
+def build(
+    jobs: Sequence[CompileJob],
+    *,
     recording: Path | None = None,
     redact_source: bool = False,
     workers: int | None = None,
-    timeout: float = TIMEOUT,
     on_progress: Progress | None = None,
     command_line: Sequence[str] = (),
 ) -> Iterator[Build]:
-    """Compile every source for every device, in parallel, and yield each Build as it finishes.
-
-    With ``recording`` each is saved there before it is yielded. Raises NotFoundError for a source, device or toolchain
-    that does not exist before anything is compiled; a source that does not compile gives a Build that is not ``ok``.
-    """
+    """Do compiles in parallel, and yield each Build as it finishes; a source that does not compile gives one that is not
+    ``ok``. With ``recording`` each is saved there before it is yielded."""
     from kernlens.recording.writer import RecordingWriter
 
-    chosen = find_toolchain(toolchain)
-    for name in devices:
-        check_device(name, chosen)
-    for source in sources:
-        existing_source(source)
-    jobs = [CompileJob(Path(source), name, chosen, options, timeout) for source in sources for name in devices]
     writer = (
         RecordingWriter(recording, command_line=command_line, redact_source=redact_source, overwrite=True)
         if recording is not None
@@ -68,20 +112,25 @@ def compile(
     sources: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     devices: str | Sequence[str],
     *,
-    options: str | Sequence[str] = "-gline-tables-only",
+    options: str | Sequence[str] = "",
+    lines: bool = True,
     toolchain: str = SYSTEM,
     recording: Path | None = None,
 ) -> list[Program]:
     """Compile sources (OpenCL C or SPIR-V) for devices, one or several of each, and return the Programs.
 
-    ``options`` are one string, or words: ``["-cl-fast-relaxed-math", "-I", "/with spaces"]``.
+    ``options`` are one string, or words: ``["-cl-fast-relaxed-math", "-I", "/with spaces"]``;
+    ``lines`` adds -gline-tables-only, without which nothing can be annotated. A device is called by any name that
+    ``kernlens devices`` shows.
 
     Raises ToolError, with the compiler's log, if one does not compile, and NotFoundError for what does not exist.
     """
     names = [devices] if isinstance(devices, str) else list(devices)
     paths = list(sources) if isinstance(sources, Sequence) and not isinstance(sources, str) else [sources]
     programs: list[Program] = []
-    for result in build(paths, names, options=join_options(options), toolchain=toolchain, recording=recording):
+    words = join_options(options)
+    planned = plan(paths, names, [toolchain], options=with_lines(words) if lines else words)
+    for result in build(planned.jobs, recording=recording):
         if not result.ok:
             raise ToolError(result.failure, command=result.command, log=result.log)
         programs += open_build(result)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kernlens.compiling import build
+from kernlens.compiling import build, plan
 from tests.corpus.build import Built
 from tests.corpus.mutate import Tally, campaign, mutate, run, seeds_of
 
@@ -18,7 +18,7 @@ COUNT = 3000
 @pytest.fixture(scope="module")
 def seeds(corpus_sample: list[Built], darktable_kernels: Path, tmp_path_factory: pytest.TempPathFactory) -> list[bytes]:
     recording = tmp_path_factory.mktemp("mutations") / "sharpen.klens"
-    for one in build([darktable_kernels / "sharpen.cl"], ["skl", "dg2"], recording=recording):
+    for one in build(plan([darktable_kernels / "sharpen.cl"], ["skl", "dg2"]).jobs, recording=recording):
         assert one.ok
     small = [built.binary for built in corpus_sample if built.binary.stat().st_size < 100_000]
     assert small

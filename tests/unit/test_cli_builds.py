@@ -62,6 +62,33 @@ def test_the_options_reach_the_compiler(kernlens: Kernlens, compiler: Path, sour
     assert "-DN=3" in call
 
 
+def test_line_tables_are_asked_for_unless_they_are_refused(
+    kernlens: Kernlens, compiler: Path, source: Path, tmp_path: Path
+) -> None:
+    def options(*words: str) -> str:
+        recording = tmp_path / "x.klens"
+        assert kernlens("compile", source, "--device", "skl", "-o", recording, *words).status == 0
+        with Recording(recording) as opened:
+            return opened.builds()[0].options or ""
+
+    assert options() == "-gline-tables-only"
+    assert options("--options", "-DN=3 -cl-fast-relaxed-math") == "-gline-tables-only -DN=3 -cl-fast-relaxed-math"
+    assert options("--options", "-DN=3 -g") == "-DN=3 -g"
+    assert options("--options", "-gline-tables-only -DN=3") == "-gline-tables-only -DN=3"
+    assert options("--options", "-DN=3", "--no-lines") == "-DN=3"
+    assert options("--no-lines") == ""
+
+
+def test_products_and_all_devices(kernlens: Kernlens, compiler: Path, source: Path, tmp_path: Path) -> None:
+    def devices(name: str) -> list[str]:
+        document = kernlens("compile", source, "--device", name, "-o", tmp_path / "x.klens", "--json").document
+        return sorted(one["device"] for one in document["programs"])
+
+    assert devices("A770") == ["dg2"]
+    assert devices("skylake,skl") == ["skl"]
+    assert devices("all") == ["dg2", "icllp", "skl"]
+
+
 def test_a_source_that_does_not_compile(kernlens: Kernlens, compiler: Path, tmp_path: Path) -> None:
     source = tmp_path / "broken.cl"
     source.write_text("broken\n")
@@ -73,6 +100,19 @@ def test_a_source_that_does_not_compile(kernlens: Kernlens, compiler: Path, tmp_
     assert done.status == 3
     (program,) = done.document["programs"]
     assert (program["ok"], program["kernels"]) == (False, [])
+
+
+def test_what_is_wrong_for_several_devices_is_said_once(kernlens: Kernlens, compiler: Path, tmp_path: Path) -> None:
+    messages = 'for n in 1 2 3 4 5 6 7; do echo "$source:$n:1: error: no $n"; done'
+    compiler.write_text(compiler.read_text().replace('echo "$source:1:1: error: it is broken"', messages))
+    source = tmp_path / "broken.cl"
+    source.write_text("broken\n" * 9)
+    done = kernlens("compile", source, "--device", "skl,icllp,dg2", "-o", tmp_path / "x.klens")
+    assert done.status == 3
+    assert done.err.startswith(f"kernlens: {source} does not compile for dg2, icllp, skl\n")
+    assert [f"no {number}" in done.err for number in range(1, 8)] == [True] * 5 + [False] * 2
+    assert all(done.err.count(f"no {number}\n") == 1 for number in range(1, 6))
+    assert "and 2 more messages of the compiler" in done.err
 
 
 @pytest.mark.parametrize(
@@ -165,7 +205,7 @@ def test_stages_of_a_source_that_does_not_compile(
     source.write_text("broken\n")
     done = kernlens("stages", source, "--device", "skl", *question)
     assert done.status == 3
-    assert done.err.startswith(f"kernlens: {source} does not compile for skl: it is broken at {source}:1:1")
+    assert done.err.startswith(f"kernlens: {source} does not compile for skl\n{source}:1:1: error: it is broken\n")
     assert "error: it is broken\n  broken\n  ^\n" in done.err
     assert done.err.count("does not compile") == 1
     done = kernlens("stages", source, "--device", "skl", *question, "--json")

@@ -6,7 +6,7 @@ import pytest
 
 from kernlens.errors import NotFoundError
 from kernlens.isa import device_table
-from kernlens.isa.devices import DEVICES, device, identify
+from kernlens.isa.devices import DEVICES, device, identify, name_among, one_of_each
 from kernlens.isa.pci_ids import PCI_IDS
 from kernlens.model.device import DeviceId, IpVersion
 
@@ -17,6 +17,19 @@ def test_names_and_aliases_mean_one_device_each() -> None:
     for one in DEVICES:
         for name in (one.name, *one.aliases, one.name.upper(), one.name.replace("-", "_")):
             assert device(name) is one
+
+
+def test_products_are_the_devices_of_their_pci_ids() -> None:
+    """Of each product its PCI id, from Intel's public list of hardware."""
+    ids = {
+        "a770": 0x56A0, "a750": 0x56A1, "a580": 0x56A2, "a770m": 0x5690, "a730m": 0x5691, "a550m": 0x5692, "flex170": 0x56C0,
+        "a380": 0x56A5, "a310": 0x56A6, "a370m": 0x5693, "a350m": 0x5694, "flex140": 0x56C1, "a570m": 0x5696, "a530m": 0x5697,
+        "max1550": 0x0BD5, "max1100": 0x0BDA, "b580": 0xE20B, "b570": 0xE20C, "b60": 0xE211, "b50": 0xE212,
+        "140v": 0x64A0, "130v": 0x64A0,
+    }  # fmt: skip
+    assert set(ids) == set(device_table.PRODUCTS)
+    for product, number in ids.items():
+        assert device(product.upper()) == device(hex(number))
 
 
 def test_every_device_has_a_platform_with_a_title_and_a_unique_ip() -> None:
@@ -100,3 +113,18 @@ def test_identify_keeps_an_unlisted_stepping() -> None:
 @pytest.mark.parametrize("device_id", [DeviceId(), DeviceId(render_core=0x7777), DeviceId(ip=IpVersion(99, 1, 2))])
 def test_not_identified(device_id: DeviceId) -> None:
     assert identify(device_id) is None
+
+
+def test_a_name_among_those_of_a_compiler() -> None:
+    names = ["skl", "acm-g10", "dg2-g10", "bmg-g21", "adl_p"]
+    assert name_among("skl", names) == "skl"
+    assert name_among("A770", names) == "acm-g10"
+    assert name_among("b580", names) == "bmg-g21"
+    assert name_among("adl-p", names) == "adl_p"
+    assert name_among("dg2", [*names, "dg2"]) == "dg2"
+    assert name_among("pvc", names) is None
+    assert name_among("no-such", names) is None
+
+
+def test_one_name_of_each_device() -> None:
+    assert one_of_each(["bxt", "apl", "dg2-g10", "acm-g10", "dg2", "xe9"]) == ["apl", "dg2", "xe9"]

@@ -4,28 +4,41 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from kernlens.cli.options import json_option, verb
+from kernlens.cli.options import build_options, json_option, verb
 from kernlens.model.figures import FIGURES, figures_of
 
 if TYPE_CHECKING:
     from kernlens.model.build import Build
     from kernlens.model.kernel import Kernel
     from kernlens.report.table import Cell
+    from kernlens.toolchain.diagnostics import ErrorLine
 
     Builds = list[tuple[Build, list[Kernel]]]
 
 
-@verb("kernlens compile blur.cl sharpen.cl --device skl,dg2,pvc --options -gline-tables-only -o blur.klens")
+#: The compiler's messages that are printed of one failure.
+_MESSAGES = 5
+
+
+@verb("kernlens compile blur.cl sharpen.cl --device skl,dg2,pvc -o blur.klens")
 @click.argument("sources", nargs=-1, required=True, type=click.Path())
-@click.option("--device", "devices", metavar="D,...", help="The devices to compile for.")
-@click.option("--options", metavar="O", default="-gline-tables-only", show_default=True, help="Build options.")
 @click.option(
-    "--toolchain", metavar="T", default="system", show_default=True, help="Which compiler (kernlens toolchain list)."
+    "--device", "devices", metavar="D,...", help="The devices to compile for; all: all that the toolchain has."
+)
+@build_options()
+@click.option(
+    "--toolchain",
+    "toolchains",
+    metavar="T,...",
+    default="system",
+    show_default=True,
+    help="Which compilers (kernlens toolchain list).",
 )
 @click.option(
     "-o",
@@ -47,7 +60,7 @@ def command(
     sources: tuple[str, ...],
     devices: str | None,
     options: str,
-    toolchain: str,
+    toolchains: str,
     output: str | None,
     jobs: int | None,
     timeout: float,
@@ -63,25 +76,24 @@ def command(
     if library:
         from kernlens.cli.compile_library import compile_modules
 
-        sys.exit(compile_modules(sources, _names(devices), options, toolchain, output, timeout, as_json))
+        sys.exit(compile_modules(sources, _names(devices), options, toolchains, output, timeout, as_json))
     if not devices:
         raise click.UsageError("--device is missing; kernlens devices lists what can be compiled for")
     from kernlens.cli.output import Progress, print_message
-    from kernlens.compiling import build, compiled_kernels
+    from kernlens.compiling import build, compiled_kernels, plan
 
     recording = Path(output or Path(sources[0]).with_suffix(".klens").name)
     was_there = recording.exists()
     builds: Builds = []
+    planned = plan(sources, _names(devices), _names(toolchains), options=options, timeout=timeout)
+    for name, chosen in planned.left_out:
+        print_message(f"kernlens: the toolchain {chosen} does not compile for {name}, which is left out there")
     with Progress("compiling", quiet=as_json) as progress:
         for compiled in build(
-            sources,
-            _names(devices),
-            options=options,
-            toolchain=toolchain,
+            planned.jobs,
             recording=recording,
             redact_source=redact == "source",
             workers=jobs,
-            timeout=timeout,
             on_progress=lambda done, total, newest: progress.show(done, total, f"{newest.name} for {newest.device}"),
             command_line=sys.argv,
         ):
@@ -93,15 +105,14 @@ def command(
         print_json(_document(recording, builds))
     else:
         _print(recording, builds)
-    for compiled in failed:
-        print_failure(compiled)
+    print_failures(failed)
     if was_there and len(failed) == len(builds):
         print_message(f"kernlens: nothing compiled, so {recording} stays as it was")
     sys.exit(3 if failed else 0)
 
 
-def _names(devices: str | None) -> list[str]:
-    return [name for name in (devices or "").split(",") if name]
+def _names(listed: str | None) -> list[str]:
+    return [name for name in (listed or "").split(",") if name]
 
 
 def _print(recording: Path, builds: Builds) -> None:
@@ -109,10 +120,17 @@ def _print(recording: Path, builds: Builds) -> None:
     from kernlens.report.describe import plural
     from kernlens.report.table import table
 
-    rows = [tuple(row.values()) for compiled, kernels in builds for row in _rows(compiled, kernels)]
+    # One toolchain needs no column of its own.
+    several = len({compiled.toolchain.name for compiled, _ in builds if compiled.toolchain}) > 1
+    rows: list[tuple[Cell, ...]] = []
+    for compiled, kernels in builds:
+        for row in _rows(compiled, kernels):
+            name, device, *figures = row.values()
+            column = [compiled.toolchain.name] if several and compiled.toolchain else []
+            rows.append((name, device, *column, *figures))
     if rows:
-        headings = ("kernel", "device", *(figure.heading for figure in FIGURES))
-        print_lines(table(headings, sorted(rows, key=lambda row: (str(row[0]), str(row[1])))))
+        headings = ("kernel", "device", *(["toolchain"] if several else []), *(figure.heading for figure in FIGURES))
+        print_lines(table(headings, sorted(rows, key=lambda row: tuple(map(str, row[: 2 + several])))))
     count = sum(len(kernels) for _, kernels in builds)
     if not any(compiled.ok for compiled, _ in builds):
         return
@@ -144,21 +162,39 @@ def _document(recording: Path, builds: Builds) -> dict[str, Any]:
     }
 
 
-def print_failure(failed: Build) -> None:
-    """The compiler's errors, each with its source line and a mark under the column."""
-    from kernlens.cli.output import print_message
-    from kernlens.report.style import rendered, style
+def print_failures(failed: Sequence[Build]) -> None:
+    """Print what compilers said of sources that do not compile: once what they said of one source for several devices."""
     from kernlens.toolchain.diagnostics import error_lines
 
-    print_message(f"kernlens: {failed.failure}")
-    texts = {source.path: source.text.split("\n") for source in failed.sources}
-    for error in error_lines(failed.log, os.path.abspath(failed.path)):
-        if not error.path:
-            continue
-        place = f"{error.path}:{error.line}:{error.column}"
-        print_message(f"{place}: {style(error.severity, fg='red')}: {error.message}")
-        lines = texts.get(error.path, [])
-        if 1 <= error.line <= len(lines):
-            line = lines[error.line - 1].removesuffix("\r")
-            mark = f"{' ' * len(rendered(line[: max(error.column - 1, 0)].expandtabs(4)))}^"
+    alike: dict[tuple[str, tuple[ErrorLine, ...]], list[Build]] = {}
+    for build in failed:
+        placed = tuple(message for message in error_lines(build.log, os.path.abspath(build.path)) if message.path)
+        # Failures without a place in the source, such as a compiler that died, are told one by one.
+        alike.setdefault((build.path, placed) if placed else (str(id(build)), ()), []).append(build)
+    for (_, messages), builds in alike.items():
+        _print_failure(builds, messages)
+
+
+def _print_failure(builds: Sequence[Build], messages: Sequence[ErrorLine]) -> None:
+    """Print the first messages, each with its source line and a mark under the column; without any, the failure itself."""
+    from kernlens.cli.output import print_message
+    from kernlens.report.describe import plural
+    from kernlens.report.style import rendered, style
+
+    first = builds[0]
+    if not messages:
+        print_message(f"kernlens: {first.failure}")
+        return
+    devices = ", ".join(sorted({build.device for build in builds}))
+    print_message(f"kernlens: {first.source} does not compile for {devices}")
+    texts = {source.path: source.text.split("\n") for source in first.sources}
+    for message in messages[:_MESSAGES]:
+        place = f"{message.path}:{message.line}:{message.column}"
+        print_message(f"{place}: {style(message.severity, fg='red')}: {message.message}")
+        lines = texts.get(message.path, [])
+        if 1 <= message.line <= len(lines):
+            line = lines[message.line - 1].removesuffix("\r")
+            mark = f"{' ' * len(rendered(line[: max(message.column - 1, 0)].expandtabs(4)))}^"
             print_message(f"  {line.expandtabs(4)}", f"  {mark}")
+    if len(messages) > _MESSAGES:
+        print_message(f"and {plural(len(messages) - _MESSAGES, 'more message')} of the compiler")

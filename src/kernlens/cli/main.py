@@ -84,7 +84,7 @@ def kernlens() -> None:
 
     \b
     Example:
-      kernlens compile blur.cl --device dg2 --options -gline-tables-only -o blur.klens
+      kernlens compile blur.cl --device dg2 -o blur.klens
       kernlens annotate blur.klens --kernel blur
     """
 

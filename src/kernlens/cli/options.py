@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -48,6 +49,23 @@ def _print_messages(context: click.Context, parameter: click.Parameter, verbose:
         from kernlens.log import print_messages
 
         print_messages(print_message)
+
+
+def build_options() -> Decorator:
+    """``--options``: the command gets them with the option for line tables, unless ``--no-lines`` is given."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @click.option("--options", metavar="O", default="", help="Build options, beside -gline-tables-only.")
+        @click.option("--no-lines", is_flag=True, help="Without -gline-tables-only: no line tables.")
+        @functools.wraps(function)
+        def with_options(*words: Any, options: str, no_lines: bool, **others: Any) -> Any:
+            from kernlens.toolchain.includes import with_lines
+
+            return function(*words, options=options if no_lines else with_lines(options), **others)
+
+        return with_options
+
+    return decorate
 
 
 def json_option() -> Decorator:

@@ -26,11 +26,13 @@ def command(device: str, toolchain: str, command_line: tuple[str, ...]) -> None:
     No GPU is needed. The driver writes no dump of its command stream (.aub), and the application may write no file of
     more than 1 GiB. The exit status is the application's.
     """
+    from kernlens.isa.devices import name_among
     from kernlens.runtime.file_limit import FILE_SIZE_LIMIT, limit_file_size
-    from kernlens.toolchain.simulation import EXPLANATION, simulated_environment
+    from kernlens.toolchain.simulation import EXPLANATION, simulated_devices, simulated_environment
     from kernlens.toolchain.toolchains import toolchain as find_toolchain
 
     chosen = find_toolchain(toolchain)
+    device = name_among(device, simulated_devices(chosen)) or device
     environment = _initial_environment() | chosen.environment() | simulated_environment(device, chosen)
     name, *arguments = command_line
     program = _find(name)

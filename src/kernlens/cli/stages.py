@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kernlens.cli.options import json_option, line_of, verb
+from kernlens.cli.options import build_options, json_option, line_of, verb
 from kernlens.cli.output import print_message
 from kernlens.errors import KernlensError, NoCodeError, NotFoundError
 
@@ -45,7 +45,7 @@ def _is_the_path(args: list[str], place: int) -> bool:
 @verb("kernlens stages blur.cl --device dg2 --line 42", _Stages)
 @click.argument("path", type=click.Path())
 @click.option("--device", metavar="D", help="Compile for this device: a GPU, pocl, intel-cpu or spirv.")
-@click.option("--options", metavar="O", default="-gline-tables-only", show_default=True, help="Build options.")
+@build_options()
 @click.option(
     "--toolchain", metavar="T", default="system", show_default=True, help="Which compiler (kernlens toolchain list)."
 )
@@ -87,11 +87,11 @@ def command(
     if output is not None:
         _save(pipelines, output)
     failed = [one.build for one in pipelines if not one.build.ok]
-    for build in failed:
+    if failed:
         # Whatever was asked, this is the first thing to know; the stages that it came to are shown all the same.
-        from kernlens.cli.compile import print_failure
+        from kernlens.cli.compile import print_failures
 
-        print_failure(build)
+        print_failures(failed)
     if stage is not None:
         _print_stage(pipelines, stage, kernel, form, as_json)
     elif diff is not None:
@@ -115,13 +115,13 @@ def _stages_so_far(pipeline: Pipeline) -> Iterator[None]:
 
 
 def _pipelines(path: str, device: str | None, options: str, toolchain: str, all_passes: bool) -> list[Pipeline]:
-    from kernlens.pipeline.compile_stages import compile_stages, recorded_pipelines
+    from kernlens.pipeline.compile_stages import OTHER_DEVICES, compile_stages, recorded_pipelines
 
     kind = _kind(path)
     if kind == "recording":
         recorded = recorded_pipelines(path, device)
         with_stages = [pipeline for pipeline in recorded if pipeline.snapshots]
-        words, name = _if_given("options", options), _if_given("toolchain", toolchain)
+        words, name = _if_given(options, "options", "no_lines"), _if_given(toolchain, "toolchain")
         return with_stages or [_compiled_again(path, pipeline.build, words, name, all_passes) for pipeline in recorded]
     if kind not in (None, "spirv"):
         raise KernlensError(
@@ -130,13 +130,18 @@ def _pipelines(path: str, device: str | None, options: str, toolchain: str, all_
         )
     if device is None:
         raise click.UsageError("which device is it to be compiled for? --device D (kernlens devices lists them)")
+    if device not in OTHER_DEVICES:
+        from kernlens.compiling import compiler_name
+        from kernlens.toolchain.toolchains import toolchain as find_toolchain
+
+        device = compiler_name(device, find_toolchain(toolchain))
     return [compile_stages(path, device, options=options, toolchain=toolchain, all_passes=all_passes)]
 
 
-def _if_given(option: str, value: str) -> str | None:
-    """The value, None if it is only the default: what was recorded counts then."""
-    source = click.get_current_context().get_parameter_source(option)
-    return None if source is click.core.ParameterSource.DEFAULT else value
+def _if_given(value: str, *options: str) -> str | None:
+    """The value, None if none of the options that it comes from was given: what was recorded counts then."""
+    sources = map(click.get_current_context().get_parameter_source, options)
+    return None if all(source is click.core.ParameterSource.DEFAULT for source in sources) else value
 
 
 def _compiled_again(path: str, build: Build, options: str | None, toolchain: str | None, all_passes: bool) -> Pipeline:

@@ -27,6 +27,16 @@ PLATFORM_TITLES = {
     XE3P: "Xe3P",
 }
 
+#: What is printed on the box -> the device. Source: the names beside the PCI ids in compute-runtime's device ids.
+PRODUCTS = {
+    **dict.fromkeys(("a770", "a750", "a580", "a770m", "a730m", "a550m", "flex170"), "dg2"),
+    **dict.fromkeys(("a380", "a310", "a370m", "a350m", "flex140"), "dg2-g11"),
+    **dict.fromkeys(("a570m", "a530m"), "dg2-g12"),
+    **dict.fromkeys(("max1550", "max1100"), "pvc"),
+    **dict.fromkeys(("b580", "b570", "b60", "b50"), "bmg"),
+    **dict.fromkeys(("140v", "130v"), "lnl"),
+}
+
 #: name, title, IP version, iga_gen_t, PRODUCT_FAMILY, GFXCORE_FAMILY, aliases. Where several devices share a family or
 #: a render core, a header that says no more is taken to mean the first.
 DEVICES = (

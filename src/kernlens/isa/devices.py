@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -27,6 +28,7 @@ def _by_name() -> dict[str, Device]:
     names = {alias: device for device in DEVICES for alias in device.aliases} | devices
     for stepping, base, ip in device_table.STEPPINGS:
         names[stepping] = replace(devices[base], name=stepping, ip=_ip(ip), aliases=())
+    names |= {product: devices[name] for product, name in device_table.PRODUCTS.items()}
     return names
 
 
@@ -35,8 +37,8 @@ _NAMES = _by_name()
 
 def device(name: str) -> Device:
     """Returns the device called ``name``: a name or alias of ocloc's (``dg2``, ``acm-g10``, ``bmg-g21``), an early
-    stepping (``pvc-xt-b0``), an IP version (``12.55.8``, or packed as one decimal number) or a PCI device id
-    (``0x56a0``).
+    stepping (``pvc-xt-b0``), a product (``b580``), an IP version (``12.55.8``, or packed as one decimal number) or a
+    PCI device id (``0x56a0``).
 
     Raises NotFoundError, with the nearest names, if there is none.
     """
@@ -50,6 +52,29 @@ def device(name: str) -> Device:
     if known is None:
         raise NotFoundError(f"there is no device {name!r}; {_nearest(wanted)}")
     return known
+
+
+def name_among(name: str, names: Sequence[str]) -> str | None:
+    """Returns that of ``names``, a compiler's or driver's for its devices, which means the device called ``name``; the
+    device's own name if there are several. Returns None if there is none."""
+    if name in names:
+        return name
+    try:
+        wanted = device(name)
+    except NotFoundError:
+        return None
+    meant = [each for each in names if _NAMES.get(each.replace("_", "-")) == wanted]
+    return wanted.name if wanted.name in meant else next(iter(meant), None)
+
+
+def one_of_each(names: Sequence[str]) -> list[str]:
+    """Returns one of the names for each device that they mean, its own name if that is among them; unknown ones too."""
+    chosen: dict[Device | str, str] = {}
+    for name in names:
+        known: Device | str = _NAMES.get(name.replace("_", "-"), name)
+        if known not in chosen or (isinstance(known, Device) and name == known.name):
+            chosen[known] = name
+    return list(chosen.values())
 
 
 @lru_cache(maxsize=256)

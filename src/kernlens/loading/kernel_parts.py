@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kernlens.errors import UnsupportedError
 from kernlens.model.binary import EMPTY
-from kernlens.model.build import Build
+from kernlens.model.build import LINE_OPTIONS, Build
 from kernlens.model.device import Device, DeviceId
 from kernlens.model.figures import KernelResources
 from kernlens.model.kernel import Kernel, KernelArgument
@@ -221,8 +221,7 @@ def register_roots() -> None:
 
 def without_debug(build_options: str | None) -> str:
     """Why a program without debug data has no line table, as far as its options tell."""
-    words = (build_options or "").split()
-    if "-g" in words or "-gline-tables-only" in words:
+    if not set(LINE_OPTIONS).isdisjoint((build_options or "").split()):
         return (
             "the program was built with a debug flag, but holds no debug data: NEO 22.43 writes none into zebin "
             "(let it write its default format), and an offline link leaves it out"

@@ -224,12 +224,15 @@ def _open_recording(path: str, context: Context) -> Contents:
     context = replace(context, budget=recording.budget)
     builds = [build for build in recording.builds() if build.ok]
     counts = Counter(build.name for build in builds)
+    targets = Counter((build.name, build.device) for build in builds)
     unpacker = Unpacker()
     containers: list[Container] = []
 
     def unpacked() -> Iterator[None]:
         for build in builds:
             name = build.name if counts[build.name] == 1 else f"{build.name}:{build.device}"
+            if targets[build.name, build.device] > 1 and build.toolchain:
+                name += f":{build.toolchain.name}"
             inside = replace(context, build=build, device=_known_device(build.device) or context.device)
             containers.extend(unpacker.unpack_build(name, inside))
             yield

@@ -12,6 +12,9 @@ from typing import Protocol
 from kernlens.model.kernel import ReportedKernel
 from kernlens.model.stage import Snapshot
 
+#: The build options that have compilers write line tables. The first is what kernlens adds.
+LINE_OPTIONS = ("-gline-tables-only", "-g")
+
 
 @dataclass(frozen=True, slots=True)
 class Source:

@@ -15,14 +15,15 @@ from kernlens.model.line_choice import LineChoice
 from kernlens.model.source_path import end_alike
 from kernlens.model.stage import Snapshot, choose
 from kernlens.model.stage_map import ProgramLine, StageMap
-from kernlens.toolchain.includes import join_options
+from kernlens.toolchain.includes import join_options, with_lines
 from kernlens.toolchain.toolchains import SYSTEM
 
 if TYPE_CHECKING:
     from kernlens.model.program import Program
 
-#: The build options that put line marks into every stage.
-LINE_OPTIONS = "-gline-tables-only"
+
+#: What stages can be had for beside GPUs.
+OTHER_DEVICES = ("pocl", "intel-cpu", "spirv")
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,8 @@ def stages(
     source: str | os.PathLike[str],
     device: str,
     *,
-    options: str | Sequence[str] = LINE_OPTIONS,
+    options: str | Sequence[str] = "",
+    lines: bool = True,
     toolchain: str = SYSTEM,
     all_passes: bool = False,
     recording: str | os.PathLike[str] | None = None,
@@ -106,12 +108,20 @@ def stages(
     """Compile ``source`` (OpenCL C; for a GPU also SPIR-V) for ``device`` and keep the program at every stage.
 
     ``device`` is a GPU as ocloc names it, ``pocl``, ``intel-cpu``, or ``spirv`` (clang and llvm-spirv, for no device).
-    ``options`` are one string, or words. ``all_passes`` keeps the LLVM IR after each pass too (Intel's GPU compiler).
+    ``options`` are one string, or words; ``lines`` adds -gline-tables-only, by which lines are followed.
+    ``all_passes`` keeps the LLVM IR after each pass too (Intel's GPU compiler).
     ``recording`` names a file to save everything in. A snapshot that could not be made has a ``failure``.
 
     Raises ToolError, with the compiler's log, if the source does not compile, and NotFoundError for what does not exist.
     """
-    pipeline = compile_stages(source, device, options=join_options(options), toolchain=toolchain, all_passes=all_passes)
+    words = join_options(options)
+    pipeline = compile_stages(
+        source,
+        device,
+        options=with_lines(words) if lines else words,
+        toolchain=toolchain,
+        all_passes=all_passes,
+    )
     if recording is not None:
         record(pipeline, Path(recording))
     build = pipeline.build
@@ -124,7 +134,7 @@ def compile_stages(
     source: str | os.PathLike[str],
     device: str,
     *,
-    options: str = LINE_OPTIONS,
+    options: str = "",
     toolchain: str = SYSTEM,
     all_passes: bool = False,
 ) -> Pipeline:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from kernlens.errors import FormatError, NotFoundError, UnsupportedError
-from kernlens.model.build import Build
+from kernlens.model.build import LINE_OPTIONS, Build
 from kernlens.model.stage import BINARY, PROGRAM, TEXT, Snapshot, Stage, held
 from kernlens.pipeline.second_build import SecondBuild, second_build, source_text, with_snapshots
 from kernlens.toolchain.includes import source_options
@@ -97,7 +97,7 @@ def snapshots(source: str | Path, options: str = "", *, dump_folder: Path | None
     libraries = os.pathsep.join(filter(None, [str(library.parent), os.environ.get("LD_LIBRARY_PATH", "")]))
     build = SecondBuild(
         PLATFORM,
-        source_options(path, options, naming=("-g", "-gline-tables-only")),
+        source_options(path, options, naming=LINE_OPTIONS),
         source_text(path),
         variables={"OCL_ICD_VENDORS": str(library), "OCL_ICD_FILENAMES": str(library), "LD_LIBRARY_PATH": libraries},
         source=str(source),

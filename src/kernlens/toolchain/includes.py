@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from kernlens.errors import UnsupportedError
-from kernlens.model.build import Source
+from kernlens.model.build import LINE_OPTIONS, Source
 from kernlens.toolchain.preprocessing import Macros, included_names
 from kernlens.toolchain.source_reading import SourceFolders, open_regular
 
@@ -62,6 +62,13 @@ def _quoted(word: str) -> str:
         return word
     start = 2 if re.match(r"-\S", word) else 0
     return f'{word[:start]}"{word[start:]}"'
+
+
+def with_lines(options: str) -> str:
+    """Return build options with the one that has the compiler write line tables, unless they hold one that does."""
+    if not set(LINE_OPTIONS).isdisjoint(split_options(options)):
+        return options
+    return f"{LINE_OPTIONS[0]} {options}".strip()
 
 
 def source_options(source: Path, options: str, *, naming: Sequence[str]) -> str:

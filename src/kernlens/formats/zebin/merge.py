@@ -40,11 +40,11 @@ from kernlens.formats.zebin.zebin_file import (
     read_zebin,
 )
 from kernlens.model.binary import Relocation, Symbol
+from kernlens.model.build import LINE_OPTIONS
 from kernlens.model.intel_symbols import DRIVER_SYMBOLS, PSEUDO_KERNEL
 
 _FUNCTIONS = f".text.{PSEUDO_KERNEL}"
 _ENTRY = "_entry"
-_DEBUG_FLAGS = ("-g", "-gline-tables-only")
 _BUILD_OPTIONS = ".misc.buildOptions"
 _NOTES = ".note.intelgt.compat"
 
@@ -298,7 +298,7 @@ class _Linker:
         words = dict.fromkeys(
             word for link_input in self.inputs for word in (link_input.zebin.build_options or "").split()
         )
-        for flag in _DEBUG_FLAGS:
+        for flag in LINE_OPTIONS:
             words.pop(flag, None)
         if not words:
             return []
