@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from kernlens.cli.main import main
+from kernlens.report.style import want_styles
 from tests.writers.programs import binary, decoded, write_compiler
 
 
@@ -40,7 +41,8 @@ Kernlens = Callable[..., Done]
 def kernlens(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> Iterator[Kernlens]:
     """Runs ``kernlens`` with these words, as the installed script does, on a machine that has no toolchain registered."""
     monkeypatch.setenv("KERNLENS_TOOLCHAINS", str(tmp_path / "no-toolchains"))
-    for variable in ("KERNLENS_NEWEST_ROOT", "KERNLENS_LOG", "KERNLENS_IGA_PATH"):
+    monkeypatch.setenv("KERNLENS_PAGER", "")
+    for variable in ("NO_COLOR", "FORCE_COLOR", "KERNLENS_NEWEST_ROOT", "KERNLENS_LOG", "KERNLENS_IGA_PATH"):
         monkeypatch.delenv(variable, raising=False)
 
     def run(*words: str | os.PathLike[str]) -> Done:
@@ -48,12 +50,14 @@ def kernlens(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str],
         capfd.readouterr()
         with pytest.raises(SystemExit) as ended:
             main()
-        sys.stdout.flush()
+        if not sys.stdout.closed:  # A pager that was left early closes it.
+            sys.stdout.flush()
         status = ended.value.code or 0
         assert isinstance(status, int)
         return Done(status, *capfd.readouterr())
 
     yield run
+    want_styles(True)
     # What --verbose turned on is on for the whole process.
     logger = logging.getLogger("kernlens")
     logger.handlers.clear()

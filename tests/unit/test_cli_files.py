@@ -66,6 +66,25 @@ def test_annotate_takes_the_source_from_a_root_or_by_name(kernlens: Kernlens, fi
     assert "a[id] *= 2;" in kernlens("annotate", file, "--source-root", source.parent).out
 
 
+@pytest.mark.parametrize(
+    ("name", "words", "beginning"),
+    [
+        ("x.html", (), "<!"),
+        ("x.JSON", (), "{"),
+        ("x.csv", (), "program,"),
+        ("x.txt", (), "scale"),
+        ("html", (), "scale"),
+        ("x.html", ("--format", "csv"), "program,"),
+        ("x.html", ("--json",), "{"),
+    ],
+)
+def test_the_output_s_ending_chooses_the_format(
+    name: str, words: tuple[str, ...], beginning: str, kernlens: Kernlens, file: Path, tmp_path: Path
+) -> None:
+    assert kernlens("annotate", file, "-o", tmp_path / name, *words).status == 0
+    assert (tmp_path / name).read_text().startswith(beginning)
+
+
 def test_annotate_writes_one_page(kernlens: Kernlens, file: Path) -> None:
     page = file.parent / "scale.html"
     done = kernlens("annotate", file, "--format", "html", "-o", page)

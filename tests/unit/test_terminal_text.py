@@ -20,7 +20,7 @@ from kernlens.cli.output import Progress
 from kernlens.doctor import Check
 from kernlens.model.build import HeldParts, Source
 from kernlens.recording.writer import RecordingWriter
-from kernlens.report.style import rendered, style
+from kernlens.report.style import cut, rendered, style
 from tests.unit.conftest import Done, Kernlens
 from tests.unit.test_import_rules import PACKAGE, files, imports_of, syntax_of
 from tests.writers.programs import SOURCE, binary, spirv
@@ -276,6 +276,92 @@ def test_marks_cannot_be_forged() -> None:
 
 def test_tabs_and_other_letters_stay() -> None:
     assert rendered("\tint é = 'ש'; // 漢 🙂") == "\tint é = 'ש'; // 漢 🙂"
+
+
+@pytest.mark.parametrize(
+    ("variables", "words", "coloured"),
+    [
+        ({}, (), True),
+        ({"TERM": "dumb"}, (), False),
+        ({"NO_COLOR": "1"}, (), False),
+        ({"NO_COLOR": ""}, (), True),
+        ({"NO_COLOR": "1"}, ("--color", "always"), True),
+        ({"FORCE_COLOR": "1"}, ("--color", "never"), False),
+        ({}, ("--color", "auto"), True),
+    ],
+)
+def test_colours_on_a_terminal(
+    variables: dict[str, str],
+    words: tuple[str, ...],
+    coloured: bool,
+    file: Path,
+    kernlens: Kernlens,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    with monkeypatch.context() as patch, Terminal(patch) as read:
+        assert kernlens("disasm", file, *words).status == 0
+        text = read()
+    assert ("\x1b[36m0x0000\x1b[0m" in text) == coloured
+
+
+def test_colours_in_a_pipe_only_if_they_are_wanted(
+    file: Path, kernlens: Kernlens, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "\x1b" not in kernlens("disasm", file).out
+    assert "\x1b[36m" in kernlens("disasm", file, "--color", "always").out
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert "\x1b[36m" in kernlens("disasm", file).out
+    assert "\x1b" not in kernlens("disasm", file, "--color", "never").out
+
+
+def test_a_pager_shows_what_is_printed_on_a_terminal(
+    file: Path, kernlens: Kernlens, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The pager gets all of the output and nothing of the messages; where there is none, or it dies, nothing goes wrong."""
+    pager = tmp_path / "pager"
+    pager.write_text(f'#!/bin/sh\necho "LESS=$LESS $1"\ncat > {tmp_path}/shown\n')
+    pager.chmod(0o755)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("LESS", raising=False)
+
+    def printed(named: str) -> str:
+        monkeypatch.setenv("KERNLENS_PAGER", named)
+        with monkeypatch.context() as patch, Terminal(patch) as read:
+            assert kernlens("disasm", file).status == 0
+            return read()
+
+    direct = printed("")
+    assert "scale" in direct
+    assert printed(f"{pager} -x") == "LESS=FRSX -x\n"
+    assert (tmp_path / "shown").read_text() == direct
+    assert printed(str(tmp_path / "no-such-pager")) == direct
+    assert printed("cat") == direct
+    assert printed("true") == ""
+    monkeypatch.setenv("KERNLENS_PAGER", str(pager))
+    assert kernlens("disasm", file).out.startswith("scale"), "a pipe needs no pager"
+
+
+def test_listings_are_cut_at_the_width_of_a_terminal(
+    file: Path, kernlens: Kernlens, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "20")
+    monkeypatch.setenv("TERM", "xterm")
+    with monkeypatch.context() as patch, Terminal(patch) as read:
+        assert kernlens("disasm", file).status == 0
+        lines = own_colours_removed(read()).splitlines()
+    assert max(map(len, lines)) == 20
+    assert [line[-1] for line in lines if len(line) == 20] == ["…"] * sum(len(line) == 20 for line in lines)
+    assert max(map(len, kernlens("disasm", file).out.splitlines())) > 20
+
+
+@pytest.mark.parametrize("width", range(12))
+def test_cutting_keeps_styles_whole(width: int) -> None:
+    line = f"ab{style('cde', fg='red')}{style('fg', bold=True)}hi"
+    assert rendered(cut(line, width)) == ("abcdefghi" if width >= 9 else "abcdefgh"[: max(width - 1, 0)] + "…")
+    assert rendered(cut(line, width), True).count("\x1b[0m") == 2
 
 
 #: Calls that write text to the outputs of the process, or that make escape sequences.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -34,7 +35,7 @@ FORMATS = ("text", "html", "json", "csv")
 @click.option("--line", metavar="[FILE:]N", help="Only the instructions of this source line.")
 @click.option("--offset", metavar="N", help="Which source line is the instruction at this offset of the kernel?")
 @click.option(
-    "--format", "format_name", type=click.Choice(FORMATS), default="text", help="What to print; text if not given."
+    "--format", "format_name", type=click.Choice(FORMATS), help="What to print; as the output is called, else text."
 )
 @click.option("-o", "--output", metavar="FILE", type=click.Path(), help="Write to this file instead.")
 @click.option("--source", metavar="FILE", type=click.Path(), help="The source, where the line table does not name it.")
@@ -46,7 +47,7 @@ def command(
     kernel_names: tuple[str, ...],
     line: str | None,
     offset: str | None,
-    format_name: str,
+    format_name: str | None,
     output: str | None,
     source: str | None,
     source_roots: tuple[str, ...],
@@ -58,6 +59,7 @@ def command(
     from kernlens.loading.decoding import decode_kernels
     from kernlens.report.document import annotate_document
 
+    format_name = "json" if as_json else format_name or _format_of(output)
     contents = open_file(path, device=device, source_roots=source_roots, source=source)
     selection = select(contents.machine_code(), kernel_names, device)
     decode_kernels(selection, texts=True)
@@ -66,13 +68,19 @@ def command(
         contents.check()
         return
     only = line_of(line) if line is not None else None
-    if as_json or format_name == "json":
+    if format_name == "json":
         _write_document(annotate_document(selection, only), output)
     else:
-        _write_lines(_render(selection, format_name, only), output)
+        _write_lines(_render(selection, format_name, only), output, cutting=format_name == "text")
     contents.check()
     if only is not None:
         _check_code([kernel for _, kernels in selection for kernel in kernels], only)
+
+
+def _format_of(output: str | None) -> str:
+    """The format that a file's ending stands for: ``x.html`` is a page."""
+    ending = os.path.splitext(output or "")[1].lower().lstrip(".")
+    return ending if ending in FORMATS else "text"
 
 
 def _write_document(document: dict[str, Any], output: str | None) -> None:
@@ -84,11 +92,11 @@ def _write_document(document: dict[str, Any], output: str | None) -> None:
         write_json(output, document)
 
 
-def _write_lines(lines: list[str], output: str | None) -> None:
+def _write_lines(lines: list[str], output: str | None, *, cutting: bool) -> None:
     from kernlens.cli.output import print_lines, write_text
 
     if output is None:
-        print_lines(lines)
+        print_lines(lines, cutting=cutting)
     else:
         write_text(output, lines)
 

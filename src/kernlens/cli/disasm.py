@@ -28,5 +28,5 @@ def command(path: str, kernel_names: tuple[str, ...], device: str | None, as_jso
 
         for program, kernels in selection:
             for kernel in kernels:
-                print_lines(disassembly(program, kernel))
+                print_lines(disassembly(program, kernel), cutting=True)
     contents.check()

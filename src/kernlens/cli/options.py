@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
+from kernlens.cli.output import prepare_output
+from kernlens.cli.terminal import COLOURS
 from kernlens.errors import NotFoundError, UnknownKernelError
 
 if TYPE_CHECKING:  # kernlens --version needs none of them.
@@ -35,12 +37,22 @@ def verb(example: str, kind: type[click.Command] = click.Command) -> Callable[[C
 
 
 def diagnostic_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add ``--debug``, which ``main`` looks for itself, and ``--verbose``, which takes effect as soon as it is read."""
+    """Add ``--debug``, which ``main`` looks for itself, and ``--color`` and ``--verbose``, which take effect as soon as they
+    are read."""
+    function = click.option(
+        "--color", metavar="WHEN", type=click.Choice(COLOURS), expose_value=False, is_eager=True, callback=_choose_colours,
+        help="Colours: auto (on a terminal), always or never.",
+    )(function)  # fmt: skip
     function = click.option(
         "--verbose", is_flag=True, expose_value=False, is_eager=True, callback=_print_messages,
         help="Tell on standard error what was tried, and why it was passed over.",
     )(function)  # fmt: skip
     return click.option("--debug", is_flag=True, expose_value=False, help="Print a traceback on errors.")(function)
+
+
+def _choose_colours(context: click.Context, parameter: click.Parameter, when: str | None) -> None:
+    if when is not None:
+        prepare_output(when)
 
 
 def _print_messages(context: click.Context, parameter: click.Parameter, verbose: bool) -> None:

@@ -10,12 +10,17 @@ import contextlib
 import itertools
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TextIO
+from typing import IO, Any, TextIO
 
 import click
 
+from kernlens.cli.terminal import Pager, choose_colours, in_colour, leads_to_terminal, start_pager
 from kernlens.errors import OutputError
-from kernlens.report.style import rendered, rendered_lines, want_styles
+from kernlens.report.style import cut, rendered, rendered_lines, want_styles
+
+#: What shows standard output to a user at a terminal, while it does.
+_pager: Pager | None = None
+_pager_tried = False
 
 #: Lines written at a time, as listings can be long.
 _BATCH = 1000
@@ -84,10 +89,16 @@ def write_json(path: str, document: dict[str, Any]) -> None:
     _write_file(path, itertools.chain(json_pieces(document), ["\n"]))
 
 
-def print_lines(lines: Iterable[str]) -> None:
-    """Print styled lines, coloured only on a terminal."""
-    colours = is_terminal()
+def print_lines(lines: Iterable[str], *, cutting: bool = False) -> None:
+    """Print styled lines, coloured only on a terminal. With ``cutting`` lines wider than a terminal are cut there, if no
+    pager does it."""
+    colours = in_colour(sys.stdout)
     lines = iter(lines)
+    if cutting and is_terminal() and _shown_by() is None:
+        import shutil
+
+        width = shutil.get_terminal_size().columns
+        lines = (cut(line, width) for line in lines)
     while batch := list(itertools.islice(lines, _BATCH)):
         _write("\n".join(rendered_lines(batch, colours)) + "\n")
 
@@ -99,7 +110,7 @@ def print_text(lines: Iterable[str], ending: str) -> None:
     Windows, is kept.
     """
     text = "".join(f"{_with_return(line)}\n" for line in lines)
-    if is_terminal():
+    if in_colour(sys.stdout):
         from kernlens.report.highlight import highlighted
 
         text = highlighted(text, ending)
@@ -123,7 +134,7 @@ def print_message(*lines: str) -> None:
     stream = sys.stderr
     if stream is None or stream.closed:
         return
-    colours = stream.isatty()
+    colours = in_colour(stream)
     with contextlib.suppress(OSError):
         stream.write("".join(f"{rendered(line, colours)}\n" for line in lines))
         stream.flush()
@@ -148,15 +159,16 @@ def print_traceback(error: BaseException) -> None:
 
 def is_terminal() -> bool:
     """Whether standard output is a terminal."""
-    return sys.stdout is not None and not sys.stdout.closed and sys.stdout.isatty()
+    return leads_to_terminal(sys.stdout)
 
 
-def prepare_output() -> None:
+def prepare_output(colours: str = "auto") -> None:
     """Have standard output take every character: what its encoding does not have is written as an escape. Have texts
-    styled only if they can end on a terminal."""
-    want_styles(
-        any(stream is not None and not stream.closed and stream.isatty() for stream in (sys.stdout, sys.stderr))
-    )
+    styled only where somebody will see it: ``colours`` is the value of ``--color``."""
+    global _pager_tried
+    _pager_tried = False
+    choose_colours(colours)
+    want_styles(in_colour(sys.stdout) or in_colour(sys.stderr))
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
@@ -164,7 +176,12 @@ def prepare_output() -> None:
 
 
 def finish_output() -> None:
-    """Write what is still held back. Raises OutputError, or BrokenPipeError if the reader of a pipe has gone."""
+    """Write what is still held back, and let the user of a pager look at it. Raises OutputError, or BrokenPipeError if the
+    reader of a pipe has gone."""
+    global _pager
+    if _pager is not None:
+        pager, _pager = _pager, None
+        pager.finish()
     if sys.stdout is not None and not sys.stdout.closed:
         with _output_errors():
             sys.stdout.flush()
@@ -172,6 +189,11 @@ def finish_output() -> None:
 
 def drop_output() -> None:
     """Give up standard output, so that the interpreter does not try, and fail, to write the rest when it ends."""
+    global _pager
+    if _pager is not None:
+        pager, _pager = _pager, None
+        with contextlib.suppress(BrokenPipeError):
+            pager.finish()
     if sys.stdout is not None:
         with contextlib.suppress(OSError):
             sys.stdout.close()
@@ -187,9 +209,21 @@ def _write(text: str) -> None:
     _write_pieces([text])
 
 
+def _shown_by() -> Pager | None:
+    """The pager, which is started when something is printed first; None where there is none."""
+    global _pager, _pager_tried
+    if not _pager_tried and is_terminal():
+        _pager_tried = True
+        sys.stdout.flush()
+        _pager = start_pager(sys.stdout)
+    return _pager
+
+
 def _write_pieces(pieces: Iterable[str]) -> None:
+    output: IO[str] = _standard_output()
+    pager = _shown_by()
     with _output_errors():
-        _standard_output().writelines(pieces)
+        (pager.input if pager is not None else output).writelines(pieces)
 
 
 @contextlib.contextmanager

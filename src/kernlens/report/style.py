@@ -25,6 +25,7 @@ _END = f"{_KEY}{chr(_FIRST)}"
 _CONTROLS = r"\x00-\x08\x0a-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff"
 #: The tab and the visible characters of ASCII, in which nothing is to be replaced.
 _PLAIN = bytes([0x09, *range(0x20, 0x7F)])
+_MARK = re.compile(f"({_KEY}[\x40-\x5f])")
 _SPECIAL = re.compile(f"{_KEY}([\x40-\x5f])|[{_CONTROLS}]")
 
 
@@ -66,6 +67,25 @@ def rendered(line: str, colours: bool = False) -> str:
         return _sequence(ord(match[1]) - _FIRST) if colours else ""
 
     return _SPECIAL.sub(replacement, line)
+
+
+def cut(line: str, width: int) -> str:
+    """Return a line with its first ``width`` characters, styles not counted, the last of which says that it goes on."""
+    pieces = _MARK.split(line)
+    if sum(len(piece) for piece in pieces[::2]) <= width:
+        return line
+    room = max(width - 1, 0)
+    kept = []
+    for position, piece in enumerate(pieces):
+        if position % 2:
+            kept.append(piece)
+            continue
+        if room < len(piece) and room >= 0:
+            piece, room = f"{piece[:room]}…", -1
+        else:
+            piece, room = (piece, room - len(piece)) if room >= 0 else ("", room)
+        kept.append(piece)
+    return "".join(kept)
 
 
 def _sequence(mark: int) -> str:
