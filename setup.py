@@ -6,12 +6,14 @@ because another process loads them: they know nothing of Python.
 
 from __future__ import annotations
 
+import shutil
 import sys
 from glob import glob
 from pathlib import Path
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
+from setuptools.errors import CompileError
 
 WINDOWS = sys.platform == "win32"
 OPTIMIZE = ["/O2"] if WINDOWS else ["-O3", "-std=c11", "-fvisibility=hidden", "-Wall", "-Wextra"]
@@ -43,6 +45,22 @@ class BuildNative(build_ext):
         return str(super().get_ext_filename(fullname))
 
     def build_extension(self, ext: Extension) -> None:
+        """Build one extension. Raises CompileError with what is to be installed, where that is known."""
+        program = (getattr(self.compiler, "compiler", None) or [""])[0]
+        if program and shutil.which(program) is None:
+            message = (
+                f"there is no C compiler ({program}), which kernlens's native part needs; on Debian: apt install gcc"
+            )
+            if ext.optional:
+                raise CompileError(message)
+            raise SystemExit(f"error: {message}")
+        try:
+            self._build(ext)
+        except CompileError as error:
+            headers = ("the OpenCL headers", "opencl-headers") if ext.optional else ("Python's headers", "python3-dev")
+            raise CompileError(f"{error}; if {headers[0]} are missing, on Debian: apt install {headers[1]}") from error
+
+    def _build(self, ext: Extension) -> None:
         if not isinstance(ext, Executable):
             super().build_extension(ext)
             return

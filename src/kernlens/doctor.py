@@ -7,11 +7,15 @@ import shutil
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 
 from kernlens.errors import KernlensError
 from kernlens.toolchain.toolchains import NEWEST, Toolchain, find_toolchains
+
+#: What brings the OpenCL layer to an installation that was built without it.
+LAYER_FIX = "apt install gcc opencl-headers && pip install --force-reinstall --no-cache-dir kernlens"
 
 _TRIAL_SOURCE = "__kernel void trial(__global int *out) { out[get_global_id(0)] = 1; }\n"
 _TRIAL_DEVICE = "dg2"
@@ -40,6 +44,8 @@ def checks() -> Iterator[Check]:
         yield _compiler(toolchain)
     yield _trial(toolchains[0])
     yield _library("OpenCL loader", ("libOpenCL.so.1", "OpenCL.dll"), "apt install ocl-icd-libopencl1")
+    if sys.platform == "linux":
+        yield _layer()
     yield _library("Level Zero loader", ("libze_loader.so.1", "ze_loader.dll"), "apt install libze1")
     yield _library("Level Zero driver", ("libze_intel_gpu.so.1", "ze_intel_gpu64.dll"), "apt install intel-opencl-icd")
     yield _module("pyopencl", "live OpenCL objects", "pip install 'kernlens[opencl]'")
@@ -111,6 +117,13 @@ def _library(name: str, files: tuple[str, str], fix: str) -> Check:
     except OSError as error:
         return Check(name, False, str(error), fix, needed=False)
     return Check(name, True, file, needed=False)
+
+
+def _layer() -> Check:
+    library = files("kernlens").joinpath("native", "libkernlens_opencl_layer.so")
+    if library.is_file():
+        return Check("OpenCL layer", True, str(library), needed=False)
+    return Check("OpenCL layer", False, "built without the OpenCL headers", LAYER_FIX, needed=False)
 
 
 def _module(name: str, purpose: str, fix: str) -> Check:

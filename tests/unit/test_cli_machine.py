@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import subprocess
 import sys
 from pathlib import Path
 
@@ -133,9 +134,22 @@ def test_what_run_refuses(
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the layer is built on Linux")
 def test_layer(kernlens: Kernlens) -> None:
-    assert kernlens("layer").out.startswith("export OPENCL_LAYERS=/")
-    assert kernlens("layer", "--unset").out == "unset OPENCL_LAYERS\n"
     document = kernlens("layer", "--json").document
+    ours = document["environment"]["OPENCL_LAYERS"]
+    on, off = kernlens("layer").out, kernlens("layer", "--unset").out
+
+    def layers(*lines: str, before: str | None = None) -> str:
+        environment = {"PATH": os.environ["PATH"]} | ({} if before is None else {"OPENCL_LAYERS": before})
+        script = "set -e\n" + "\n".join(lines) + '\necho "${OPENCL_LAYERS-none}"'
+        return subprocess.run(["sh", "-c", script], check=True, capture_output=True, text=True, env=environment).stdout[
+            :-1
+        ]
+
+    assert layers(on) == layers(on, on) == ours
+    assert layers(on, on, before="/a.so:/b.so") == f"{ours}:/a.so:/b.so"
+    assert layers(on, before=f"/a.so:{ours}") == f"/a.so:{ours}"
+    assert layers(off) == layers(on, off) == layers(off, before="") == "none"
+    assert layers(on, off, before="/a b.so:/c.so") == "/a b.so:/c.so"
     assert Path(document["environment"]["OPENCL_LAYERS"]).is_file()
     assert (Path(document["include"]) / "CL/cl_codeplay_program_snapshot.h").is_file()
 
@@ -145,3 +159,31 @@ def test_an_installation_without_the_layer(kernlens: Kernlens, tmp_path: Path, m
     done = kernlens("layer")
     assert done.status == 2
     assert "has no OpenCL layer" in done.err
+
+
+def completed(kernlens: Kernlens, monkeypatch: pytest.MonkeyPatch, *words: str | os.PathLike[str]) -> list[str]:
+    """What a shell would offer for the last of the words."""
+    with monkeypatch.context() as patch:
+        patch.setenv("_KERNLENS_COMPLETE", "bash_complete")
+        patch.setenv("COMP_WORDS", shlex.join(["kernlens", *(os.fspath(word) for word in words)]))
+        patch.setenv("COMP_CWORD", str(len(words)))
+        done = kernlens()
+    assert (done.status, done.err) == (0, "")
+    return [line.partition(",")[2] for line in done.out.splitlines() if line.startswith("plain,")]
+
+
+def test_shells_complete_names(kernlens: Kernlens, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def offered(*words: str | os.PathLike[str]) -> list[str]:
+        return completed(kernlens, monkeypatch, *words)
+
+    assert offered("inspect", file, "--device", "bm") == ["bmg", "bmg-g31"]
+    assert offered("compile", "x.cl", "--device", "skl,pv") == ["skl,pvc", "skl,pvc-vg"]
+    assert offered("compile", "x.cl", "--device", "al") == ["all"]
+    assert offered("run", "--simulate", "skl", "--toolchain", "sy") == ["system"]
+    assert offered("annotate", file, "--kernel", "") == ["plain", "scale"]
+    assert offered("annotate", file, "--kernel", "sc") == ["scale"]
+    assert offered("annotate", tmp_path / "nothing", "--kernel", "") == []
+    assert offered("annotate", "--kernel", "") == []
+    assert offered("stages", "x.cl", "--device", "dg2", "--stage", "vi") == ["visa-llvm-map", "visa"]
+    assert offered("stages", "x.cl", "--device", "spirv", "--stage", "") == ["source", "llvm", "spirv"]
+    assert "gen-assembly" in offered("stages", "x.klens", "--stage", "")

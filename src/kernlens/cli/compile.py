@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kernlens.cli import completion
 from kernlens.cli.options import build_options, json_option, verb
 from kernlens.model.figures import FIGURES, figures_of
 
@@ -29,13 +30,18 @@ _MESSAGES = 5
 @verb("kernlens compile blur.cl sharpen.cl --device skl,dg2,pvc -o blur.klens")
 @click.argument("sources", nargs=-1, required=True, type=click.Path())
 @click.option(
-    "--device", "devices", metavar="D,...", help="The devices to compile for; all: all that the toolchain has."
+    "--device",
+    "devices",
+    metavar="D,...",
+    shell_complete=completion.devices,
+    help="The devices to compile for; all: all that the toolchain has.",
 )
 @build_options()
 @click.option(
     "--toolchain",
     "toolchains",
     metavar="T,...",
+    shell_complete=completion.toolchains,
     default="system",
     show_default=True,
     help="Which compilers (kernlens toolchain list).",

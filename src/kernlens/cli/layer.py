@@ -23,7 +23,12 @@ def command(unset: bool, as_json: bool) -> None:
 
     library = files("kernlens").joinpath("native", "libkernlens_opencl_layer.so")
     if not library.is_file():
-        raise UnsupportedError("this installation has no OpenCL layer: it is built on Linux, by pip install")
+        from kernlens.doctor import LAYER_FIX
+
+        raise UnsupportedError(
+            "this installation has no OpenCL layer: it is built on Linux, where the OpenCL headers are; then"
+            f" {LAYER_FIX}"
+        )
     if as_json:
         from kernlens.cli.output import print_json
 
@@ -32,7 +37,10 @@ def command(unset: bool, as_json: bool) -> None:
         return
     from kernlens.cli.output import print_lines
 
+    ours = shlex.quote(str(library))
     if unset:
-        print_lines(["unset OPENCL_LAYERS"])
-    else:  # layers that the variable holds already stay, after ours
-        print_lines([f'export OPENCL_LAYERS={shlex.quote(str(library))}"${{OPENCL_LAYERS:+:$OPENCL_LAYERS}}"'])
+        others = f"""$(printf %s "$OPENCL_LAYERS" | tr : '\\n' | grep -vxF {ours} | paste -sd: -)"""
+        print_lines([f'export OPENCL_LAYERS="{others}"', '[ -n "$OPENCL_LAYERS" ] || unset OPENCL_LAYERS'])
+    else:  # Layers that the variable holds already stay, after ours; and ours stands there once.
+        added = f'export OPENCL_LAYERS={ours}"${{OPENCL_LAYERS:+:$OPENCL_LAYERS}}"'
+        print_lines([f'case ":$OPENCL_LAYERS:" in *:{ours}:*) ;; *) {added} ;; esac'])

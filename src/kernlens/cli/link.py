@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kernlens.cli import completion
 from kernlens.cli.options import json_option, number_of, verb
 from kernlens.errors import KernlensError
 
@@ -29,14 +30,24 @@ if TYPE_CHECKING:
 )
 @click.option("--dot", is_flag=True, help="Print the graph in Graphviz's language.")
 @click.option(
-    "--device", metavar="D", help="The device: of modules to take from files that hold several, and to link on."
+    "--device",
+    metavar="D",
+    shell_complete=completion.devices,
+    help="The device: of modules to take from files that hold several, and to link on.",
 )
 @click.option("--dynamic", "how", flag_value="dynamic", help="Link on the driver: zeModuleDynamicLink.")
 @click.option("--static", "how", flag_value="static", help="Build one module of all on the driver.")
 @click.option(
     "--offline", "how", flag_value="offline", help="Merge zebins, or SPIR-V, into one file; no driver is needed."
 )
-@click.option("--toolchain", metavar="T", default="system", show_default=True, help="Whose driver links.")
+@click.option(
+    "--toolchain",
+    metavar="T",
+    shell_complete=completion.toolchains,
+    default="system",
+    show_default=True,
+    help="Whose driver links.",
+)
 @click.option("-o", "--output", metavar="FILE", type=click.Path(dir_okay=False), help="The linked module.")
 @click.option("--partial", is_flag=True, help="With --offline: imports may stay unresolved.")
 @click.option(

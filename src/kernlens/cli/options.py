@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
+from kernlens.cli import completion
 from kernlens.cli.output import prepare_output
 from kernlens.cli.terminal import COLOURS
 from kernlens.errors import NotFoundError, UnknownKernelError
@@ -86,13 +87,21 @@ def json_option() -> Decorator:
 
 def device_option() -> Decorator:
     return click.option(
-        "--device", metavar="D", help="Only programs for this device; also what to decode raw instructions as."
+        "--device",
+        metavar="D",
+        shell_complete=completion.devices,
+        help="Only programs for this device; also what to decode raw instructions as.",
     )
 
 
 def kernel_option() -> Decorator:
     return click.option(
-        "--kernel", "kernel_names", metavar="K", multiple=True, help="Only this kernel; may be repeated."
+        "--kernel",
+        "kernel_names",
+        metavar="K",
+        shell_complete=completion.kernels,
+        multiple=True,
+        help="Only this kernel; may be repeated.",
     )
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kernlens.cli import completion
 from kernlens.cli.options import build_options, json_option, line_of, verb
 from kernlens.cli.output import print_message
 from kernlens.errors import KernlensError, NoCodeError, NotFoundError
@@ -44,13 +45,23 @@ def _is_the_path(args: list[str], place: int) -> bool:
 
 @verb("kernlens stages blur.cl --device dg2 --line 42", _Stages)
 @click.argument("path", type=click.Path())
-@click.option("--device", metavar="D", help="Compile for this device: a GPU, pocl, intel-cpu or spirv.")
+@click.option(
+    "--device",
+    metavar="D",
+    shell_complete=completion.devices,
+    help="Compile for this device: a GPU, pocl, intel-cpu or spirv.",
+)
 @build_options()
 @click.option(
-    "--toolchain", metavar="T", default="system", show_default=True, help="Which compiler (kernlens toolchain list)."
+    "--toolchain",
+    metavar="T",
+    shell_complete=completion.toolchains,
+    default="system",
+    show_default=True,
+    help="Which compiler (kernlens toolchain list).",
 )
-@click.option("--stage", metavar="S", help="Print this stage.")
-@click.option("--kernel", metavar="K", help="Only this kernel.")
+@click.option("--stage", metavar="S", shell_complete=completion.stages, help="Print this stage.")
+@click.option("--kernel", metavar="K", shell_complete=completion.kernels, help="Only this kernel.")
 @click.option(
     "--form",
     type=click.Choice(["text", "binary"]),

@@ -1,0 +1,55 @@
+"""What a shell offers for a word: names of devices, toolchains, kernels and stages. Called by click with each word begun."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import click
+
+from kernlens.errors import KernlensError
+
+
+def devices(context: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
+    """Return the devices that continue the last name of a list with commas; ``all`` where several may be named."""
+    from kernlens.isa.devices import DEVICES
+
+    several = parameter.name == "devices"
+    return _continued([*(["all"] if several else []), *(device.name for device in DEVICES)], begun)
+
+
+def toolchains(context: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
+    """Return the toolchains that continue the last name of a list with commas."""
+    from kernlens.toolchain.toolchains import find_toolchains
+
+    return _continued((toolchain.name for toolchain in find_toolchains()), begun)
+
+
+def kernels(context: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
+    """Return the kernels of the file that stands before on the command line; none if it cannot be read."""
+    from kernlens.loading import open_file
+
+    path = context.params.get("path")
+    if path is None:
+        return []
+    try:
+        names = {name for program in open_file(path).programs for name in program.kernels}
+    except KernlensError:
+        return []  # Whoever runs the command will be told why.
+    return sorted(name for name in names if name.startswith(begun))
+
+
+def stages(context: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
+    """Return the stages of the compiler for the device that was named, or of all compilers."""
+    from kernlens.pipeline import clang_spirv, cpu_runtime, igc, pocl
+
+    others = {module.DEVICE: module.STAGES for module in (pocl, cpu_runtime, clang_spirv)}
+    for_gpus = (*igc.IGC_1, *igc.IGC_2)
+    device = context.params.get("device")
+    every = for_gpus + tuple(stage for stages in others.values() for stage in stages)
+    chosen = others.get(device, for_gpus) if device else every
+    return [name for name in dict.fromkeys(stage.name for stage in chosen) if name.startswith(begun)]
+
+
+def _continued(names: Iterable[str], begun: str) -> list[str]:
+    before, comma, last = begun.rpartition(",")
+    return [f"{before}{comma}{name}" for name in names if name.startswith(last)]
