@@ -10,12 +10,13 @@ import contextlib
 import itertools
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TextIO
-
-import click
+from typing import TYPE_CHECKING, Any, TextIO
 
 from kernlens.errors import OutputError
 from kernlens.report.style import rendered
+
+if TYPE_CHECKING:
+    import click
 
 #: Lines written at a time, as listings can be long.
 _BATCH = 1000
@@ -124,8 +125,8 @@ def print_message(*lines: str) -> None:
 
 def print_usage_error(error: click.ClickException) -> None:
     """Print an error of the command line's words as click does, below the usage of the verb."""
-    context = getattr(error, "ctx", None)
-    if isinstance(context, click.Context):
+    context: click.Context | None = getattr(error, "ctx", None)
+    if context is not None:
         hint = f"Try '{context.command_path} {context.help_option_names[0]}' for help."
         print_message(*context.get_usage().split("\n"), hint, "")
     print_message(f"Error: {error.format_message()}")

@@ -12,7 +12,6 @@ from kernlens import log
 from kernlens.errors import KernlensError, NotFoundError, UnsupportedError, nearest
 from kernlens.loading.assemble import raw_program
 from kernlens.loading.context import Context
-from kernlens.loading.growing import Growing
 from kernlens.loading.identify import identify, unknown_input
 from kernlens.loading.unpack import Unpacker
 from kernlens.model.binary import EMPTY, Container
@@ -218,6 +217,7 @@ def _open_inside(path: str, context: Context) -> Contents:
 
 
 def _open_recording(path: str, context: Context) -> Contents:
+    from kernlens.loading.growing import Growing
     from kernlens.recording.reader import Recording
 
     recording = Recording(path)

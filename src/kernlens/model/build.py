@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from kernlens.model.kernel import ReportedKernel
-from kernlens.model.stage import Snapshot
+if TYPE_CHECKING:
+    from kernlens.model.kernel import ReportedKernel
+    from kernlens.model.stage import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
