@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,10 +38,11 @@ def build(
     timeout: float = TIMEOUT,
     on_progress: Progress | None = None,
     command_line: Sequence[str] = (),
-) -> Iterator[Build]:
+) -> Generator[Build]:
     """Compile every source for every device, in parallel, and yield each Build as it finishes.
 
-    With ``recording`` each is saved there before it is yielded. Raises NotFoundError for a source, device or toolchain
+    With ``recording`` each is saved there before it is yielded, but as long as no build was ok, nothing is written: a
+    recording that was there stays as it was. Raises NotFoundError for a source, device or toolchain
     that does not exist before anything is compiled; a source that does not compile gives a Build that is not ``ok``.
     """
     from kernlens.recording.writer import RecordingWriter
@@ -57,10 +58,14 @@ def build(
         if recording is not None
         else None
     )
+    waiting: list[Build] = []
+    any_ok = False
     with writer or nullcontext():
         for result in compile_many(jobs, workers, on_progress):
-            if writer is not None:
-                writer.add(result)
+            waiting.append(result)
+            any_ok = any_ok or result.ok
+            while writer is not None and any_ok and waiting:
+                writer.add(waiting.pop(0))
             yield result
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -70,10 +71,8 @@ def command(
     from kernlens.compiling import build, compiled_kernels
 
     recording = Path(output or Path(sources[0]).with_suffix(".klens").name)
-    was_there = recording.exists()
-    builds: Builds = []
     with Progress("compiling", quiet=as_json) as progress:
-        for compiled in build(
+        compiling = build(
             sources,
             _names(devices),
             options=options,
@@ -84,8 +83,9 @@ def command(
             timeout=timeout,
             on_progress=lambda done, total, newest: progress.show(done, total, f"{newest.name} for {newest.device}"),
             command_line=sys.argv,
-        ):
-            builds.append((compiled, compiled_kernels(compiled)))
+        )
+        with closing(compiling):  # The recording is finished when a signal comes between two builds too.
+            builds = [(compiled, compiled_kernels(compiled)) for compiled in compiling]
     failed = [compiled for compiled, _ in builds if not compiled.ok]
     if as_json:
         from kernlens.cli.output import print_json
@@ -95,8 +95,9 @@ def command(
         _print(recording, builds)
     for compiled in failed:
         print_failure(compiled)
-    if was_there and len(failed) == len(builds):
-        print_message(f"kernlens: nothing compiled, so {recording} stays as it was")
+    if len(failed) == len(builds):
+        state = f"{recording} stays as it was" if recording.exists() else "no recording was written"
+        print_message(f"kernlens: nothing compiled, so {state}")
     sys.exit(3 if failed else 0)
 
 
@@ -127,13 +128,13 @@ def _rows(compiled: Build, kernels: list[Kernel]) -> list[dict[str, Cell]]:
 def _document(recording: Path, builds: Builds) -> dict[str, Any]:
     return {
         "schema": 1,
-        "recording": str(recording),
+        "recording": str(recording) if any(compiled.ok for compiled, _ in builds) else None,
         "programs": [
             {
                 "name": compiled.name,
                 "source": compiled.source,
                 "device": compiled.device,
-                "toolchain": compiled.toolchain.title if compiled.toolchain else None,
+                "toolchain": compiled.toolchain_title,
                 "ok": compiled.ok,
                 "reason": compiled.reason,
                 "seconds": round(compiled.seconds, 3),

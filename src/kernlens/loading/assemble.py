@@ -169,7 +169,7 @@ def _program(
 def _stage_maps(program: Program) -> tuple[StageMap, ...]:
     from kernlens.loading.stage_maps import stage_maps
 
-    return stage_maps(program.snapshots, [program])
+    return stage_maps(program.build.snapshots, [program])
 
 
 def _spirv_module(content: memoryview, *, is_all: bool) -> SpirvModule | None:

@@ -87,7 +87,7 @@ def _of_binary(program: Program, name: str) -> Module:
         uses=tuple(uses),
         kernels=tuple(one for one in program.kernels if one != PSEUDO_KERNEL),
         device=program.device,
-        options=program.build_options,
+        options=program.build.options,
         hidden=hidden,
         driver_symbols=tuple(dict.fromkeys(symbol.name for symbol in symbols if symbol.kind == "driver")),
         patches_code=bool(code),

@@ -45,7 +45,7 @@ class Contents:
         found = tuple(program for program in self.programs if program.kernels)
         if found:
             return found
-        if any(program.snapshots for program in self.programs):
+        if any(program.build.snapshots for program in self.programs):
             raise UnsupportedError(
                 f"{self.path} holds the stages of a compile but no machine code of an Intel GPU; look at them with"
                 f" kernlens stages {self.path}, or compile the source for a GPU"

@@ -118,6 +118,11 @@ class Build:
         return self.path or next(iter(self.parts.source_paths), self.name)
 
     @property
+    def toolchain_title(self) -> str | None:
+        """The versions of driver and compiler for a person; None if they are not known."""
+        return self.toolchain.title if self.toolchain else None
+
+    @property
     def failure(self) -> str:
         """Why there is no binary, in one sentence that names source and device; empty if there is one."""
         if self.ok:

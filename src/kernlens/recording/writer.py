@@ -111,13 +111,17 @@ class RecordingWriter:
         return self._target.is_published
 
     def close(self) -> None:
-        """Finish the recording, which is then one file, with nothing beside it once nobody reads it. More calls do nothing."""
+        """Finish the recording, which is then one file, with nothing beside it once nobody reads it. More calls do nothing.
+
+        A new recording that holds no program is removed.
+        """
         with self._lock, self._errors():
             connection, self._connection = self._connection, None
             try:
                 if connection is not None:
+                    is_empty = connection.execute("SELECT id FROM program LIMIT 1").fetchone() is None
                     _finish(connection)
-                    self._target.discard()
+                    self._target.discard(is_empty)
             finally:
                 self._target.close()
 

@@ -69,8 +69,8 @@ def _program(program: Program) -> Document:
         "name": program.name,
         "device": program.device.name if program.device else None,
         "format": program.format,
-        "toolchain": program.toolchain,
-        "build_options": program.build_options,
+        "toolchain": program.build.toolchain_title,
+        "build_options": program.build.options,
     }
 
 
