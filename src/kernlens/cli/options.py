@@ -114,8 +114,8 @@ def for_device(programs: Sequence[Program], name: str | None) -> Sequence[Progra
     from kernlens.isa.devices import device
 
     wanted = device(name)
-    found = [program for program in programs if program.device in (None, wanted)]
-    if not found:
+    chosen = [program for program in programs if program.device in (None, wanted)]
+    if not chosen:
         there = ", ".join(dict.fromkeys(str(program.device) for program in programs))
         raise NotFoundError(f"the file holds nothing for {wanted}, but for {there}")
-    return found
+    return chosen

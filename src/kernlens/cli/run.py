@@ -57,9 +57,9 @@ def command(device: str, toolchain: str, command_line: tuple[str, ...]) -> None:
 
 def _find(name: str) -> str:
     """The path of the program that ``name`` means to a shell: a name with a slash is a path, others are in PATH."""
-    found = shutil.which(name)
-    if found is not None:
-        return found
+    program = shutil.which(name)
+    if program is not None:
+        return program
     if os.sep not in name:
         raise NotFoundError(f"there is no program {name}; give its path (./{name}), or install it")
     if not os.path.exists(name):

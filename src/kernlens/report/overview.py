@@ -76,7 +76,7 @@ def program_overview(program: Program) -> Iterator[str]:
     if shown:
         yield from table(
             ("symbol", "kind", "type", "size", "section"),
-            [(one.name, one.kind, one.type, one.size, one.section or "") for one in shown],
+            [(symbol.name, symbol.kind, symbol.type, symbol.size, symbol.section or "") for symbol in shown],
         )
 
 
