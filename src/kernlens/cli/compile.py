@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kernlens.cli.options import json_option, verb
+from kernlens.cli.options import build_options_option, json_option, toolchain_option, verb
 from kernlens.model.figures import FIGURES, figures_of
 
 if TYPE_CHECKING:
@@ -24,10 +24,8 @@ if TYPE_CHECKING:
 @verb("kernlens compile blur.cl sharpen.cl --device skl,dg2,pvc --options -gline-tables-only -o blur.klens")
 @click.argument("sources", nargs=-1, required=True, type=click.Path())
 @click.option("--device", "devices", metavar="D,...", help="The devices to compile for.")
-@click.option("--options", metavar="O", default="-gline-tables-only", show_default=True, help="Build options.")
-@click.option(
-    "--toolchain", metavar="T", default="system", show_default=True, help="Which compiler (kernlens toolchain list)."
-)
+@build_options_option()
+@toolchain_option()
 @click.option(
     "-o",
     "--output",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kernlens.cli.output import print_json, print_lines
+from kernlens.cli.output import print_json, print_lines, write_bytes
 from kernlens.errors import KernlensError, LinkError
 from kernlens.model.module import Module
 from kernlens.report.style import style
@@ -57,7 +57,7 @@ def link_live(
     environment = DriverEnvironment(REAL_DEVICE) if device == REAL_DEVICE else simulated_driver(device, toolchain)
     answer = link_on_driver(modules, environment, static=static)
     if output and answer.binary is not None and answer.linked:
-        _write(output, answer.binary)
+        write_bytes(output, [answer.binary])
     if as_json:
         print_json(_live_document(answer, output))
     else:
@@ -119,7 +119,7 @@ def _link_spirv(modules: Sequence[Linkable], output: str, partial: bool, as_json
     from kernlens.linking.spirv_link import link_spirv
 
     linked = link_spirv([(module.name, bytes(program.spirv)) for program, module in modules], partial=partial)
-    _write(output, linked.spirv)
+    write_bytes(output, [linked.spirv])
     if as_json:
         raised = [{"module": name, "from": old, "to": new} for name, old, new in linked.raised]
         print_json({"schema": 1, "output": output, "format": "spirv", "raised": raised})
@@ -140,7 +140,7 @@ def _link_zebins(
     if linked.imports and not partial:
         raise LinkError(_unresolved([module for _, module in modules], linked.imports), linked.imports)
     located = locate(memoryview(linked.content), base or 0) if base is not None or with_map else None
-    _write(output, located.content if located is not None and base is not None else linked.content)
+    write_bytes(output, [located.content if located is not None and base is not None else linked.content])
     # Without a base the map shows values as if it were 0.
     sites = located.sites if located is not None and with_map else ()
     if as_json:
@@ -174,14 +174,3 @@ def _unresolved(modules: Sequence[Module], imports: Sequence[str]) -> str:
     advice = "; ".join(f"{symbol}: {advise(symbol, modules)}" for symbol in imports[:5])
     more = f" (and {len(imports) - 5} more)" if len(imports) > 5 else ""
     return f"unresolved: {advice}{more}; --partial links all the same"
-
-
-def _write(path: str, content: bytes) -> None:
-    from pathlib import Path
-
-    from kernlens.errors import OutputError
-
-    try:
-        Path(path).write_bytes(content)
-    except OSError as error:
-        raise OutputError(f"cannot write {path}: {error.strerror}; name another place with -o") from error

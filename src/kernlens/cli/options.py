@@ -54,6 +54,16 @@ def json_option() -> Decorator:
     return click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON (schema 1).")
 
 
+def toolchain_option(meaning: str = "Which compiler (kernlens toolchain list).") -> Decorator:
+    return click.option("--toolchain", metavar="T", default="system", show_default=True, help=meaning)
+
+
+def build_options_option() -> Decorator:
+    return click.option(
+        "--options", metavar="O", default="-gline-tables-only", show_default=True, help="Build options."
+    )
+
+
 def device_option() -> Decorator:
     return click.option(
         "--device", metavar="D", help="Only programs for this device; also what to decode raw instructions as."

@@ -198,8 +198,13 @@ def write_text(path: str, lines: Iterable[str]) -> None:
 
 
 def _write_file(path: str, pieces: Iterable[str]) -> None:
+    write_bytes(path, (piece.encode() for piece in pieces))
+
+
+def write_bytes(path: str, pieces: Iterable[bytes]) -> None:
+    """Write bytes to a file that the user named. Raises OutputError with the system's reason."""
     try:
-        with open(path, "w", encoding="utf-8") as file:
+        with open(path, "wb") as file:
             file.writelines(pieces)
     except OSError as error:
         raise OutputError(f"cannot write {path}: {error.strerror}; name another place with -o") from error

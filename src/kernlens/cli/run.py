@@ -11,14 +11,14 @@ from pathlib import Path
 
 import click
 
-from kernlens.cli.options import verb
+from kernlens.cli.options import toolchain_option, verb
 from kernlens.cli.output import finish_output, print_message
 from kernlens.errors import NotFoundError, ToolError, UnsupportedError
 
 
 @verb("kernlens run --simulate dg2 -- clinfo -l")
 @click.option("--simulate", "device", metavar="D", required=True, help="The device to simulate (kernlens devices).")
-@click.option("--toolchain", metavar="T", default="system", show_default=True, help="Whose driver simulates it.")
+@toolchain_option("Whose driver simulates it.")
 @click.argument("command_line", metavar="-- APP [ARG]...", nargs=-1, required=True, type=click.UNPROCESSED)
 def command(device: str, toolchain: str, command_line: tuple[str, ...]) -> None:
     """Run an application on a simulated device: the real driver builds its programs, and nothing is computed.

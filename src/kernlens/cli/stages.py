@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kernlens.cli.options import json_option, line_of, verb
+from kernlens.cli.options import build_options_option, json_option, line_of, toolchain_option, verb
 from kernlens.cli.output import print_message
 from kernlens.errors import KernlensError, NoCodeError, NotFoundError
 
@@ -45,10 +45,8 @@ def _is_the_path(args: list[str], place: int) -> bool:
 @verb("kernlens stages blur.cl --device dg2 --line 42", _Stages)
 @click.argument("path", type=click.Path())
 @click.option("--device", metavar="D", help="Compile for this device: a GPU, pocl, intel-cpu or spirv.")
-@click.option("--options", metavar="O", default="-gline-tables-only", show_default=True, help="Build options.")
-@click.option(
-    "--toolchain", metavar="T", default="system", show_default=True, help="Which compiler (kernlens toolchain list)."
-)
+@build_options_option()
+@toolchain_option()
 @click.option("--stage", metavar="S", help="Print this stage.")
 @click.option("--kernel", metavar="K", help="Only this kernel.")
 @click.option(
