@@ -1,4 +1,5 @@
-/* One decoded instruction, packed; the only definition of the layout. model/instruction.py mirrors it, a test compares. */
+/* One decoded instruction, packed; the only definition of the layout. model/instruction_record.py mirrors it,
+ * a test compares. */
 #ifndef KERNLENS_RECORD_H
 #define KERNLENS_RECORD_H
 

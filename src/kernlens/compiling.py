@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -91,9 +91,10 @@ def build(
     workers: int | None = None,
     on_progress: Progress | None = None,
     command_line: Sequence[str] = (),
-) -> Iterator[Build]:
+) -> Generator[Build]:
     """Do compiles in parallel, and yield each Build as it finishes; a source that does not compile gives one that is not
-    ``ok``. With ``recording`` each is saved there before it is yielded."""
+    ``ok``. With ``recording`` each is saved there before it is yielded, but as long as no build was ok, nothing is
+    written: a recording that was there stays as it was."""
     from kernlens.recording.writer import RecordingWriter
 
     writer = (
@@ -101,10 +102,14 @@ def build(
         if recording is not None
         else None
     )
+    waiting: list[Build] = []
+    any_ok = False
     with writer or nullcontext():
         for result in compile_many(jobs, workers, on_progress):
-            if writer is not None:
-                writer.add(result)
+            waiting.append(result)
+            any_ok = any_ok or result.ok
+            while writer is not None and any_ok and waiting:
+                writer.add(waiting.pop(0))
             yield result
 
 

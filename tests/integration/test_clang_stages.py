@@ -63,7 +63,7 @@ def test_a_recording_opens_as_the_spirv_module(pipeline: Pipeline, tmp_path: Pat
     (program,) = kernlens.load(path)
     assert (program.format, program.name, program.device) == ("spirv", "nlmeans", None)
     assert pipeline.build.toolchain is not None
-    assert program.toolchain == pipeline.build.toolchain.title
+    assert program.build.toolchain_title == pipeline.build.toolchain.title
     assert program.spirv == content(pipeline, "spirv", "binary")
     (tmp_path / "a.spv").write_bytes(program.spirv)
     # With -g spirv-dis gives up in the debug instructions, which come after the entry points.
@@ -71,7 +71,7 @@ def test_a_recording_opens_as_the_spirv_module(pipeline: Pipeline, tmp_path: Pat
     entry_points = re.findall(r'OpEntryPoint Kernel %\w+ "(\w+)"', done.stdout)
     assert entry_points
     assert [symbol.name for symbol in program.symbols if symbol.kind == "kernel"] == entry_points
-    assert [(one.stage, one.form, one.content) for one in program.snapshots] == [
+    assert [(one.stage, one.form, one.content) for one in program.build.snapshots] == [
         (one.stage, one.form, one.content) for one in pipeline
     ]
     assert [(part.stage, part.texts) for part in program.line(42).stages] == [
@@ -82,7 +82,7 @@ def test_a_recording_opens_as_the_spirv_module(pipeline: Pipeline, tmp_path: Pat
         (source.path, source.text) for source in pipeline.build.sources
     ]
     (held,) = pipeline.programs
-    assert (held.format, held.spirv, held.snapshots) == ("spirv", program.spirv, pipeline.snapshots)
+    assert (held.format, held.spirv, held.build.snapshots) == ("spirv", program.spirv, pipeline.snapshots)
 
 
 def test_text_and_binary_are_read_by_the_stages_own_tools(pipeline: Pipeline, tmp_path: Path) -> None:

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from kernlens.cli import main
+from kernlens.cli import verb_group
 from kernlens.model.figures import STATED
 from kernlens.toolchain.toolchains import NEWEST
 from tests.integration.stage_fixtures import SMALL
 from tests.integration.test_cli import kernlens
 
 PAGE = Path(__file__).parents[2] / "docs/json.md"
-CLI = Path(main.__file__).parent
+CLI = Path(verb_group.__file__).parent
 #: A quoted key, a mark, or the name of a shape in capital letters; remarks and values are passed over.
 TOKEN = re.compile(r'"([^"]+)"|([{}\[\]:,=])|(?<![\w-])([A-Z]{2,})(?![\w-])')
 MARK, NAME, KEY = 2, 3, 1
@@ -236,5 +236,5 @@ def test_every_verb_that_prints_json_is_on_the_page() -> None:
     headings = {
         word for line in re.findall(r"^## (.*)$", PAGE.read_text(), re.MULTILINE) for word in re.split(r"[, ]+", line)
     }
-    sources = {verb: (CLI / f"{verb}.py").read_text() for verb in main.VERBS}
+    sources = {verb: (CLI / f"{verb}.py").read_text() for verb in verb_group.VERBS}
     assert {verb for verb, text in sources.items() if "@json_option()" in text} == headings - {"list"}

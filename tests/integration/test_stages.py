@@ -321,8 +321,8 @@ def opens_as_its_stages(found: Pipeline, path: Path) -> None:
     (program,) = kernlens.load(path)
     assert (program.format, dict(program.kernels), len(program.binary)) == ("stages", {}, 0)
     assert found.build.toolchain is not None
-    assert program.toolchain == found.build.toolchain.title
-    assert [(one.stage, one.form, one.content) for one in program.snapshots] == [
+    assert program.build.toolchain_title == found.build.toolchain.title
+    assert [(one.stage, one.form, one.content) for one in program.build.snapshots] == [
         (one.stage, one.form, one.content) for one in found
     ]
     assert [part.texts for part in program.line(5).stages] == [part.texts for part in found.line(5).stages]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from kernlens.model.build import HeldParts
+from kernlens.model.build import Build, HeldParts
 from kernlens.recording.reader import Recording
 from kernlens.recording.writer import RecordingWriter
+from kernlens.toolchain.parallel_compiles import CompileJob, compile_many
 from tests.unit.conftest import Kernlens
 from tests.writers.programs import SOURCE, binary, spirv
 from tests.writers.recordings import FAILED, FULL
@@ -113,6 +116,52 @@ def test_what_is_wrong_for_several_devices_is_said_once(kernlens: Kernlens, comp
     assert [f"no {number}" in done.err for number in range(1, 8)] == [True] * 5 + [False] * 2
     assert all(done.err.count(f"no {number}\n") == 1 for number in range(1, 6))
     assert "and 2 more messages of the compiler" in done.err
+
+
+@pytest.mark.parametrize("devices", ["skl", "skl,icllp"])
+def test_where_nothing_compiles_no_recording_is_written(
+    devices: str, kernlens: Kernlens, compiler: Path, source: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "broken.cl").write_text("broken\n")
+    recording = tmp_path / "x.klens"
+    words = ("compile", tmp_path / "broken.cl", "--device", devices, "-o", recording)
+    done = kernlens(*words)
+    assert (done.status, done.out) == (3, "")
+    assert done.err.endswith("kernlens: nothing compiled, so no recording was written\n")
+    assert kernlens(*words, "--json").document["recording"] is None
+    assert list(tmp_path.glob("*x.klens*")) == []
+    assert kernlens("compile", source, "--device", "skl", "-o", recording).status == 0
+    before = recording.read_bytes()
+    assert f"nothing compiled, so {recording} stays as it was\n" in kernlens(*words).err
+    assert recording.read_bytes() == before
+
+
+def test_what_failed_before_something_compiled_is_recorded_too(
+    kernlens: Kernlens, compiler: Path, source: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "broken.cl").write_text("broken\n")
+    recording = tmp_path / "x.klens"
+    done = kernlens("compile", tmp_path / "broken.cl", source, "--device", "skl", "-o", recording, "--jobs", "1")
+    assert done.status == 3
+    with Recording(recording) as opened:
+        assert [(build.name, build.ok) for build in opened.builds()] == [("broken", False), (source.stem, True)]
+
+
+@pytest.mark.parametrize("finished", [0, 1])
+def test_an_interrupted_compile_leaves_what_is_recorded_and_nothing_else(
+    finished: int, kernlens: Kernlens, compiler: Path, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(jobs: list[CompileJob], *_: object) -> Iterator[Build]:
+        yield from itertools.islice(compile_many(jobs, 1, None), finished)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("kernlens.compiling.compile_many", interrupted)
+    recording = tmp_path / "x.klens"
+    assert kernlens("compile", source, "--device", "skl,icllp", "-o", recording).status == 130
+    assert [path.name for path in tmp_path.glob("*x.klens*")] == ["x.klens"] * finished
+    if finished:
+        with Recording(recording) as opened:
+            assert [build.device for build in opened.builds()] == ["skl"]
 
 
 @pytest.mark.parametrize(

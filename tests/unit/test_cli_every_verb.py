@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kernlens.cli.main import VERBS
+from kernlens.cli.verb_group import VERBS
 from tests.unit.conftest import Kernlens
 
 COMMANDS = [(verb,) for verb in VERBS] + [("toolchain", action) for action in ("list", "add", "remove")]

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from kernlens import doctor
-from kernlens.cli.main import VERBS
+from kernlens.cli.verb_group import VERBS
 from kernlens.doctor import Check
 from kernlens.recording.writer import RecordingWriter
 from tests.unit.conftest import Kernlens

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from kernlens import _decoder
@@ -11,9 +14,18 @@ from kernlens.model.instruction import (
     LABEL,
     NO_MASK,
     PREDICATE_INVERTED,
-    RECORD,
     SEND,
     Instructions,
+)
+from kernlens.model.instruction_record import (
+    FLAGS_AT,
+    OPCODE_AT,
+    PREDICATE_AT,
+    RECORD_SIZE,
+    SIZE_AT,
+    InstructionRecord,
+    OperandRecord,
+    read_record,
 )
 from kernlens.model.operand import Condition, Operand, Predicate, Swsb
 from tests.writers.instruction_records import DIRECT, IMMEDIATE, INDIRECT, record
@@ -34,7 +46,18 @@ def instructions(*records: bytes) -> Instructions:
 
 
 def test_the_layout_is_the_decoders() -> None:
-    assert RECORD.size == _decoder.RECORD_SIZE == len(record())
+    assert RECORD_SIZE == _decoder.RECORD_SIZE == len(record())
+    header = (Path(__file__).parents[2] / "native/decoder/record.h").read_text()
+    operand, whole = re.findall(r"typedef struct \{\n(.*?)\n\}", header, re.DOTALL)
+    names = [re.findall(r"^ +\w+ (\w+)[;\[]", fields, re.MULTILINE) for fields in (operand, whole)]
+    assert names == [list(OperandRecord._fields), [*InstructionRecord._fields, "operands", "immediate", "targets"]]
+
+
+def test_columns_stand_where_the_fields_do() -> None:
+    content = bytes(range(RECORD_SIZE))
+    fields = read_record(content, 0)
+    assert (fields.size, fields.flags, fields.predicate) == (SIZE_AT, FLAGS_AT, PREDICATE_AT)
+    assert fields.opcode == OPCODE_AT | OPCODE_AT + 1 << 8
 
 
 def test_columns() -> None:

@@ -52,7 +52,7 @@ def test_a_failure_comes_with_what_was_tried(
     "code",
     [
         "import kernlens",
-        "from kernlens.cli.main import VERBS; from kernlens.cli import inspect",
+        "from kernlens.cli.verb_group import VERBS; from kernlens.cli import inspect",
         "import kernlens; kernlens.load(PATH)[0].sources",
     ],
 )

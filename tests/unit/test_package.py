@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import kernlens
+from tests.writers.dwarf import UnitWriter, debug_zebin, encode, line_unit_4
 
 #: Modules that only some commands need.
 HEAVY = ("click", "rich", "ctypes", "sqlite3", "subprocess", "ryml", "elftools", "zstandard", "json", "asyncio")
@@ -25,6 +26,56 @@ def test_import_pulls_in_nothing_heavy() -> None:
     found = modules_after("import kernlens")
     assert "kernlens" in found
     assert not found & set(HEAVY)
+
+
+#: What ``kernlens --version`` loads of the package: a module that takes longer to import than a sentence to print has no
+#: business there.
+FOR_VERSION = {
+    *(".cli", ".cli.main", ".cli.output", ".cli.signals", ".errors", ".log", ".report", ".report.style"),
+}
+#: What ``kernlens inspect`` loads for a zebin: what it is asked, and neither line programs nor instructions.
+FOR_INSPECT = FOR_VERSION | {
+    *(".cli.inspect", ".cli.options", ".cli.verb_group", ".isa", ".isa.device_table", ".isa.devices"),
+    *(".formats", ".formats.dwarf", ".formats.dwarf.forms", ".formats.dwarf.line_tables", ".formats.dwarf.relocation"),
+    *(".formats.dwarf.strings", ".formats.dwarf.units", ".formats.elf", ".formats.elf.elf_file", ".formats.elf.header"),
+    *(".formats.elf.string_table", ".formats.elf.structures", ".formats.spirv", ".formats.spirv.magic"),
+    *(".formats.zebin", ".formats.zebin.notes", ".formats.zebin.ze_info", ".formats.zebin.ze_info_text"),
+    *(".formats.zebin.zebin_file", ".loading", ".loading.assemble", ".loading.context", ".loading.identify"),
+    *(".loading.kernel_parts", ".loading.open", ".loading.unpack", ".model", ".model.binary", ".model.budget"),
+    *(".model.build", ".model.device", ".model.figures", ".model.intel_symbols", ".model.kernel", ".model.program"),
+    *(".report.describe", ".report.overview", ".report.table", ".toolchain", ".toolchain.source_reading"),
+}
+
+
+def modules_of(*words: str) -> set[str]:
+    """The modules that a command loads, those of the package as their ends, such as ``.cli.main``."""
+    script = (
+        "import sys; before = set(sys.modules); from kernlens.cli.main import main\ntry: main()\n"
+        "except SystemExit: print(*(set(sys.modules) - before), file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, *words], capture_output=True, text=True, check=True, timeout=60
+    )
+    return {name.removeprefix("kernlens") for name in done.stderr.split()}
+
+
+def test_version_loads_no_more_than_it_needs() -> None:
+    found = modules_of("--version")
+    assert {name for name in found if name.startswith(".")} == FOR_VERSION
+    assert not found & {*HEAVY, "dataclasses", "inspect", "logging"}
+
+
+def test_inspect_loads_no_more_than_it_needs(tmp_path: Path) -> None:
+    unit = UnitWriter("k", 0)
+    unit.subprogram("k", 0, 64)
+    unit.close()
+    writer = debug_zebin(("k",), [unit], line_unit_4(encode([(0, 1, 3, 0, True)], 64)), [])
+    writer.add(".ze_info", b"kernels:\n  - name: k\n    execution_env:\n      simd_size: 16\n", type=0xFF000011)
+    path = tmp_path / "file.bin"
+    path.write_bytes(writer.build())
+    found = modules_of("inspect", str(path))
+    assert {name for name in found if name.startswith(".")} == FOR_INSPECT
+    assert not found & ({*HEAVY, "logging"} - {"click"})
 
 
 @pytest.mark.parametrize("name", kernlens.__all__)

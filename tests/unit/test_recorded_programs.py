@@ -47,10 +47,10 @@ def test_programs_without_a_binary(tmp_path: Path) -> None:
         Build("empty", "pocl", CHAIN),
     )
     module, stages = kernlens.load(path)
-    assert (module.name, module.format, module.toolchain) == ("one:spirv", "spirv", "a compiler 1.2")
+    assert (module.name, module.format, module.build.toolchain_title) == ("one:spirv", "spirv", "a compiler 1.2")
     assert (stages.name, stages.format, stages.device) == ("one:pocl", "stages", None)
-    assert [one.stage for one in module.snapshots] == ["llvm"]
-    assert [(one.stage, one.form, one.content) for one in stages.snapshots] == [
+    assert [one.stage for one in module.build.snapshots] == ["llvm"]
+    assert [(one.stage, one.form, one.content) for one in stages.build.snapshots] == [
         ("llvm", "text", b"; nothing\n"),
         ("object", "binary", b"\x01\x02"),
     ]
@@ -63,7 +63,7 @@ def test_what_is_no_binary_after_all(tmp_path: Path) -> None:
     path = recording(tmp_path, Build("odd", "dg2", CHAIN, parts=HeldParts(binary=b"no binary" * 9, snapshots=STAGES)))
     contents = open_file(path)
     (program,) = contents.programs
-    assert (program.format, len(program.snapshots)) == ("stages", 2)
+    assert (program.format, len(program.build.snapshots)) == ("stages", 2)
     shown = "\n".join(overview("some.klens", contents.containers, contents.programs))
     assert "unknown content odd" in shown
     assert "llvm, object" in shown
@@ -92,8 +92,8 @@ def test_opening_a_recording_unpacks_nothing(tmp_path: Path, monkeypatch: pytest
     programs = kernlens.load(path)
     assert programs
     assert unpacked == [len(spirv)], "only what the first program is made from"
-    assert [snapshot.size for snapshot in programs[0].snapshots] == [10, 2]
-    assert programs[0].snapshots[0].content == b"; nothing\n"
+    assert [snapshot.size for snapshot in programs[0].build.snapshots] == [10, 2]
+    assert programs[0].build.snapshots[0].content == b"; nothing\n"
     assert unpacked == [len(spirv), 10]
     assert [program.name for program in programs] == ["p0", "p1", "p2"]
     assert unpacked == [len(spirv), 10], "what all programs are made from is unpacked once"

@@ -112,9 +112,13 @@ def test_sources_that_were_not_read_keep_their_names(tmp_path: Path) -> None:
 def test_no_overwriting_by_accident(tmp_path: Path) -> None:
     path = tmp_path / "x.klens"
     RecordingWriter(path).close()
+    assert not path.exists(), "a new recording without a program"
+    with RecordingWriter(path) as writer:
+        writer.add(FULL)
     with pytest.raises(OutputError, match="exists; choose another name"):
         RecordingWriter(path)
     RecordingWriter(path, overwrite=True).close()
+    assert path.exists()
     path.write_text("my only copy")
     with pytest.raises(OutputError, match="is no recording"):
         RecordingWriter(path, overwrite=True)

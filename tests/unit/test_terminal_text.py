@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from kernlens import doctor
-from kernlens.cli.main import VERBS
 from kernlens.cli.output import Progress
+from kernlens.cli.verb_group import VERBS
 from kernlens.doctor import Check
 from kernlens.model.build import HeldParts, Source
 from kernlens.recording.writer import RecordingWriter

@@ -121,7 +121,7 @@ def _program_parts(program: Program, names: _Names) -> Iterator[Part]:
         yield Part(names.make((*folder, "kernels"), kernel.name, ".gen"), kernel.code)
     if program.spirv:
         yield Part(names.make(folder, "program", ".spv"), program.spirv)
-    for name, text in (("build_options", program.build_options), ("build_log", program.build_log)):
+    for name, text in (("build_options", program.build.options), ("build_log", program.build.log)):
         if text:
             yield Part(names.make(folder, name, ".txt"), text.encode("utf-8", "surrogateescape"))
     for source in program.sources:

@@ -135,13 +135,13 @@ def _print_place(selection: Selection, offset: int) -> None:
     """The line of each chosen kernel's instruction at ``offset``, with the calls that it was inlined through."""
     from kernlens.cli.output import print_lines
 
-    found = False
+    is_covered = False
     for program, kernels in selection:
         for kernel in kernels:
             instruction = kernel.instructions.at(offset)
             if instruction is None:
                 continue
-            found, index = True, instruction.index
+            is_covered, index = True, instruction.index
             source_map = kernel.source_map
             place = source_map.place(index) if source_map else None
             words = (
@@ -151,7 +151,7 @@ def _print_place(selection: Selection, offset: int) -> None:
             inlined = "".join(f", inlined at {call.path}:{call.line}" for call in calls)
             where = f"{program.name}: {kernel.name}+{instruction.offset:#x}"
             print_lines([f"{where}: {instruction.text}", f"    {words}{inlined}"])
-    if not found:
+    if not is_covered:
         raise NotFoundError(
             f"no chosen kernel has an instruction at offset {offset:#x}; kernlens disasm lists the offsets"
         )

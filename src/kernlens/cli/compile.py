@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from kernlens.cli import completion
-from kernlens.cli.options import build_options, json_option, verb
+from kernlens.cli.options import build_options_option, json_option, toolchain_option, verb
 from kernlens.model.figures import FIGURES, figures_of
 
 if TYPE_CHECKING:
@@ -36,16 +37,8 @@ _MESSAGES = 5
     shell_complete=completion.devices,
     help="The devices to compile for; all: all that the toolchain has.",
 )
-@build_options()
-@click.option(
-    "--toolchain",
-    "toolchains",
-    metavar="T,...",
-    shell_complete=completion.toolchains,
-    default="system",
-    show_default=True,
-    help="Which compilers (kernlens toolchain list).",
-)
+@build_options_option()
+@toolchain_option("Which compilers (kernlens toolchain list).", several=True)
 @click.option(
     "-o",
     "--output",
@@ -89,21 +82,20 @@ def command(
     from kernlens.compiling import build, compiled_kernels, plan
 
     recording = Path(output or Path(sources[0]).with_suffix(".klens").name)
-    was_there = recording.exists()
-    builds: Builds = []
     planned = plan(sources, _names(devices), _names(toolchains), options=options, timeout=timeout)
     for name, chosen in planned.left_out:
         print_message(f"kernlens: the toolchain {chosen} does not compile for {name}, which is left out there")
     with Progress("compiling", quiet=as_json) as progress:
-        for compiled in build(
+        compiling = build(
             planned.jobs,
             recording=recording,
             redact_source=redact == "source",
             workers=jobs,
             on_progress=lambda done, total, newest: progress.show(done, total, f"{newest.name} for {newest.device}"),
             command_line=sys.argv,
-        ):
-            builds.append((compiled, compiled_kernels(compiled)))
+        )
+        with closing(compiling):  # The recording is finished when a signal comes between two builds too.
+            builds = [(compiled, compiled_kernels(compiled)) for compiled in compiling]
     failed = [compiled for compiled, _ in builds if not compiled.ok]
     if as_json:
         from kernlens.cli.output import print_json
@@ -112,8 +104,9 @@ def command(
     else:
         _print(recording, builds)
     print_failures(failed)
-    if was_there and len(failed) == len(builds):
-        print_message(f"kernlens: nothing compiled, so {recording} stays as it was")
+    if len(failed) == len(builds):
+        state = f"{recording} stays as it was" if recording.exists() else "no recording was written"
+        print_message(f"kernlens: nothing compiled, so {state}")
     sys.exit(3 if failed else 0)
 
 
@@ -151,13 +144,13 @@ def _rows(compiled: Build, kernels: list[Kernel]) -> list[dict[str, Cell]]:
 def _document(recording: Path, builds: Builds) -> dict[str, Any]:
     return {
         "schema": 1,
-        "recording": str(recording),
+        "recording": str(recording) if any(compiled.ok for compiled, _ in builds) else None,
         "programs": [
             {
                 "name": compiled.name,
                 "source": compiled.source,
                 "device": compiled.device,
-                "toolchain": compiled.toolchain.title if compiled.toolchain else None,
+                "toolchain": compiled.toolchain_title,
                 "ok": compiled.ok,
                 "reason": compiled.reason,
                 "seconds": round(compiled.seconds, 3),

@@ -34,17 +34,17 @@ def compile_modules(
             check_device(device, chosen)
     written: list[dict[str, Any]] = []
     for source in sources:
-        made = compile_library(source, options, timeout)
-        spirv = _write(folder, f"{made.name}.spv", made.spirv)
+        content = compile_library(source, options, timeout)
+        spirv = _write(folder, f"{content.name}.spv", content.spirv)
         written.append({"source": source, "device": None, "path": spirv})
         for device in devices:
             binary = _device_module(spirv, device, options, toolchain, timeout)
-            path = _write(folder, f"{made.name}.{device}.bin", binary)
+            path = _write(folder, f"{content.name}.{device}.bin", binary)
             written.append({"source": source, "device": device, "path": path})
     if as_json:
         print_json({"schema": 1, "modules": written})
     else:
-        print_lines(f"{one['source']} -> {one['path']}" for one in written)
+        print_lines(f"{module['source']} -> {module['path']}" for module in written)
     return 0
 
 

@@ -64,13 +64,13 @@ def _rows() -> list[dict[str, Any]]:
                     found[known].append(toolchain.name)
     return [
         {
-            "name": one.name,
-            "title": one.title,
-            "ip": str(one.ip) if one.ip else None,
-            "aliases": list(one.aliases),
-            "compiled_by": compiled.get(one.name, []),
-            "simulated_by": simulated.get(one.name, []),
-            "decoded": one.iga_platform in decoded,
+            "name": device.name,
+            "title": device.title,
+            "ip": str(device.ip) if device.ip else None,
+            "aliases": list(device.aliases),
+            "compiled_by": compiled.get(device.name, []),
+            "simulated_by": simulated.get(device.name, []),
+            "decoded": device.iga_platform in decoded,
         }
-        for one in DEVICES
+        for device in DEVICES
     ]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kernlens.cli import completion
-from kernlens.cli.options import json_option, number_of, verb
+from kernlens.cli.options import json_option, number_of, toolchain_option, verb
 from kernlens.errors import KernlensError
 
 if TYPE_CHECKING:
@@ -40,14 +40,7 @@ if TYPE_CHECKING:
 @click.option(
     "--offline", "how", flag_value="offline", help="Merge zebins, or SPIR-V, into one file; no driver is needed."
 )
-@click.option(
-    "--toolchain",
-    metavar="T",
-    shell_complete=completion.toolchains,
-    default="system",
-    show_default=True,
-    help="Whose driver links.",
-)
+@toolchain_option("Whose driver links.")
 @click.option("-o", "--output", metavar="FILE", type=click.Path(dir_okay=False), help="The linked module.")
 @click.option("--partial", is_flag=True, help="With --offline: imports may stay unresolved.")
 @click.option(

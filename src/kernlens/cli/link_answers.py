@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kernlens.cli.output import print_json, print_lines
+from kernlens.cli.output import print_json, print_lines, write_bytes
 from kernlens.errors import KernlensError, LinkError
 from kernlens.model.module import Module
 from kernlens.report.style import style
@@ -26,15 +26,15 @@ def predict_link(modules: Sequence[Module], rules: DriverRules, as_json: bool, d
     from kernlens.report.link_answer import link_document, link_graph, link_text
 
     forecast = predict(modules, rules)
-    found = obstacles(modules, rules)
-    static = predict_static(modules, rules) if all(one.format == "spirv" for one in modules) else None
+    prevented = obstacles(modules, rules)
+    static = predict_static(modules, rules) if all(module.format == "spirv" for module in modules) else None
     if dot:
         print_lines(link_graph(forecast))
     elif as_json:
-        print_json(link_document(forecast, found, static))
+        print_json(link_document(forecast, prevented, static))
     else:
-        print_lines(link_text(forecast, found, static))
-    return 0 if forecast.links and not found else 1
+        print_lines(link_text(forecast, prevented, static))
+    return 0 if forecast.links and not prevented else 1
 
 
 def rules_of_toolchain(name: str) -> DriverRules:
@@ -57,7 +57,7 @@ def link_live(
     environment = DriverEnvironment(REAL_DEVICE) if device == REAL_DEVICE else simulated_driver(device, toolchain)
     answer = link_on_driver(modules, environment, static=static)
     if output and answer.binary is not None and answer.linked:
-        _write(output, answer.binary)
+        write_bytes(output, [answer.binary])
     if as_json:
         print_json(_live_document(answer, output))
     else:
@@ -73,12 +73,14 @@ def _live_lines(answer: DriverLink, device: str, output: str | None) -> list[str
     lines += [f"  {line}" for line in answer.log.splitlines()]
     for name, log in answer.build_logs:
         # 26.27 writes its whole log twice.
-        said = dict.fromkeys(line for line in log.splitlines() if line.strip())
-        lines += [f"build log of {name}", *(f"  {line}" for line in said)]
+        distinct = dict.fromkeys(line for line in log.splitlines() if line.strip())
+        lines += [f"build log of {name}", *(f"  {line}" for line in distinct)]
     lines += [f"unresolved: {', '.join(answer.unresolved)}"] if answer.unresolved else []
-    made = [f"{one.kernel} of {one.module}" for one in answer.kernels if one.reason is None]
-    lines += [f"kernels that can be created: {', '.join(made)}"] if made else []
-    lines += [f"kernel {one.kernel} of {one.module}: {one.reason}" for one in answer.kernels if one.reason]
+    created = [f"{kernel.kernel} of {kernel.module}" for kernel in answer.kernels if kernel.reason is None]
+    lines += [f"kernels that can be created: {', '.join(created)}"] if created else []
+    lines += [
+        f"kernel {kernel.kernel} of {kernel.module}: {kernel.reason}" for kernel in answer.kernels if kernel.reason
+    ]
     lines += [f"written: {output}"] if output and answer.linked else []
     return lines
 
@@ -93,7 +95,9 @@ def _live_document(answer: DriverLink, output: str | None) -> dict[str, Any]:
         "log": answer.log.splitlines(),
         "build_logs": dict(answer.build_logs),
         "unresolved": list(answer.unresolved),
-        "kernels": [{"module": one.module, "name": one.kernel, "reason": one.reason} for one in answer.kernels],
+        "kernels": [
+            {"module": kernel.module, "name": kernel.kernel, "reason": kernel.reason} for kernel in answer.kernels
+        ],
         "output": output if answer.linked else None,
     }
 
@@ -106,7 +110,7 @@ def link_offline(
         raise click.UsageError("--offline writes the linked module: name it with -o")
     if all(module.format == "spirv" for _, module in modules):
         if base is not None or with_map:
-            raise KernlensError("SPIR-V has no places to fill in yet: --base and --map are for zebins")
+            raise KernlensError("SPIR-V has no sites to fill in yet: --base and --map are for zebins")
         return _link_spirv(modules, output, partial, as_json)
     return _link_zebins(modules, output, partial, base, with_map, as_json)
 
@@ -115,7 +119,7 @@ def _link_spirv(modules: Sequence[Linkable], output: str, partial: bool, as_json
     from kernlens.linking.spirv_link import link_spirv
 
     linked = link_spirv([(module.name, bytes(program.spirv)) for program, module in modules], partial=partial)
-    _write(output, linked.spirv)
+    write_bytes(output, [linked.spirv])
     if as_json:
         raised = [{"module": name, "from": old, "to": new} for name, old, new in linked.raised]
         print_json({"schema": 1, "output": output, "format": "spirv", "raised": raised})
@@ -136,7 +140,7 @@ def _link_zebins(
     if linked.imports and not partial:
         raise LinkError(_unresolved([module for _, module in modules], linked.imports), linked.imports)
     located = locate(memoryview(linked.content), base or 0) if base is not None or with_map else None
-    _write(output, located.content if located is not None and base is not None else linked.content)
+    write_bytes(output, [located.content if located is not None and base is not None else linked.content])
     # Without a base the map shows values as if it were 0.
     sites = located.sites if located is not None and with_map else ()
     if as_json:
@@ -167,17 +171,6 @@ def _link_zebins(
 def _unresolved(modules: Sequence[Module], imports: Sequence[str]) -> str:
     from kernlens.analysis.linking.advice import advise
 
-    said = "; ".join(f"{symbol}: {advise(symbol, modules)}" for symbol in imports[:5])
+    advice = "; ".join(f"{symbol}: {advise(symbol, modules)}" for symbol in imports[:5])
     more = f" (and {len(imports) - 5} more)" if len(imports) > 5 else ""
-    return f"unresolved: {said}{more}; --partial links all the same"
-
-
-def _write(path: str, content: bytes) -> None:
-    from pathlib import Path
-
-    from kernlens.errors import OutputError
-
-    try:
-        Path(path).write_bytes(content)
-    except OSError as error:
-        raise OutputError(f"cannot write {path}: {error.strerror}; name another place with -o") from error
+    return f"unresolved: {advice}{more}; --partial links all the same"

@@ -1,4 +1,7 @@
-"""The ``kernlens`` command: finds the verb, runs it, turns errors into one sentence and an exit status."""
+"""The ``kernlens`` command: runs the verb, turns errors into one sentence and an exit status.
+
+``kernlens --version`` is answered before click is imported, which takes most of the time that a command needs to start.
+"""
 
 from __future__ import annotations
 
@@ -6,87 +9,29 @@ import contextlib
 import gc
 import os
 import sys
-from importlib import import_module
-
-import click
+from typing import TYPE_CHECKING
 
 from kernlens import __version__
-from kernlens.cli.options import diagnostic_options
 from kernlens.cli.output import (
     drop_output,
     finish_output,
     prepare_output,
+    print_lines,
     print_message,
     print_traceback,
     print_usage_error,
 )
 from kernlens.cli.signals import EndedBySignal, end_by_signal, signals_that_unwind
-from kernlens.errors import KernlensError, OutputError, nearest
+from kernlens.errors import KernlensError, OutputError
 from kernlens.log import VARIABLE, print_messages
+
+if TYPE_CHECKING:
+    import click
 
 #: Exit statuses, which docs/exit_status.md explains; 1, the answer is no, comes from the verbs and from errors.
 DONE, BAD_INPUT, FAILED, INTERRUPTED = 0, 2, 3, 130
 #: Set by the shell functions that complete words.
 _COMPLETION = "_KERNLENS_COMPLETE"
-
-#: Verb -> what it answers. Each verb lives in the module ``kernlens.cli.VERB`` as the function ``command``; only the
-#: one that is asked for gets imported, so that a short question gets a quick answer.
-VERBS = {
-    "annotate": "Source lines with the instructions they became, and back.",
-    "compile": "Compile sources for devices: a table kernel by device, and a recording.",
-    "devices": "Every known device, and how it can be had here.",
-    "disasm": "Machine instructions.",
-    "doctor": "What is installed, what works, and what fixes each gap.",
-    "extract": "Every part of a file, as files.",
-    "inspect": "What a file is: containers, kernels, resources, symbols.",
-    "layer": "How to turn on the layer that gives C programs snapshots of compile stages.",
-    "link": "Whether modules link, who provides what to whom, and why not; the linked module.",
-    "run": "An application on a simulated device.",
-    "stages": "A program at every stage of its compile, and one source line followed through all of them.",
-    "symbols": "What modules export and import, and their relocations.",
-    "toolchain": "Compilers and drivers side by side: list, add, remove.",
-}
-
-
-class VerbGroup(click.Group):
-    """A group whose commands are imported on first use."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(VERBS)
-
-    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        if name not in VERBS:
-            return None
-        command = import_module(f"kernlens.cli.{name}").command
-        assert isinstance(command, click.Command)
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Verbs"):
-            formatter.write_dl(list(VERBS.items()))
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        name = args[0] if args else ""
-        if name and not name.startswith("-") and name not in VERBS:
-            near = nearest(name, VERBS)
-            meant = f"did you mean {' or '.join(near)}?" if near else "see kernlens --help"
-            raise click.UsageError(f"there is no verb '{name}'; {meant}")
-        return super().resolve_command(ctx, args)
-
-
-@click.group(cls=VerbGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
-@click.version_option(__version__, prog_name="kernlens", message="%(prog)s %(version)s")
-@diagnostic_options
-def kernlens() -> None:
-    """Show what a GPU compiler made of your kernel: from the source line to the machine instruction.
-
-    \b
-    Example:
-      kernlens compile blur.cl --device dg2 -o blur.klens
-      kernlens annotate blur.klens --kernel blur
-    """
 
 
 def main() -> None:
@@ -124,8 +69,15 @@ def _status(words: list[str]) -> int:
 
 def _run(words: list[str]) -> int:
     """Run the verb and return its exit status; click's own ``main`` would end with 1 when a pipe is closed."""
-    _obey_variables(words)
+    if words == ["--version"]:
+        print_lines([f"kernlens {__version__}"])
+        return DONE
+    import click
+
+    from kernlens.cli.verb_group import kernlens
+
     try:
+        _obey_variables(kernlens, words)
         with kernlens.make_context("kernlens", list(words)) as context:
             kernlens.invoke(context)
     except click.exceptions.Exit as ended:
@@ -137,6 +89,8 @@ def _run(words: list[str]) -> int:
 
 def _tell(error: BaseException, debug: bool) -> int:
     """Print what went wrong as one sentence, below its traceback if ``debug``, and return the exit status for it."""
+    import click
+
     if debug and not isinstance(error, click.ClickException):
         print_traceback(error)
     match error:
@@ -169,7 +123,7 @@ def _drop_if_unwritable() -> None:
         drop_output()
 
 
-def _obey_variables(words: list[str]) -> None:
+def _obey_variables(kernlens: click.Command, words: list[str]) -> None:
     """Complete words for a shell if it asks for that, and turn messages on if KERNLENS_LOG asks for them."""
     instruction = os.environ.get(_COMPLETION)
     if instruction:
@@ -180,4 +134,4 @@ def _obey_variables(words: list[str]) -> None:
     if level.lower() == "debug":
         print_messages(print_message)
     elif level:
-        raise click.UsageError(f"{VARIABLE} is '{level}'; the only level there is is debug")
+        raise KernlensError(f"{VARIABLE} is '{level}'; the only level there is is debug")

@@ -64,7 +64,20 @@ def _print_messages(context: click.Context, parameter: click.Parameter, verbose:
         print_messages(print_message)
 
 
-def build_options() -> Decorator:
+def json_option() -> Decorator:
+    return click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON (schema 1).")
+
+
+def toolchain_option(meaning: str = "Which compiler (kernlens toolchain list).", *, several: bool = False) -> Decorator:
+    names = ("--toolchain", "toolchains") if several else ("--toolchain",)
+    metavar = "T,..." if several else "T"
+    complete = completion.toolchains
+    return click.option(
+        *names, metavar=metavar, shell_complete=complete, default="system", show_default=True, help=meaning
+    )
+
+
+def build_options_option() -> Decorator:
     """``--options``: the command gets them with the option for line tables, unless ``--no-lines`` is given."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -79,10 +92,6 @@ def build_options() -> Decorator:
         return with_options
 
     return decorate
-
-
-def json_option() -> Decorator:
-    return click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON (schema 1).")
 
 
 def device_option() -> Decorator:
@@ -153,8 +162,8 @@ def for_device(programs: Sequence[Program], name: str | None) -> Sequence[Progra
     from kernlens.isa.devices import device
 
     wanted = device(name)
-    found = [program for program in programs if program.device in (None, wanted)]
-    if not found:
+    chosen = [program for program in programs if program.device in (None, wanted)]
+    if not chosen:
         there = ", ".join(dict.fromkeys(str(program.device) for program in programs))
         raise NotFoundError(f"the file holds nothing for {wanted}, but for {there}")
-    return found
+    return chosen

@@ -10,9 +10,7 @@ import contextlib
 import itertools
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from typing import IO, Any, TextIO
-
-import click
+from typing import IO, TYPE_CHECKING, Any, TextIO
 
 from kernlens.cli.terminal import Pager, choose_colours, in_colour, leads_to_terminal, start_pager
 from kernlens.errors import OutputError
@@ -21,6 +19,9 @@ from kernlens.report.style import cut, rendered, rendered_lines, want_styles
 #: What shows standard output to a user at a terminal, while it does.
 _pager: Pager | None = None
 _pager_tried = False
+
+if TYPE_CHECKING:
+    import click
 
 #: Lines written at a time, as listings can be long.
 _BATCH = 1000
@@ -142,8 +143,8 @@ def print_message(*lines: str) -> None:
 
 def print_usage_error(error: click.ClickException) -> None:
     """Print an error of the command line's words as click does, below the usage of the verb."""
-    context = getattr(error, "ctx", None)
-    if isinstance(context, click.Context):
+    context: click.Context | None = getattr(error, "ctx", None)
+    if context is not None:
         hint = f"Try '{context.command_path} {context.help_option_names[0]}' for help."
         print_message(*context.get_usage().split("\n"), hint, "")
     print_message(f"Error: {error.format_message()}")
@@ -242,8 +243,13 @@ def write_text(path: str, lines: Iterable[str]) -> None:
 
 
 def _write_file(path: str, pieces: Iterable[str]) -> None:
+    write_bytes(path, (piece.encode() for piece in pieces))
+
+
+def write_bytes(path: str, pieces: Iterable[bytes]) -> None:
+    """Write bytes to a file that the user named. Raises OutputError with the system's reason."""
     try:
-        with open(path, "w", encoding="utf-8") as file:
+        with open(path, "wb") as file:
             file.writelines(pieces)
     except OSError as error:
         raise OutputError(f"cannot write {path}: {error.strerror}; name another place with -o") from error

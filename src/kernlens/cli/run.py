@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from kernlens.cli import completion
-from kernlens.cli.options import verb
+from kernlens.cli.options import toolchain_option, verb
 from kernlens.cli.output import finish_output, print_message
 from kernlens.errors import NotFoundError, ToolError, UnsupportedError
 
@@ -26,14 +26,7 @@ from kernlens.errors import NotFoundError, ToolError, UnsupportedError
     required=True,
     help="The device to simulate (kernlens devices).",
 )
-@click.option(
-    "--toolchain",
-    metavar="T",
-    shell_complete=completion.toolchains,
-    default="system",
-    show_default=True,
-    help="Whose driver simulates it.",
-)
+@toolchain_option("Whose driver simulates it.")
 @click.argument("command_line", metavar="-- APP [ARG]...", nargs=-1, required=True, type=click.UNPROCESSED)
 def command(device: str, toolchain: str, command_line: tuple[str, ...]) -> None:
     """Run an application on a simulated device: the real driver builds its programs, and nothing is computed.
@@ -74,9 +67,9 @@ def command(device: str, toolchain: str, command_line: tuple[str, ...]) -> None:
 
 def _find(name: str) -> str:
     """The path of the program that ``name`` means to a shell: a name with a slash is a path, others are in PATH."""
-    found = shutil.which(name)
-    if found is not None:
-        return found
+    program = shutil.which(name)
+    if program is not None:
+        return program
     if os.sep not in name:
         raise NotFoundError(f"there is no program {name}; give its path (./{name}), or install it")
     if not os.path.exists(name):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kernlens.cli import completion
-from kernlens.cli.options import build_options, json_option, line_of, verb
+from kernlens.cli.options import build_options_option, json_option, line_of, toolchain_option, verb
 from kernlens.cli.output import print_message
 from kernlens.errors import KernlensError, NoCodeError, NotFoundError
 
@@ -51,15 +51,8 @@ def _is_the_path(args: list[str], place: int) -> bool:
     shell_complete=completion.devices,
     help="Compile for this device: a GPU, pocl, intel-cpu or spirv.",
 )
-@build_options()
-@click.option(
-    "--toolchain",
-    metavar="T",
-    shell_complete=completion.toolchains,
-    default="system",
-    show_default=True,
-    help="Which compiler (kernlens toolchain list).",
-)
+@build_options_option()
+@toolchain_option()
 @click.option("--stage", metavar="S", shell_complete=completion.stages, help="Print this stage.")
 @click.option("--kernel", metavar="K", shell_complete=completion.kernels, help="Only this kernel.")
 @click.option(
@@ -97,7 +90,7 @@ def command(
     pipelines = _pipelines(path, device, options, toolchain, all_passes)
     if output is not None:
         _save(pipelines, output)
-    failed = [one.build for one in pipelines if not one.build.ok]
+    failed = [pipeline.build for pipeline in pipelines if not pipeline.build.ok]
     if failed:
         # Whatever was asked, this is the first thing to know; the stages that it came to are shown all the same.
         from kernlens.cli.compile import print_failures
@@ -182,8 +175,8 @@ def _save(pipelines: list[Pipeline], output: str) -> None:
     from kernlens.recording.writer import RecordingWriter
 
     with RecordingWriter(output, command_line=sys.argv, overwrite=True) as writer:
-        for one in pipelines:
-            writer.add(one.build)
+        for pipeline in pipelines:
+            writer.add(pipeline.build)
 
 
 def _print_list(pipelines: list[Pipeline], kernel: str | None, all_passes: bool, as_json: bool) -> None:
@@ -201,7 +194,7 @@ def _print_list(pipelines: list[Pipeline], kernel: str | None, all_passes: bool,
             documents.append(
                 {
                     **build_document(pipeline.build),
-                    "snapshots": [snapshot_document(one) for one in chosen],
+                    "snapshots": [snapshot_document(snapshot) for snapshot in chosen],
                     **({"passes": [pass_document(step) for step in steps]} if all_passes else {}),
                 }
             )
@@ -231,31 +224,31 @@ def _print_stage(pipelines: list[Pipeline], stage: str, kernel: str | None, form
     found: list[tuple[Pipeline, Snapshot]] = []
     for pipeline in pipelines:
         with _stages_so_far(pipeline):
-            found += [(pipeline, one) for one in _chosen(pipeline, stage, kernel, form)]
+            found += [(pipeline, snapshot) for snapshot in _chosen(pipeline, stage, kernel, form)]
     if as_json:
         from kernlens.report.stage_listing import snapshot_document
 
-        print_json({"schema": 1, "snapshots": [snapshot_document(one, content=True) for _, one in found]})
+        print_json({"schema": 1, "snapshots": [snapshot_document(snapshot, content=True) for _, snapshot in found]})
         return
-    for pipeline, one in found:
-        if one.form == "text":
-            heading = _attempt_heading(pipeline, one) if kernel is None else ""
-            print_text((heading + one.text).removesuffix("\n").split("\n"), one.ending)
+    for pipeline, snapshot in found:
+        if snapshot.form == "text":
+            heading = _attempt_heading(pipeline, snapshot) if kernel is None else ""
+            print_text((heading + snapshot.text).removesuffix("\n").split("\n"), snapshot.ending)
         elif is_terminal():
             raise KernlensError(
-                f"the stage {one.stage} has no text, only its {one.ending} file of {one.size:,} bytes;"
+                f"the stage {snapshot.stage} has no text, only its {snapshot.ending} file of {snapshot.size:,} bytes;"
                 " send it to a file: > FILE"
             )
         else:
-            print_bytes(one.content)
+            print_bytes(snapshot.content)
 
 
 def _chosen(pipeline: Pipeline, stage: str, kernel: str | None, form: str | None) -> tuple[Snapshot, ...]:
     """Text where there is one: what is printed is to be read."""
-    found = pipeline.choose(stage, kernel, form or "text")
-    if form is not None and found[0].form != form:
-        raise KernlensError(f"the stage {found[0].stage} has no {form} form here, only {found[0].form}")
-    return tuple(_of_kernel(one, kernel) for one in found)
+    snapshots = pipeline.choose(stage, kernel, form or "text")
+    if form is not None and snapshots[0].form != form:
+        raise KernlensError(f"the stage {snapshots[0].stage} has no {form} form here, only {snapshots[0].form}")
+    return tuple(_of_kernel(snapshot, kernel) for snapshot in snapshots)
 
 
 def _of_kernel(snapshot: Snapshot, kernel: str | None) -> Snapshot:
@@ -312,7 +305,7 @@ def _compared(pipeline: Pipeline, names: tuple[str, str], kernel: str | None) ->
     chosen = pipeline.choose(names[0], kernel, "text")
     if not chosen[0].is_pass:
         raise NotFoundError(f"{names[0]} is no single pass; name the stage to compare it with: --diff {names[0]} STAGE")
-    pairs = ((before_pass(pipeline.snapshots, one), one) for one in chosen)
+    pairs = ((before_pass(pipeline.snapshots, snapshot), snapshot) for snapshot in chosen)
     return [(_of_kernel(before, kernel), _of_kernel(after, kernel)) for before, after in pairs]
 
 
@@ -323,11 +316,14 @@ def _pairs(before: tuple[Snapshot, ...], after: tuple[Snapshot, ...]) -> list[tu
 
     again = Attempts((*before, *after)).stages
     pairs = [
-        (one, other)
-        for one in before
+        (snapshot, other)
+        for snapshot in before
         for other in after
-        if (one.kernel == other.kernel or one.kernel is None or other.kernel is None)
-        and (one.attempt == other.attempt or any(it.kernel is None and it.stage not in again for it in (one, other)))
+        if (snapshot.kernel == other.kernel or snapshot.kernel is None or other.kernel is None)
+        and (
+            snapshot.attempt == other.attempt
+            or any(it.kernel is None and it.stage not in again for it in (snapshot, other))
+        )
     ]
     if not pairs:
         raise NotFoundError("the two stages have no kernel in common")
@@ -347,17 +343,17 @@ def _print_line(pipelines: list[Pipeline], line: str, kernel: str | None, all_pa
 
     choice = line_of(line)
     documents = []
-    found = has_lines = False
+    any_code = has_lines = False
     for pipeline in pipelines:
         wanted = pipeline.line(choice.line, choice.path)
         parts = _of_attempt(pipeline, wanted.stages, kernel)
         has_code = any(part.indexes for part in parts)
-        found, has_lines = found or has_code, has_lines or bool(parts)
+        any_code, has_lines = any_code or has_code, has_lines or bool(parts)
         if as_json:
             chosen = [part for part in parts if kernel is None or part.kernel in (None, kernel)]
             document = {**build_document(pipeline.build), "stages": [part_document(part) for part in chosen]}
             if all_passes:
-                document["passes"] = [line_pass_document(one) for one in _line_passes(pipeline, choice, kernel)]
+                document["passes"] = [line_pass_document(change) for change in _line_passes(pipeline, choice, kernel)]
             documents.append(document)
         if as_json or not has_code:
             continue
@@ -372,9 +368,9 @@ def _print_line(pipelines: list[Pipeline], line: str, kernel: str | None, all_pa
             print_lines(line_pass_list(_line_passes(pipeline, choice, kernel)))
     if as_json:
         print_json({"schema": 1, "line": {"path": choice.path, "line": choice.line}, "pipelines": documents})
-    if not found:
+    if not any_code:
         sentence = f"no stage says of {choice} that anything came from it"
-        with _stages_so_far(next((one for one in pipelines if not one.build.ok), pipelines[0])):
+        with _stages_so_far(next((pipeline for pipeline in pipelines if not pipeline.build.ok), pipelines[0])):
             if not has_lines:
                 raise NotFoundError(f"{sentence}; build with -gline-tables-only to have lines")
             raise NoCodeError(sentence)

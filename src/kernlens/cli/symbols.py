@@ -37,16 +37,16 @@ def command(
 
     rules = rules_of(driver)
     opened = [open_file(path) for path in paths]
-    found = [
+    modules = [
         one for contents in opened for one in readable_modules(contents, device=device, options=options, rules=rules)
     ]
     if as_json:
         from kernlens.cli.output import print_json
         from kernlens.report.symbol_tables import symbols_document
 
-        print_json({"schema": 1, "modules": [symbols_document(program, module) for program, module in found]})
+        print_json({"schema": 1, "modules": [symbols_document(program, module) for program, module in modules]})
     else:
-        _print(found, everything)
+        _print(modules, everything)
     for contents in opened:
         contents.check()
 

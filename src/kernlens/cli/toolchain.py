@@ -25,26 +25,29 @@ def list_toolchains(as_json: bool) -> None:
     from kernlens.report.table import table
     from kernlens.toolchain.toolchains import find_toolchains
 
-    found = find_toolchains()
+    toolchains = find_toolchains()
     if as_json:
         print_json(
             {
                 "schema": 1,
                 "toolchains": [
                     {
-                        "name": one.name,
-                        "root": str(one.root) if one.root else None,
-                        "ocloc": str(one.ocloc) if one.ocloc else None,
-                        "neo_version": one.neo_version,
-                        "igc_version": one.igc_version,
-                        "iga_libraries": [str(path) for path in one.iga_libraries],
+                        "name": toolchain.name,
+                        "root": str(toolchain.root) if toolchain.root else None,
+                        "ocloc": str(toolchain.ocloc) if toolchain.ocloc else None,
+                        "neo_version": toolchain.neo_version,
+                        "igc_version": toolchain.igc_version,
+                        "iga_libraries": [str(path) for path in toolchain.iga_libraries],
                     }
-                    for one in found
+                    for toolchain in toolchains
                 ],
             }
         )
         return
-    rows = [(one.name, one.neo_version or "none", one.igc_version or "none", str(one.root or "/")) for one in found]
+    rows = [
+        (toolchain.name, toolchain.neo_version or "none", toolchain.igc_version or "none", str(toolchain.root or "/"))
+        for toolchain in toolchains
+    ]
     print_lines(table(("toolchain", "NEO", "IGC", "root"), rows))
 
 

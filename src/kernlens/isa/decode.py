@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from kernlens.errors import UnsupportedError
 from kernlens.isa.iga_library import IgaLibrary, library_for
-from kernlens.model.instruction import RECORD, Instructions
+from kernlens.model.instruction import Instructions
+from kernlens.model.instruction_record import RECORD_SIZE, read_record
 
 if TYPE_CHECKING:
     from kernlens import _decoder
@@ -77,8 +78,8 @@ def _taker(texts: list[list[str]], index: int) -> Callable[[], list[str]]:
 def _end(records: bytes) -> int:
     if not records:
         return 0
-    offset, size = RECORD.unpack_from(records, len(records) - RECORD.size)[:2]
-    return int(offset + size)
+    last = read_record(records, len(records) // RECORD_SIZE - 1)
+    return last.offset + last.size
 
 
 @cache

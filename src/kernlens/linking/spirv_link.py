@@ -41,7 +41,7 @@ class LinkedSpirv:
     raised: tuple[tuple[str, str, str], ...]
 
 
-def link_spirv(modules: Sequence[tuple[str, bytes]], *, partial: bool = False, timeout: float = TIMEOUT) -> LinkedSpirv:
+def link_spirv(modules: Sequence[tuple[str, bytes]], *, partial: bool = False) -> LinkedSpirv:
     """Link SPIR-V modules, (name, bytes); exports stay exports. With ``partial`` imports may stay unresolved.
 
     Raises LinkError for symbols that do not match, UnsupportedError for a module that spirv-link is too old for, ToolError
@@ -49,7 +49,7 @@ def link_spirv(modules: Sequence[tuple[str, bytes]], *, partial: bool = False, t
     """
     if not modules:
         raise LinkError("there is nothing to link: the list of modules is empty")
-    version = _check_versions(modules, timeout)
+    version = _check_versions(modules)
     raised = []
     with temporary_folder() as folder:
         paths = []
@@ -63,19 +63,19 @@ def link_spirv(modules: Sequence[tuple[str, bytes]], *, partial: bool = False, t
         output = os.path.join(folder, "linked.spv")
         options = ["--create-library", *(["--allow-partial-linkage"] if partial else [])]
         command = ["spirv-link", *options, *paths, "-o", output]
-        completed = run(command, timeout=timeout)
+        completed = run(command, timeout=TIMEOUT)
         if not completed.ok or not os.path.exists(output):
             raise _failure(completed, modules)
         return LinkedSpirv(Path(output).read_bytes(), tuple(raised))
 
 
-def _check_versions(modules: Sequence[tuple[str, bytes]], timeout: float) -> tuple[int, int]:
+def _check_versions(modules: Sequence[tuple[str, bytes]]) -> tuple[int, int]:
     """Return the newest version among the modules. Raises UnsupportedError if spirv-link cannot read one of them."""
     for name, spirv in modules:
         if spirv[:4] != LITTLE_ENDIAN or len(spirv) < 20:
             raise UnsupportedError(f"{name} is no little-endian SPIR-V module, which is what spirv-link takes")
     newest = max(_version(spirv) for _, spirv in modules)
-    answer = run(["spirv-link", "--version"], timeout=timeout).log
+    answer = run(["spirv-link", "--version"], timeout=TIMEOUT).log
     limit = _TARGET.search(answer)
     if limit is not None and newest > (int(limit[1]), int(limit[2])):
         name = next(name for name, spirv in modules if _version(spirv) == newest)

@@ -28,7 +28,9 @@ def patch_token_program(name: str, content: memoryview, context: Context) -> Pro
     read = read_patch_tokens(content)
     device = _device(read.device, context)
     debug = ProgramDebug(context.build, context.budget)
-    kernels = {one.name: Kernel(one.name, PatchTokenCode(one, debug, device, read.device)) for one in read.kernels}
+    kernels = {
+        kernel.name: Kernel(kernel.name, PatchTokenCode(kernel, debug, device, read.device)) for kernel in read.kernels
+    }
     return _program(
         name,
         "patch-tokens",
@@ -51,8 +53,8 @@ def zebin_program(name: str, content: memoryview, context: Context) -> Program:
     device = _device(device_id, context)
     context = context.holding(options=read.build_options, spirv=read.spirv)
     debug = ZebinDebug(read, context.build, context.budget)
-    found = [*read.kernels, *([read.functions] if read.functions else [])]
-    kernels = {one.name: Kernel(one.name, ZebinCode(read, one, debug, device, device_id)) for one in found}
+    codes = [*read.kernels, *([read.functions] if read.functions else [])]
+    kernels = {kernel.name: Kernel(kernel.name, ZebinCode(read, kernel, debug, device, device_id)) for kernel in codes}
     return _program(
         name,
         "zebin",
@@ -77,10 +79,10 @@ def debug_program(name: str, content: memoryview, context: Context) -> Program:
     context = context.holding(debug=content)
     debug = ProgramDebug(context.build, context.budget)
     kernels = {}
-    for one in read.kernels:
-        text = read_elf(one.elf, format="kernel-debug-elf").section(".text") if one.elf else None
+    for kernel in read.kernels:
+        text = read_elf(kernel.elf, format="kernel-debug-elf").section(".text") if kernel.elf else None
         if text is not None:
-            kernels[one.name] = Kernel(one.name, DebugCode(text.data, debug, one.name, device, read.device))
+            kernels[kernel.name] = Kernel(kernel.name, DebugCode(text.data, debug, kernel.name, device, read.device))
     return _program(name, "debug-data", kernels, context, device=device, device_id=read.device)
 
 
@@ -105,33 +107,33 @@ def _spirv_symbols(module: SpirvModule | None) -> tuple[Symbol, ...]:
     SPIR-V symbol has no place and no section."""
     if module is None:
         return ()
-    kernels = [Symbol(one.name, 0, 0, "global", "func", None, 0, one.id, "kernel") for one in module.entry_points]
-    entries = {one.name for one in module.entry_points}
+    kernels = [Symbol(entry.name, 0, 0, "global", "func", None, 0, entry.id, "kernel") for entry in module.entry_points]
+    entries = {entry.name for entry in module.entry_points}
     linked = [
         Symbol(
-            name=one.name,
+            name=linkage.name,
             value=0,
-            size=one.size or 0,
+            size=linkage.size or 0,
             binding="global",
-            type="func" if one.is_function else "object",
+            type="func" if linkage.is_function else "object",
             section=None,
             section_index=0,
-            index=one.id,
-            kind="import" if one.kind == "Import" else "export",
+            index=linkage.id,
+            kind="import" if linkage.kind == "Import" else "export",
         )
-        for one in module.linkages
-        if one.name not in entries and not one.name.startswith("__spirv_BuiltIn")
+        for linkage in module.linkages
+        if linkage.name not in entries and not linkage.name.startswith("__spirv_BuiltIn")
     ]
     return (*kernels, *linked)
 
 
 def _device(said: DeviceId, context: Context) -> Device | None:
     """What the binary says; where it leaves several devices open, the one among them that it is known to be built for."""
-    found, known = identify(said), context.device
+    codes, known = identify(said), context.device
     vague = said.product_family is None and said.ip is None
-    if found is None or (vague and known is not None and known.render_core == found.render_core):
+    if codes is None or (vague and known is not None and known.render_core == codes.render_core):
         return known
-    return found
+    return codes
 
 
 def _program(
@@ -169,7 +171,7 @@ def _program(
 def _stage_maps(program: Program) -> tuple[StageMap, ...]:
     from kernlens.loading.stage_maps import stage_maps
 
-    return stage_maps(program.snapshots, [program])
+    return stage_maps(program.build.snapshots, [program])
 
 
 def _spirv_module(content: memoryview, *, is_all: bool) -> SpirvModule | None:

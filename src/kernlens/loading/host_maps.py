@@ -18,15 +18,17 @@ def host_map(shown: Snapshot, listing: Snapshot, host_object: Snapshot) -> Stage
 
     Instructions of the object's code count, alignment and all. None if the object has no line tables.
     """
-    found = read_host_object(memoryview(host_object.content))
-    if not found.tables:
+    host_object_file = read_host_object(memoryview(host_object.content))
+    if not host_object_file.tables:
         return None
     text = listing.text
-    listed = [one for one in read_host_listing(text) if one.section in found.code_sections]
+    listed = [
+        instruction for instruction in read_host_listing(text) if instruction.section in host_object_file.code_sections
+    ]
     listed.sort(key=lambda one: one.address)
-    offsets = [one.address for one in listed]
+    offsets = [instruction.address for instruction in listed]
     locations = [_NOWHERE] * len(listed)
-    for table in found.tables:
+    for table in host_object_file.tables:
         here = located(correlate(offsets, table))
         locations = [one if one[0] is not None else other for one, other in zip(here, locations, strict=True)]
     if not any(place for place, _ in locations):
@@ -35,9 +37,11 @@ def host_map(shown: Snapshot, listing: Snapshot, host_object: Snapshot) -> Stage
         stage=shown.stage,
         kernel=shown.kernel,
         unit=LINE if shown is listing else OFFSET,
-        positions=[one.line if shown is listing else one.address - one.start for one in listed],
+        positions=[
+            instruction.line if shown is listing else instruction.address - instruction.start for instruction in listed
+        ],
         places=[place for place, _ in locations],
         calls=[calls for _, calls in locations],
-        functions=[one.function for one in listed],
-        find_texts=lambda: chosen_lines(text, [one.line for one in listed]),
+        functions=[instruction.function for instruction in listed],
+        find_texts=lambda: chosen_lines(text, [instruction.line for instruction in listed]),
     )

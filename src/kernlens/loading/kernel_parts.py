@@ -69,8 +69,8 @@ class Code:
         table = kernel.line_table
         if table is None:
             return None
-        found = kernel.instructions
-        return correlate(found.offsets, table, kernel.resources.prologue_bytes, found.stops)
+        instructions = kernel.instructions
+        return correlate(instructions.offsets, table, kernel.resources.prologue_bytes, instructions.stops)
 
 
 class ProgramDebug:

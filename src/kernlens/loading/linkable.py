@@ -1,4 +1,4 @@
-"""Programs to linkable modules: exports, imports, and every place that needs an import.
+"""Programs to linkable modules: exports, imports, and every site that needs an import.
 
 The order of ``Module.uses`` is the driver's own (compute-runtime, ``Linker::patchInstructionsSegments``,
 ``patchDataSegments`` and ``resolveBuiltins`` in ``linker.cpp``), so that a predicted log has the driver's order too.
@@ -42,7 +42,7 @@ _SPACES = {
 #: Storage classes UniformConstant and CrossWorkgroup, as numbers.
 _STATIC_SPACES = {0: "constant", 5: "global"}
 _TEXT, _DATA = ".text.", ".data."
-#: What the driver takes out of the list of unresolved places again, by moving the last place into the gap.
+#: What the driver takes out of the list of unresolved sites again, by moving the last one into the gap.
 _TAKEN_OUT = ("__SubDeviceID", "__INTEL_PER_THREAD_OFF")
 #: What the driver fills in on first sight.
 _FILLED_IN = ("__INTEL_PATCH_CROSS_THREAD_OFFSET_OFF_R0", "__INTEL_SURFACE_STATE_SIZE")
@@ -70,24 +70,32 @@ def module_of(
 
 def _of_binary(program: Program, name: str) -> Module:
     module = program.spirv_module
-    linkages = {one.name: one for one in module.linkages if not one.name.startswith(_BUILT_IN)} if module else {}
+    linkages = (
+        {linkage.name: linkage for linkage in module.linkages if not linkage.name.startswith(_BUILT_IN)}
+        if module
+        else {}
+    )
     symbols = [symbol for symbol in program.symbols if symbol.kind in ("export", "import", "driver")]
-    exports = _named(_symbol(one, linkages, program.spirv) for one in symbols if one.kind == "export")
-    imports = _named(_symbol(one, linkages, program.spirv) for one in symbols if one.kind == "import")
+    exports = _named(_symbol(symbol, linkages, program.spirv) for symbol in symbols if symbol.kind == "export")
+    imports = _named(_symbol(symbol, linkages, program.spirv) for symbol in symbols if symbol.kind == "import")
     imported = {symbol.name for symbol in imports}
     held = {symbol.name for symbol in exports} | set(program.kernels)
-    hidden = tuple(_linked_symbol(one) for one in linkages.values() if one.kind == "Export" and one.name not in held)
-    code, data = _places(program)
-    uses = [one for one in _driver_order(code, data) if one.symbol in imported]
+    hidden = tuple(
+        _linked_symbol(linkage)
+        for linkage in linkages.values()
+        if linkage.kind == "Export" and linkage.name not in held
+    )
+    code, data = _relocations(program)
+    uses = [use for use in _driver_order(code, data) if use.symbol in imported]
     return Module(
         name=name,
         format=program.format,
         exports=exports,
         imports=imports,
         uses=tuple(uses),
-        kernels=tuple(one for one in program.kernels if one != PSEUDO_KERNEL),
+        kernels=tuple(kernel for kernel in program.kernels if kernel != PSEUDO_KERNEL),
         device=program.device,
-        options=program.build_options,
+        options=program.build.options,
         hidden=hidden,
         driver_symbols=tuple(dict.fromkeys(symbol.name for symbol in symbols if symbol.kind == "driver")),
         patches_code=bool(code),
@@ -108,24 +116,24 @@ def _symbol(symbol: Symbol, linkages: dict[str, SpirvLinkage], spirv: memoryview
         # A string constant, a static variable, what the compiler adds: the source does not offer it.
         internal = symbol.kind == "export" and (bool(len(spirv)) or symbol.name.startswith((".", "__")))
         return ModuleSymbol(symbol.name, known, size=symbol.size or None, address_space=space, is_internal=internal)
-    said = _linked_symbol(linkage)
+    linked = _linked_symbol(linkage)
     return dataclasses.replace(
-        said,
-        kind=said.kind if known is SymbolKind.UNKNOWN else known,
-        size=symbol.size or said.size,
-        address_space=space or said.address_space,
+        linked,
+        kind=linked.kind if known is SymbolKind.UNKNOWN else known,
+        size=symbol.size or linked.size,
+        address_space=space or linked.address_space,
     )
 
 
 def _named(symbols: Iterable[ModuleSymbol]) -> tuple[ModuleSymbol, ...]:
     """Each name once: patch-token programs list an import once per kernel."""
-    found: dict[str, ModuleSymbol] = {}
+    by_name: dict[str, ModuleSymbol] = {}
     for symbol in symbols:
-        found.setdefault(symbol.name, symbol)
-    return tuple(found.values())
+        by_name.setdefault(symbol.name, symbol)
+    return tuple(by_name.values())
 
 
-def _places(program: Program) -> tuple[list[tuple[int, Relocation]], list[Relocation]]:
+def _relocations(program: Program) -> tuple[list[tuple[int, Relocation]], list[Relocation]]:
     """Relocations of code, each with its segment's number, and those of data, in the driver's order."""
     segments = {name: number for number, name in enumerate(program.code_order)}
     code: list[tuple[int, Relocation]] = []
@@ -141,17 +149,20 @@ def _places(program: Program) -> tuple[list[tuple[int, Relocation]], list[Reloca
 
 
 def _driver_order(code: Sequence[tuple[int, Relocation]], data: Sequence[Relocation]) -> list[ImportUse]:
-    places = [
+    sites = [
         ImportUse(one.symbol, one.section.removeprefix(_TEXT), segment, one.offset, one.type_name)
         for segment, one in code
         if one.symbol and one.symbol not in _FILLED_IN and one.type != _PER_THREAD_OFFSET
     ]
-    places += [ImportUse(one.symbol, one.section, None, one.offset, one.type_name) for one in data]
-    for index in range(len(places) - 1, -1, -1):
-        if places[index].symbol in _TAKEN_OUT:
-            places[index] = places[-1]
-            places.pop()
-    return places
+    sites += [
+        ImportUse(relocation.symbol, relocation.section, None, relocation.offset, relocation.type_name)
+        for relocation in data
+    ]
+    for index in range(len(sites) - 1, -1, -1):
+        if sites[index].symbol in _TAKEN_OUT:
+            sites[index] = sites[-1]
+            sites.pop()
+    return sites
 
 
 def _linked_symbol(linkage: SpirvLinkage) -> ModuleSymbol:
@@ -171,26 +182,30 @@ def _of_spirv(program: Program, name: str, options: str, rules: DriverRules) -> 
     assert read is not None
     uses = read_spirv_uses(program.spirv)
     kernels = tuple(dict.fromkeys(point.name for point in read.entry_points))
-    linkages = [one for one in read.linkages if not one.name.startswith(_BUILT_IN) and one.name not in kernels]
-    offered = [one for one in linkages if one.kind == "Export"]
+    linkages = [
+        linkage for linkage in read.linkages if not linkage.name.startswith(_BUILT_IN) and linkage.name not in kernels
+    ]
+    offered = [linkage for linkage in linkages if linkage.kind == "Export"]
     words = set(options.split())
-    functions = {one.id for one in offered if one.is_function}
+    functions = {linkage.id for linkage in offered if linkage.is_function}
     if words.isdisjoint(EXPORT_FUNCTIONS):
         functions &= uses.taken
     roots = [*uses.entry_points, *sorted(functions)]
     used = uses.variables_of(uses.reached(roots)) if functions or rules.exports_variables_alone else set()
     variables = used if words.isdisjoint(EXPORT_VARIABLES) else set(uses.variables)
-    given = [one for one in offered if one.id in (functions if one.is_function else variables)]
-    hidden = [one for one in offered if one not in given]
-    places = _spirv_places(read, uses, roots, rules)
-    needed = {place.symbol for place in places}
-    imported = _named(_linked_symbol(one) for one in linkages if one.kind == "Import" and one.name in needed)
+    given = [linkage for linkage in offered if linkage.id in (functions if linkage.is_function else variables)]
+    hidden = [linkage for linkage in offered if linkage not in given]
+    sites = _spirv_sites(read, uses, roots, rules)
+    needed = {site.symbol for site in sites}
+    imported = _named(
+        _linked_symbol(linkage) for linkage in linkages if linkage.kind == "Import" and linkage.name in needed
+    )
     return Module(
         name=name,
         format="spirv",
         exports=_named([*map(_linked_symbol, given), *_static_variables(read, uses, used)]),
         imports=imported,
-        uses=places,
+        uses=sites,
         kernels=kernels,
         device=program.device,
         options=options,
@@ -200,38 +215,38 @@ def _of_spirv(program: Program, name: str, options: str, rules: DriverRules) -> 
 
 def _static_variables(read: SpirvModule, uses: SpirvUses, used: set[int]) -> Iterator[ModuleSymbol]:
     """Variables without linkage: the compilers export those that are used, by the names that they have in the source."""
-    linked = {one.id for one in read.linkages}
+    linked = {linkage.id for linkage in read.linkages}
     for id in sorted(used - linked):
         space = _STATIC_SPACES.get(uses.variables[id])
         if space is not None and id in read.names:
             yield ModuleSymbol(read.names[id], SymbolKind.VARIABLE, address_space=space, is_internal=True)
 
 
-def _spirv_places(
-    read: SpirvModule, uses: SpirvUses, roots: Sequence[int], rules: DriverRules
-) -> tuple[ImportUse, ...]:
+def _spirv_sites(read: SpirvModule, uses: SpirvUses, roots: Sequence[int], rules: DriverRules) -> tuple[ImportUse, ...]:
     """A use for each function that is reached and each import that it names; initialisers last, if they count."""
     imported = {
-        one.id: one.name for one in read.linkages if one.kind == "Import" and not one.name.startswith(_BUILT_IN)
+        linkage.id: linkage.name
+        for linkage in read.linkages
+        if linkage.kind == "Import" and not linkage.name.startswith(_BUILT_IN)
     }
     # The translator gives a kernel a second body without a name of its own, which only calls the first.
     names = {point.id: point.name for point in read.entry_points}
-    names |= {one.id: one.name for one in read.linkages}
+    names |= {linkage.id: linkage.name for linkage in read.linkages}
     reached = uses.reached(roots)
-    found = [
+    sites = [
         ImportUse(imported[id], names.get(function) or read.names.get(function) or f"%{function}", index, None, "")
-        for index, function in enumerate(one for one in uses.in_functions if one in reached)
+        for index, function in enumerate(function for function in uses.in_functions if function in reached)
         for id in uses.in_functions[function]
         if id in imported
     ]
     if rules.reads_data_imports:
-        found += [
+        sites += [
             ImportUse(imported[id], read.names.get(variable) or f"%{variable}", None, None, "")
             for variable, named in uses.in_initialisers.items()
             for id in named
             if id in imported
         ]
-    return tuple(found)
+    return tuple(sites)
 
 
 def linkable_programs(path: str, device: str | None = None) -> list[tuple[str, Program]]:
@@ -252,14 +267,16 @@ def _linkable(contents: Contents, device: str | None) -> list[tuple[str, Program
     import os
 
     path = contents.path
-    linkable = [one for one in contents.programs if one.format in LINKABLE]
+    linkable = [program for program in contents.programs if program.format in LINKABLE]
     if not linkable:
         raise UnsupportedError(
             f"{path} holds nothing that can be linked: symbols are in SPIR-V, zebin and patch-token programs"
         )
-    chosen = [one for one in linkable if device is None or one.device is None or one.device.name == device]
+    chosen = [
+        program for program in linkable if device is None or program.device is None or program.device.name == device
+    ]
     if not chosen:
-        held = ", ".join(sorted({str(one.device) for one in linkable}))
+        held = ", ".join(sorted({str(program.device) for program in linkable}))
         raise UnsupportedError(f"{path} holds no program for {device}; it holds programs for {held}")
     file = os.path.basename(os.path.normpath(path))
     return [(file if len(chosen) == 1 else f"{file}:{program.name}", program) for program in chosen]

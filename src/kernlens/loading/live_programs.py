@@ -63,8 +63,8 @@ def programs_of(builds: Sequence[Build]) -> list[Program]:
             reasons.append(f"{build.device}: {build.missing.get('binary', 'the driver gives no binary')}")
             continue
         context = Context(build, device(build.device_ip) if build.device_ip else None)
-        found = open_bytes(memoryview(build.binary), build.name, context).programs
-        programs += [replace(program, name=build.name) if len(found) == 1 else program for program in found]
+        opened = open_bytes(memoryview(build.binary), build.name, context).programs
+        programs += [replace(program, name=build.name) if len(opened) == 1 else program for program in opened]
     if not programs:
         raise UnsupportedError("the program holds no machine code of an Intel GPU: " + "; ".join(reasons))
     return programs

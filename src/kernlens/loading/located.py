@@ -17,9 +17,9 @@ def located(source_map: SourceMap) -> list[tuple[SourcePlace | None, tuple[Sourc
             full[place] = SourcePlace(joined(directory, place.path), place.line, place.column)
         return full[place]
 
-    found = []
+    locations = []
     for index in range(len(source_map.row_of)):
         place = source_map.place(index)
         calls = tuple(absolute(call) for call in source_map.inlined_at(index))
-        found.append((absolute(place) if place else None, calls))
-    return found
+        locations.append((absolute(place) if place else None, calls))
+    return locations

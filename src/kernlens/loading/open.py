@@ -12,7 +12,6 @@ from kernlens import log
 from kernlens.errors import KernlensError, NotFoundError, UnsupportedError, nearest
 from kernlens.loading.assemble import raw_program
 from kernlens.loading.context import Context
-from kernlens.loading.growing import Growing
 from kernlens.loading.identify import identify, unknown_input
 from kernlens.loading.unpack import Unpacker
 from kernlens.model.binary import EMPTY, Container
@@ -43,10 +42,10 @@ class Contents:
 
     def machine_code(self) -> tuple[Program, ...]:
         """The programs that hold machine code. Raises UnsupportedError, with what to do, if none does."""
-        found = tuple(program for program in self.programs if program.kernels)
-        if found:
-            return found
-        if any(program.snapshots for program in self.programs):
+        with_code = tuple(program for program in self.programs if program.kernels)
+        if with_code:
+            return with_code
+        if any(program.build.snapshots for program in self.programs):
             raise UnsupportedError(
                 f"{self.path} holds the stages of a compile but no machine code of an Intel GPU; look at them with"
                 f" kernlens stages {self.path}, or compile the source for a GPU"
@@ -189,13 +188,13 @@ def _open_folder(path: str, context: Context) -> Contents:
             if not os.path.isfile(inside):
                 continue
             try:
-                found = _open_inside(inside, replace(context, folder=folder))
+                contents_inside = _open_inside(inside, replace(context, folder=folder))
             except KernlensError as error:
                 log.debug("loading", "%s is damaged: %s", inside, error)
                 damaged.append((inside, error))
                 continue
-            containers += found.containers
-            programs += found.programs
+            containers += contents_inside.containers
+            programs += contents_inside.programs
     contents = Contents(path, tuple(containers), tuple(programs), tuple(damaged))
     if not containers:
         contents.check()
@@ -218,6 +217,7 @@ def _open_inside(path: str, context: Context) -> Contents:
 
 
 def _open_recording(path: str, context: Context) -> Contents:
+    from kernlens.loading.growing import Growing
     from kernlens.recording.reader import Recording
 
     recording = Recording(path)

@@ -19,7 +19,9 @@ from kernlens.toolchain.source_reading import PATH_LIMIT, SourceFolders
 def find_sources(kernels: Iterable[Kernel], module: SpirvModule | None, context: Context) -> tuple[Source, ...]:
     """A Source for each file of the kernels' line tables whose text can be had, under the name that the tables use."""
     tables = [kernel.line_table for kernel in kernels if kernel.line_table is not None]
-    embedded = [Source(one.file or "", one.text, "spirv") for one in (module.sources if module else ()) if one.text]
+    embedded = [
+        Source(source.file or "", source.text, "spirv") for source in (module.sources if module else ()) if source.text
+    ]
     near = [os.getcwd(), *([context.folder] if context.folder is not None else [])]
     folders = SourceFolders(near, context.source_roots)
     on_disk: set[str] = set()
@@ -30,10 +32,10 @@ def find_sources(kernels: Iterable[Kernel], module: SpirvModule | None, context:
             on_disk.add(path)
         return source
 
-    found = match_sources(tables, (*context.sources, *embedded), read)
+    matched = match_sources(tables, (*context.sources, *embedded), read)
     if log.is_on("loading"):
-        _report(tables, {source.path: source for source in found}, on_disk)
-    return found
+        _report(tables, {source.path: source for source in matched}, on_disk)
+    return matched
 
 
 def _report(tables: Iterable[LineTable], found: Mapping[str, Source], on_disk: set[str]) -> None:

@@ -36,34 +36,38 @@ _LISTING_OF = {"object": "disassembly"}
 def stage_maps(snapshots: Iterable[Snapshot], programs: Iterable[Program]) -> tuple[StageMap, ...]:
     """A map for each snapshot that can be shown by lines, in their order, and at the end one per kernel with a line
     table in ``programs``. Snapshots that failed, and those in which nothing has a line, are left out."""
-    beside = Beside([one for one in snapshots if not one.is_pass and one.failure is None])
-    found = [found for one in beside.snapshots if (found := snapshot_map(one, beside)) is not None]
-    found += [found for program in programs for found in _machine_maps(program, beside.attempts.kernels)]
-    return tuple(found)
+    beside = Beside([snapshot for snapshot in snapshots if not snapshot.is_pass and snapshot.failure is None])
+    of_snapshots = (snapshot_map(snapshot, beside) for snapshot in beside.snapshots)
+    of_programs = (machine for program in programs for machine in _machine_maps(program, beside.attempts.kernels))
+    return (*filter(None, of_snapshots), *of_programs)
 
 
 def pass_lines(snapshots: Sequence[Snapshot]) -> Iterator[PassLines]:
     """What is left of the source lines after each pass of the compiler, attempt by attempt; each attempt begins with
     the LLVM IR as it was read. A pass without effect has the map of the one before it."""
-    readable = [one for one in snapshots if one.failure is None and (one.form, one.ending) == (TEXT, ".ll")]
-    beside = Beside([one for one in snapshots if one.failure is None])
-    for attempt in sorted({one.attempt for one in readable if one.is_pass}):
-        of_attempt = [one for one in readable if one.attempt == attempt]
-        first = [one for one in of_attempt if not one.is_pass][:1]
+    readable = [
+        snapshot
+        for snapshot in snapshots
+        if snapshot.failure is None and (snapshot.form, snapshot.ending) == (TEXT, ".ll")
+    ]
+    beside = Beside([snapshot for snapshot in snapshots if snapshot.failure is None])
+    for attempt in sorted({snapshot.attempt for snapshot in readable if snapshot.is_pass}):
+        of_attempt = [snapshot for snapshot in readable if snapshot.attempt == attempt]
+        first = [snapshot for snapshot in of_attempt if not snapshot.is_pass][:1]
         known: tuple[list[str], StageMap | None] = [], None
-        for one in (*first, *(each for each in of_attempt if each.is_pass)):
-            name = one.stage if one.is_pass else ""
-            if not is_whole(one):
+        for snapshot in (*first, *(each for each in of_attempt if each.is_pass)):
+            name = snapshot.stage if snapshot.is_pass else ""
+            if not is_whole(snapshot):
                 yield PassLines(name, attempt, None, is_whole=False)
                 continue
-            text = without_heading(one)
+            text = without_heading(snapshot)
             if text != known[0]:
-                known = text, snapshot_map(one, beside)
+                known = text, snapshot_map(snapshot, beside)
             yield PassLines(name, attempt, known[1])
 
 
 class Beside:
-    """The snapshots of one compile, as those that say nothing of lines themselves need them."""
+    """The snapshots of one compile, for stages that say nothing of lines themselves."""
 
     def __init__(self, snapshots: Sequence[Snapshot]) -> None:
         self.snapshots = snapshots
@@ -71,15 +75,18 @@ class Beside:
     def find(self, stage: str, form: str, kernel: str | None = None) -> Snapshot | None:
         """The snapshot of this stage and form, of this kernel; None if it was not kept."""
         wanted = (stage, form, kernel)
-        return next((one for one in self.snapshots if (one.stage, one.form, one.kernel) == wanted), None)
+        return next(
+            (snapshot for snapshot in self.snapshots if (snapshot.stage, snapshot.form, snapshot.kernel) == wanted),
+            None,
+        )
 
     @cached_property
     def codegen(self) -> dict[int, CodegenFunctions]:
         """Attempt -> the code generator's functions, read once for all kernels."""
         from kernlens.formats.listings.visa_llvm_map import CodegenFunctions
 
-        found = [one for one in self.snapshots if (one.stage, one.form) == ("llvm-codegen", TEXT)]
-        return {one.attempt: CodegenFunctions(one.text) for one in found}
+        dumps = [snapshot for snapshot in self.snapshots if (snapshot.stage, snapshot.form) == ("llvm-codegen", TEXT)]
+        return {snapshot.attempt: CodegenFunctions(snapshot.text) for snapshot in dumps}
 
     @cached_property
     def attempts(self) -> Attempts:
@@ -91,12 +98,12 @@ class Beside:
         attempt, kernels = snapshot.attempt, self.attempts.kernels
         if snapshot.stage not in self.attempts.stages or not kernels:
             return rows
-        found = StageRows()
+        counted = StageRows()
         if attempt in kernels.values():
             for row in zip(rows.lines, rows.places, rows.calls, rows.functions, strict=True):
                 if kernels.get(row[-1], attempt) == attempt:
-                    found.add(*row)
-        return found
+                    counted.add(*row)
+        return counted
 
 
 def snapshot_map(snapshot: Snapshot, beside: Beside) -> StageMap | None:

@@ -182,9 +182,9 @@ def _kernel_elfs(content: memoryview, offset: int) -> tuple[Container, ...]:
     from kernlens.formats.patch_tokens.debug_data import read_debug_data
 
     return tuple(
-        Container("kernel-debug-elf", one.name, offset + one.elf_offset, one.elf)
-        for one in read_debug_data(content).kernels
-        if one.elf
+        Container("kernel-debug-elf", kernel.name, offset + kernel.elf_offset, kernel.elf)
+        for kernel in read_debug_data(content).kernels
+        if kernel.elf
     )
 
 

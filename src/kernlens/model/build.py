@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from kernlens.model.kernel import ReportedKernel
-from kernlens.model.stage import Snapshot
+if TYPE_CHECKING:
+    from kernlens.model.kernel import ReportedKernel
+    from kernlens.model.stage import Snapshot
 
 #: The build options that have compilers write line tables. The first is what kernlens adds.
 LINE_OPTIONS = ("-gline-tables-only", "-g")
@@ -118,6 +119,11 @@ class Build:
     def source(self) -> str:
         """What was compiled, for a person: the source file's path, or the program's name."""
         return self.path or next(iter(self.parts.source_paths), self.name)
+
+    @property
+    def toolchain_title(self) -> str | None:
+        """The versions of driver and compiler for a person; None if they are not known."""
+        return self.toolchain.title if self.toolchain else None
 
     @property
     def failure(self) -> str:

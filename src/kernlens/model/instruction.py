@@ -6,25 +6,32 @@ packed and answers questions about whole columns; an ``Instruction`` is made onl
 
 from __future__ import annotations
 
-import struct
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import overload
 
-from kernlens.model.operand import Condition, Operand, Predicate, Swsb, read_operand
+from kernlens.model.instruction_record import (
+    FLAGS_AT,
+    OPCODE_AT,
+    PREDICATE_AT,
+    RECORD_SIZE,
+    SIZE_AT,
+    InstructionRecord,
+    read_operands,
+    read_record,
+    read_values,
+)
+from kernlens.model.operand import Condition, Operand, Predicate, Swsb, operand_of
 
-#: ``instruction_record`` of native/decoder/record.h.
-RECORD = struct.Struct("<IBBH8BIIIHH" + "HBBBB" * 4 + "Qii")
-_WORDS, _HALVES = RECORD.size // 4, RECORD.size // 2
+_WORDS, _HALVES = RECORD_SIZE // 4, RECORD_SIZE // 2
 
 ILLEGAL, COMPACTED, SEND, LABEL, END_OF_THREAD, PREDICATE_INVERTED, NO_MASK, ABSOLUTE_TARGET = (
     1 << bit for bit in range(8)
 )
 _DESCRIPTOR_IMMEDIATE, _DESCRIPTOR_REGISTER, _EXTENDED_IMMEDIATE, _EXTENDED_REGISTER = (1 << bit for bit in range(4))
 _NO_FUNCTION = 0xFFFF
-_NO_TARGET = -(1 << 31)
 
 #: iga::SFID: the shared functions that messages go to, as the assembly calls them.
 SHARED_FUNCTIONS = (
@@ -100,17 +107,17 @@ class Instructions(Sequence[Instruction]):
         *,
         trailing: int = 0,
     ) -> None:
-        """``records`` are packed as ``RECORD``; ``mnemonics`` are indexed by their opcode numbers; ``render`` makes all
-        texts and is called once at most."""
+        """``records`` are packed as ``model.instruction_record`` says; ``mnemonics`` are indexed by their opcode numbers;
+        ``render`` makes all texts and is called once at most."""
         self._records = memoryview(records)
-        if len(self._records) % RECORD.size:
-            raise ValueError(f"{len(self._records)} bytes are not a whole number of {RECORD.size}-byte records")
+        if len(self._records) % RECORD_SIZE:
+            raise ValueError(f"{len(self._records)} bytes are not a whole number of {RECORD_SIZE}-byte records")
         self._mnemonics = mnemonics
         self._render = render
         self.trailing = trailing
 
     def __len__(self) -> int:
-        return len(self._records) // RECORD.size
+        return len(self._records) // RECORD_SIZE
 
     @overload
     def __getitem__(self, index: int) -> Instruction: ...
@@ -148,18 +155,22 @@ class Instructions(Sequence[Instruction]):
     @cached_property
     def sizes(self) -> bytes:
         """Returns each instruction's size in bytes."""
-        return bytes(self._records[4 :: RECORD.size])
+        return bytes(self._records[SIZE_AT::RECORD_SIZE])
 
     @cached_property
     def flags(self) -> bytes:
         """Returns each instruction's flags: ILLEGAL, COMPACTED, SEND, ..."""
-        return bytes(self._records[5 :: RECORD.size])
+        return bytes(self._records[FLAGS_AT::RECORD_SIZE])
 
     @cached_property
     def opcodes(self) -> list[str]:
         """Returns each instruction's mnemonic."""
         mnemonics = self._mnemonics
-        return [mnemonics[number] for number in self._records.cast("H")[3::_HALVES].tolist()]
+        return [mnemonics[number] for number in self._opcode_numbers]
+
+    @property
+    def _opcode_numbers(self) -> list[int]:
+        return self._records.cast("H")[OPCODE_AT // 2 :: _HALVES].tolist()
 
     @cached_property
     def texts(self) -> list[str]:
@@ -173,7 +184,7 @@ class Instructions(Sequence[Instruction]):
         offsets: set[int] = set()
         for index, flags in enumerate(self.flags):
             if flags & LABEL:
-                offsets.update(_targets(RECORD.unpack_from(self._records, index * RECORD.size)))
+                offsets.update(read_values(self._records, index)[1])
         return tuple(sorted(offsets))
 
     @cached_property
@@ -182,9 +193,9 @@ class Instructions(Sequence[Instruction]):
         indexes = [index for index, flags in enumerate(self.flags) if flags & END_OF_THREAD]
         if "ret" in self._mnemonics:
             wanted = self._mnemonics.index("ret")
-            numbers = self._records.cast("H")[3::_HALVES].tolist()
+            numbers = self._opcode_numbers
             if wanted in numbers:
-                predicates = bytes(self._records[9 :: RECORD.size])
+                predicates = bytes(self._records[PREDICATE_AT::RECORD_SIZE])
                 indexes += [index for index, number in enumerate(numbers) if number == wanted and not predicates[index]]
         return sorted(indexes)
 
@@ -205,49 +216,45 @@ class Instructions(Sequence[Instruction]):
     def _slice(self, index: slice) -> Instructions:
         chosen = range(len(self))[index]
         if chosen.step == 1:
-            records = self._records[chosen.start * RECORD.size : chosen.stop * RECORD.size]
+            records = self._records[chosen.start * RECORD_SIZE : chosen.stop * RECORD_SIZE]
         else:
-            size = RECORD.size
+            size = RECORD_SIZE
             records = memoryview(b"".join(self._records[number * size : (number + 1) * size] for number in chosen))
         return Instructions(records, self._mnemonics, lambda: [self.texts[number] for number in chosen])
 
     def _make(self, index: int) -> Instruction:
-        record = RECORD.unpack_from(self._records, index * RECORD.size)
-        offset, size, flags, opcode, execution_size, predicate, flag_register, condition, channel_offset = record[:9]
-        source_count, swsb, function, immediate = record[9], record[12], record[15], record[37]
-        sources = (read_operand(record, first, immediate) for first in (22, 27, 32)[:source_count])
+        record = read_record(self._records, index)
+        immediate, targets = read_values(self._records, index)
+        fields = read_operands(self._records, index, 1 + record.source_count)
+        destination, *sources = (operand_of(operand, immediate) for operand in fields)
         return Instruction(
             index=index,
-            offset=offset,
-            size=size,
-            opcode=self._mnemonics[opcode],
-            execution_size=execution_size,
-            channel_offset=channel_offset * 4,
-            no_mask=bool(flags & NO_MASK),
-            predicate=Predicate.read(predicate, flag_register, bool(flags & PREDICATE_INVERTED)),
-            condition=Condition.read(condition, flag_register),
-            function=None if function == _NO_FUNCTION else function,
-            destination=read_operand(record, 17, immediate),
+            offset=record.offset,
+            size=record.size,
+            opcode=self._mnemonics[record.opcode],
+            execution_size=record.execution_size,
+            channel_offset=record.channel_offset * 4,
+            no_mask=bool(record.flags & NO_MASK),
+            predicate=Predicate.read(record.predicate, record.flag_register, bool(record.flags & PREDICATE_INVERTED)),
+            condition=Condition.read(record.condition, record.flag_register),
+            function=None if record.function == _NO_FUNCTION else record.function,
+            destination=destination,
             sources=tuple(source for source in sources if source is not None),
-            targets=_targets(record),
-            message=_message(record) if flags & SEND else None,
-            swsb=Swsb.unpack(swsb),
-            illegal=bool(flags & ILLEGAL),
+            targets=targets,
+            message=_message(record) if record.flags & SEND else None,
+            swsb=Swsb.unpack(record.swsb),
+            illegal=bool(record.flags & ILLEGAL),
             _of=self,
         )
 
 
-def _targets(record: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(target for target in dict.fromkeys(record[38:40]) if target != _NO_TARGET)
-
-
-def _message(record: tuple[int, ...]) -> Message:
-    flags, sfid, how, descriptor, extended = record[2], record[10], record[11], record[13], record[14]
+def _message(record: InstructionRecord) -> Message:
+    how, descriptor, extended = record.descriptor_flags, record.descriptor, record.extended_descriptor
     return Message(
-        target=SHARED_FUNCTIONS[sfid] if sfid < len(SHARED_FUNCTIONS) else None,
+        target=SHARED_FUNCTIONS[record.sfid] if record.sfid < len(SHARED_FUNCTIONS) else None,
         descriptor=descriptor if how & _DESCRIPTOR_IMMEDIATE else None,
         extended_descriptor=extended if how & _EXTENDED_IMMEDIATE else None,
         descriptor_register=f"a{descriptor >> 8}.{descriptor & 0xFF}" if how & _DESCRIPTOR_REGISTER else None,
         extended_register=f"a{extended >> 8}.{extended & 0xFF}" if how & _EXTENDED_REGISTER else None,
-        end_of_thread=bool(flags & END_OF_THREAD),
+        end_of_thread=bool(record.flags & END_OF_THREAD),
     )

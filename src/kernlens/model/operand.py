@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kernlens.model.instruction_record import OperandRecord
+
 _NONE, _DIRECT, _MACRO, _INDIRECT, _IMMEDIATE, _LABEL = range(6)
 
 # iga::RegName
@@ -70,20 +72,19 @@ class Operand:
         return f"r[{register}]{suffix}" if self.kind == "indirect" else f"{register}{suffix}"
 
 
-def read_operand(record: tuple[int, ...], first: int, immediate: int) -> Operand | None:
-    """Reads the operand whose five fields start at ``record[first]``, None if the instruction has no such operand.
+def operand_of(record: OperandRecord, immediate: int) -> Operand | None:
+    """Makes the operand of a record, None if there is none. ``immediate`` is the instruction's.
 
-    A record has room for one whole immediate, the last; an earlier one (ternary instructions, 16 bits) is in its
-    ``number``.
+    An instruction's record has room for one whole immediate, the last; an earlier one (ternary instructions, 16 bits) is
+    in its ``number``.
     """
-    number, subregister, kind, file, type_number = record[first : first + 5]
-    type_name = _name(_TYPES, type_number)
+    kind = record.kind
     if kind in (_DIRECT, _MACRO, _INDIRECT):
         name = "indirect" if kind == _INDIRECT else "register"
-        return Operand(name, _name(_FILES, file), number, subregister, type_name)
+        return Operand(name, _name(_FILES, record.file), record.number, record.subregister, _name(_TYPES, record.type))
     if kind == _IMMEDIATE:
-        value = immediate if immediate & 0xFFFF == number else number
-        return Operand("immediate", type=type_name, value=value)
+        value = immediate if immediate & 0xFFFF == record.number else record.number
+        return Operand("immediate", type=_name(_TYPES, record.type), value=value)
     return Operand("label") if kind == _LABEL else None
 
 

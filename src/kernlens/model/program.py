@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from kernlens.model.device import Device, DeviceId
     from kernlens.model.kernel import Kernel
     from kernlens.model.spirv import SpirvModule
-    from kernlens.model.stage import Snapshot
     from kernlens.model.stage_map import ProgramLine, StageMap
 
 
@@ -61,7 +60,8 @@ class Program:
 
     ``name`` is unique within its file; ``format`` is ``patch-tokens``, ``zebin``, ``debug-data``, ``spirv``, ``raw``, or
     ``stages``, of which only the snapshots are known; ``binary`` is the device binary itself, empty when absent.
-    ``build`` is the build that it came from, as far as that is known: of a plain file only what its containers hold.
+    ``build`` is the build that it came from, with its options, log and snapshots, as far as that is known: of a plain file
+    only what its containers hold.
     ``find_sources`` looks source text up on first use, ``find_stage_maps`` the source maps of the build's snapshots.
     """
 
@@ -85,26 +85,6 @@ class Program:
 
     def __repr__(self) -> str:
         return f"<Program {self.name!r} format={self.format} device={self.device} kernels={len(self.kernels)}>"
-
-    @property
-    def toolchain(self) -> str | None:
-        """The versions of driver and compiler that built it; None if they are not known."""
-        return self.build.toolchain.title if self.build.toolchain else None
-
-    @property
-    def build_options(self) -> str | None:
-        """The options that it was built with; None if they are not known."""
-        return self.build.options
-
-    @property
-    def build_log(self) -> str:
-        """What the compiler said; empty if it said nothing, or that was not kept."""
-        return self.build.log
-
-    @cached_property
-    def debug(self) -> memoryview:
-        """CTNI or ELF debug data beside the binary; empty if there is none."""
-        return memoryview(self.build.debug)
 
     @cached_property
     def spirv(self) -> memoryview:
@@ -145,11 +125,6 @@ class Program:
     def unread_sources(self) -> tuple[Source, ...]:
         """Files that line tables name, and that were not read: ``unread`` says why, and what would allow it."""
         return tuple(source for source in self._sources if source.unread)
-
-    @cached_property
-    def snapshots(self) -> tuple[Snapshot, ...]:
-        """The program at each stage of its compile, in pipeline order; empty if they were not kept."""
-        return self.build.snapshots
 
     @cached_property
     def stage_maps(self) -> tuple[StageMap, ...]:

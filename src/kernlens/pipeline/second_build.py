@@ -47,7 +47,7 @@ class SecondBuild:
     loader: str | None = None
 
 
-def second_build(build: SecondBuild, dumps: Mapping[str, str], time_limit: float = TIME_LIMIT) -> tuple[Build, int]:
+def second_build(build: SecondBuild, dumps: Mapping[str, str]) -> tuple[Build, int]:
     """Do ``build`` with the variables ``dumps`` set; returns the Build and its start (nanoseconds since the epoch).
 
     A program that does not build gives a Build that is not ``ok``. Raises NotFoundError if there is no such platform
@@ -61,7 +61,7 @@ def second_build(build: SecondBuild, dumps: Mapping[str, str], time_limit: float
     )
     clock = time.monotonic()
     start_time = time.time_ns()
-    with IsolatedDriver(environment, time_limit=time_limit) as driver:
+    with IsolatedDriver(environment, time_limit=TIME_LIMIT) as driver:
         try:
             answer = driver.request(
                 "opencl-second-build",

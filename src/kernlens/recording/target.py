@@ -68,9 +68,9 @@ class Target:
         while self._locks:
             os.close(self._locks.pop())
 
-    def discard(self) -> None:
-        """Remove the written file if it is not published."""
-        if not self.is_published:
+    def discard(self, is_empty: bool) -> None:
+        """Remove the written file if it is not published, or holds no program."""
+        if is_empty or not self.is_published:
             self.file.unlink(missing_ok=True)
 
     def _lock(self, path: Path) -> None:

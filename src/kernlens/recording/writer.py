@@ -13,7 +13,6 @@ import json
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from kernlens.errors import KernlensError, OutputError, ToolError
@@ -71,9 +70,7 @@ class RecordingWriter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def add(self, build: Build) -> int:
@@ -111,13 +108,17 @@ class RecordingWriter:
         return self._target.is_published
 
     def close(self) -> None:
-        """Finish the recording, which is then one file, with nothing beside it once nobody reads it. More calls do nothing."""
+        """Finish the recording, which is then one file, with nothing beside it once nobody reads it. More calls do nothing.
+
+        A new recording that holds no program is removed.
+        """
         with self._lock, self._errors():
             connection, self._connection = self._connection, None
             try:
                 if connection is not None:
+                    is_empty = connection.execute("SELECT id FROM program LIMIT 1").fetchone() is None
                     _finish(connection)
-                    self._target.discard()
+                    self._target.discard(is_empty)
             finally:
                 self._target.close()
 

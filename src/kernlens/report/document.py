@@ -36,7 +36,7 @@ def inspect_document(containers: Iterable[Container], programs: Iterable[Program
         documents.append(entry)
     if unread is not None and all("unreadable" in entry for entry in documents):
         raise unread
-    return {"schema": SCHEMA, "containers": [_container(one) for one in containers], "programs": documents}
+    return {"schema": SCHEMA, "containers": [_container(container) for container in containers], "programs": documents}
 
 
 def disasm_document(selection: Iterable[tuple[Program, Sequence[Kernel]]]) -> Document:
@@ -58,7 +58,9 @@ def annotate_document(
         entry = _program(program)
         entry["sources"] = [{"path": source.path, "text": source.text} for source in program.sources]
         if program.unread_sources:
-            entry["unread_sources"] = [{"path": one.path, "reason": one.unread} for one in program.unread_sources]
+            entry["unread_sources"] = [
+                {"path": source.path, "reason": source.unread} for source in program.unread_sources
+            ]
         entry["kernels"] = [_annotated_kernel(kernel, only) for kernel in kernels]
         documents.append(entry)
     return {"schema": SCHEMA, "programs": documents}
@@ -69,8 +71,8 @@ def _program(program: Program) -> Document:
         "name": program.name,
         "device": program.device.name if program.device else None,
         "format": program.format,
-        "toolchain": program.toolchain,
-        "build_options": program.build_options,
+        "toolchain": program.build.toolchain_title,
+        "build_options": program.build.options,
     }
 
 
@@ -83,10 +85,12 @@ def _line_table(kernel: Kernel) -> Document:
 
 
 def _instructions(kernel: Kernel) -> list[Document]:
-    found = kernel.instructions
+    instructions = kernel.instructions
     return [
         {"offset": offset, "size": size, "opcode": opcode, "text": text}
-        for offset, size, opcode, text in zip(found.offsets, found.sizes, found.opcodes, found.texts, strict=True)
+        for offset, size, opcode, text in zip(
+            instructions.offsets, instructions.sizes, instructions.opcodes, instructions.texts, strict=True
+        )
     ]
 
 

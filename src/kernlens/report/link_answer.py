@@ -12,9 +12,9 @@ from kernlens.report.describe import plural
 from kernlens.report.style import style
 from kernlens.report.symbol_tables import shortened
 
-#: Lines of the driver's log, and places of one import, that a text shows; the document has them all.
+#: Lines of the driver's log, and sites of one import, that a text shows; the document has them all.
 _LOG_LINES = 40
-_PLACES = 4
+_SITES = 4
 _NAMES = 8
 _COLOURS = {True: "green", False: "red"}
 
@@ -23,24 +23,24 @@ def link_text(forecast: Forecast, obstacles: Sequence[str], static: StaticForeca
     """The lines that ``kernlens link`` prints: who provides what, what is wrong, what the driver will do."""
     names = [module.name for module in forecast.modules]
     yield from _edges(forecast, names)
-    found = reasons(forecast)
-    if found:
+    unresolved = reasons(forecast)
+    if unresolved:
         yield style("unresolved", bold=True)
-        for reason in found:
-            yield f"  {shortened(reason.symbol)}: {names[reason.module]} needs it in {places(reason.uses)}"
+        for reason in unresolved:
+            yield f"  {shortened(reason.symbol)}: {names[reason.module]} needs it in {sites(reason.uses)}"
             yield style(f"    {reason.advice}", fg="yellow")
     if forecast.duplicates:
         yield style("defined more than once", bold=True)
-        for one in forecast.duplicates:
-            holders = _listed([names[position] for position in one.modules])
-            yield f"  {shortened(one.symbol)}: {holders}; a dynamic link takes the first, a static link fails"
+        for duplicate in forecast.duplicates:
+            holders = _listed([names[position] for position in duplicate.modules])
+            yield f"  {shortened(duplicate.symbol)}: {holders}; a dynamic link takes the first, a static link fails"
     if forecast.mismatches:
         yield style("types that disagree (a dynamic link does not check them)", bold=True)
         for mismatch in forecast.mismatches:
             wants = f"{names[mismatch.importer]} wants {shortened(mismatch.wanted)}"
             yield f"  {shortened(mismatch.symbol)}: {wants}, {names[mismatch.provider]} has {shortened(mismatch.given)}"
     for cycle in forecast.cycles:
-        yield f"in a circle: {_listed([names[position] for position in cycle])} (they link if given in one call)"
+        yield f"in a circle: {_listed([names[position] for position in cycle])} (they link if given in duplicate call)"
     yield from _outcome(forecast, obstacles, static)
 
 
@@ -51,7 +51,7 @@ def _edges(forecast: Forecast, names: Sequence[str]) -> Iterator[str]:
     for (importer, provider), symbols in grouped.items():
         yield f"{names[importer]} gets {', '.join(map(shortened, symbols))} from {names[provider]}"
     idle = set(range(len(names))) - {end for edge in forecast.edges for end in (edge.importer, edge.provider)}
-    idle -= {one.module for one in forecast.unresolved}
+    idle -= {use.module for use in forecast.unresolved}
     if idle and len(names) > 1:
         yield f"neither gives nor gets: {_listed([names[position] for position in sorted(idle)])}"
 
@@ -62,17 +62,17 @@ def _listed(names: Sequence[str]) -> str:
     return shown if len(names) <= _NAMES else f"{shown} and {len(names) - _NAMES} more"
 
 
-def places(uses: Sequence[ImportUse]) -> str:
-    """``use at 0x22c, 0x26c and 3 more places``."""
+def sites(uses: Sequence[ImportUse]) -> str:
+    """``use at 0x22c, 0x26c and 3 more sites``."""
     holders: dict[str, list[str]] = {}
-    for use in uses[:_PLACES]:
+    for use in uses[:_SITES]:
         holders.setdefault(use.holder, []).extend([] if use.offset is None else [f"{use.offset:#x}"])
     words = [
         f"{shortened(holder)} at {', '.join(offsets)}" if offsets else shortened(holder)
         for holder, offsets in holders.items()
     ]
-    if len(uses) > _PLACES:
-        words.append(f"and {plural(len(uses) - _PLACES, 'more place')}")
+    if len(uses) > _SITES:
+        words.append(f"and {plural(len(uses) - _SITES, 'more site')}")
     return ", ".join(words)
 
 
@@ -100,7 +100,7 @@ def _static_words(static: StaticForecast) -> str:
     if static.links:
         return "links"
     if static.code is None:
-        names = ", ".join(shortened(one.symbol) for one in static.mismatches[:5])
+        names = ", ".join(shortened(mismatch.symbol) for mismatch in static.mismatches[:5])
         return f"is open: the types of {names} disagree, and compilers were seen to crash on that"
     if static.code == 0:
         return f"builds a module that still imports {', '.join(map(shortened, static.unresolved[:5]))}"
@@ -119,18 +119,17 @@ def link_graph(forecast: Forecast) -> Iterator[str]:
     for number, reason in enumerate(reasons(forecast)):
         yield f'  u{number} [label="?", shape=circle, color=red];'
         yield f"  m{reason.module} -> u{number} [label={_quoted(reason.symbol)}, color=red, fontcolor=red];"
-    for one in forecast.duplicates:
-        first, *others = one.modules
+    for duplicate in forecast.duplicates:
+        first, *others = duplicate.modules
         for other in others:
-            yield (
-                f"  m{first} -> m{other} [dir=none, style=dashed, label={_quoted(f'both define {shortened(one.symbol)}')}];"
-            )
+            label = _quoted(f"both define {shortened(duplicate.symbol)}")
+            yield f"  m{first} -> m{other} [dir=none, style=dashed, label={label}];"
     yield "}"
 
 
 def _quoted(text: str) -> str:
     clean = shortened(text).replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + "".join(one if one.isprintable() else "?" for one in clean) + '"'
+    return '"' + "".join(character if character.isprintable() else "?" for character in clean) + '"'
 
 
 def link_document(forecast: Forecast, obstacles: Sequence[str], static: StaticForecast | None) -> dict[str, Any]:
@@ -155,17 +154,19 @@ def link_document(forecast: Forecast, obstacles: Sequence[str], static: StaticFo
         "edges": [
             {"importer": edge.importer, "provider": edge.provider, "symbol": edge.symbol} for edge in forecast.edges
         ],
-        "unresolved": [_reason(one) for one in reasons(forecast)],
-        "duplicates": [{"symbol": one.symbol, "modules": list(one.modules)} for one in forecast.duplicates],
+        "unresolved": [_reason(reason) for reason in reasons(forecast)],
+        "duplicates": [
+            {"symbol": duplicate.symbol, "modules": list(duplicate.modules)} for duplicate in forecast.duplicates
+        ],
         "mismatches": [
             {
-                "symbol": one.symbol,
-                "importer": one.importer,
-                "provider": one.provider,
-                "wanted": one.wanted,
-                "given": one.given,
+                "symbol": mismatch.symbol,
+                "importer": mismatch.importer,
+                "provider": mismatch.provider,
+                "wanted": mismatch.wanted,
+                "given": mismatch.given,
             }
-            for one in forecast.mismatches
+            for mismatch in forecast.mismatches
         ],
         "cycles": [list(cycle) for cycle in forecast.cycles],
         "log": list(forecast.log()) if forecast.code is not None and not obstacles else None,

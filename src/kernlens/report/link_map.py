@@ -34,14 +34,14 @@ def map_text(sites: Sequence[Site]) -> Iterator[str]:
         ("section", "offset", "address", "symbol", "type", "value"),
         [
             (
-                one.section,
-                f"{one.offset:#x}",
-                f"{one.address:#x}",
-                shortened(one.symbol),
-                one.type_name,
-                None if one.value is None else f"{one.value:#0{2 + 2 * one.size}x}",
+                site.section,
+                f"{site.offset:#x}",
+                f"{site.address:#x}",
+                shortened(site.symbol),
+                site.type_name,
+                None if site.value is None else f"{site.value:#0{2 + 2 * site.size}x}",
             )
-            for one in sites
+            for site in sites
         ],
     )
 
@@ -50,13 +50,13 @@ def map_document(sites: Sequence[Site]) -> list[dict[str, Any]]:
     """The map for ``--json``; ``value`` is null where only the driver knows it, or nobody."""
     return [
         {
-            "section": one.section,
-            "offset": one.offset,
-            "address": one.address,
-            "symbol": one.symbol,
-            "type": one.type_name,
-            "size": one.size,
-            "value": one.value,
+            "section": site.section,
+            "offset": site.offset,
+            "address": site.address,
+            "symbol": site.symbol,
+            "type": site.type_name,
+            "size": site.size,
+            "value": site.value,
         }
-        for one in sites
+        for site in sites
     ]

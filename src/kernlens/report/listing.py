@@ -24,8 +24,8 @@ def disassembly(program: Program, kernel: Kernel) -> Iterator[str]:
     """The kernel's instructions, one a line, under a heading."""
     yield from _heading(program, kernel)
     line = f"  {style('%#06x', fg='cyan')}  %s"
-    found = kernel.instructions
-    for offset, text in zip(found.offsets, found.texts, strict=True):
+    instructions = kernel.instructions
+    for offset, text in zip(instructions.offsets, instructions.texts, strict=True):
         yield line % (offset, text.rstrip())
     yield ""
 
@@ -75,7 +75,7 @@ def _by_file(source_map: SourceMap) -> dict[str, dict[int, tuple[range, ...]]]:
 
 
 def _count(ranges: Sequence[range]) -> int:
-    return sum(len(one) for one in ranges)
+    return sum(len(lines) for lines in ranges)
 
 
 def _file(

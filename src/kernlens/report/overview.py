@@ -54,13 +54,13 @@ def program_overview(program: Program) -> Iterator[str]:
     """One program: device, options, its kernels with resources, its symbols that are not kernels."""
     name = style(program.name, bold=True)
     words = [name if program.format == "stages" else f"{name} on {device_words(program)}", program.format]
-    if program.toolchain:
-        words.append(program.toolchain)
+    if title := program.build.toolchain_title:
+        words.append(title)
     yield ", ".join(words)
-    if program.build_options:
-        yield f"  options: {program.build_options}"
+    if program.build.options:
+        yield f"  options: {program.build.options}"
     if program.format == "stages":
-        yield f"  {', '.join(dict.fromkeys(one.stage for one in program.snapshots))}"
+        yield f"  {', '.join(dict.fromkeys(one.stage for one in program.build.snapshots))}"
     if program.kernels:
         yield from table(
             ("kernel", *(figure.heading for figure in STATED), "lines"),
@@ -76,7 +76,7 @@ def program_overview(program: Program) -> Iterator[str]:
     if shown:
         yield from table(
             ("symbol", "kind", "type", "size", "section"),
-            [(one.name, one.kind, one.type, one.size, one.section or "") for one in shown],
+            [(symbol.name, symbol.kind, symbol.type, symbol.size, symbol.section or "") for symbol in shown],
         )
 
 

@@ -19,8 +19,8 @@ def csv_lines(selection: Iterable[tuple[Program, Sequence[Kernel]]], only: LineC
     for program, kernels in selection:
         device = program.device.name if program.device else ""
         for kernel in kernels:
-            source_map, found = kernel.source_map, kernel.instructions
-            parts = zip(found.offsets, found.sizes, found.opcodes, found.texts, strict=True)
+            source_map, instructions = kernel.source_map, kernel.instructions
+            parts = zip(instructions.offsets, instructions.sizes, instructions.opcodes, instructions.texts, strict=True)
             for index, instruction in enumerate(parts):
                 place = source_map.place(index) if source_map else None
                 if only is not None and not only.holds(place):

@@ -36,38 +36,38 @@ def snapshot_list(snapshots: Sequence[Snapshot], sentences: dict[str, str]) -> I
     Sizes of forms that are only made when asked for are not known yet.
     """
     groups: dict[tuple[str, str], list[Snapshot]] = {}
-    for one in snapshots:
-        if not one.is_pass:
-            groups.setdefault((one.stage, one.form), []).append(one)
+    for snapshot in snapshots:
+        if not snapshot.is_pass:
+            groups.setdefault((snapshot.stage, snapshot.form), []).append(snapshot)
     rows: list[tuple[Cell, ...]] = []
     previous = ""
-    for (stage, form), ones in groups.items():
-        rows.append((stage, form, _whose(ones), _size(ones), _milliseconds(ones), _remark(ones, stage, sentences)))
+    for (stage, form), group in groups.items():
+        rows.append((stage, form, _whose(group), _size(group), _milliseconds(group), _remark(group, stage, sentences)))
         if stage == previous:
-            rows[-1] = (*rows[-1][:5], "" if not any(one.failure for one in ones) else rows[-1][5])
+            rows[-1] = (*rows[-1][:5], "" if not any(snapshot.failure for snapshot in group) else rows[-1][5])
         previous = stage
     yield from table(_HEADINGS, rows)
 
 
 def _whose(ones: Sequence[Snapshot]) -> str:
-    kernels = [one.kernel for one in ones if one.kernel is not None]
+    kernels = [snapshot.kernel for snapshot in ones if snapshot.kernel is not None]
     if not kernels:
         return "program" if len(ones) == 1 else f"program, {plural(len(ones), 'attempt')}"
     return kernels[0] if len(kernels) == 1 else plural(len(kernels), "kernel")
 
 
 def _size(ones: Sequence[Snapshot]) -> int | None:
-    sizes = [one.size for one in ones if one.size is not None]
+    sizes = [snapshot.size for snapshot in ones if snapshot.size is not None]
     return sum(sizes) if sizes else None
 
 
 def _milliseconds(ones: Sequence[Snapshot]) -> int | None:
-    times = [one.seconds for one in ones if one.seconds is not None]
+    times = [snapshot.seconds for snapshot in ones if snapshot.seconds is not None]
     return round(max(times) * 1000) if times else None
 
 
 def _remark(ones: Sequence[Snapshot], stage: str, sentences: dict[str, str]) -> str:
-    failure = next((one.failure for one in ones if one.failure), None)
+    failure = next((snapshot.failure for snapshot in ones if snapshot.failure), None)
     return style(f"failed: {failure}", fg="red") if failure else sentences.get(stage, "")
 
 
@@ -148,9 +148,9 @@ def line_pass_list(passes: Sequence[LinePass]) -> Iterator[str]:
         yield "  no single pass changed it"
         return
     yield style("  passes that changed it", bold=True)
-    rows = [(one.stage, one.attempt, one.before, one.after, _line_remark(one)) for one in passes]
+    rows = [(change.stage, change.attempt, change.before, change.after, _line_remark(change)) for change in passes]
     headings = ("pass", "attempt", "instructions before", "after", "")
-    if all(one.attempt == 1 for one in passes):
+    if all(change.attempt == 1 for change in passes):
         yield from table((headings[0], *headings[2:]), [(row[0], *row[2:]) for row in rows], "    ")
     else:
         yield from table(headings, rows, "    ")

@@ -46,9 +46,9 @@ def shortened(name: str) -> str:
 
 def meaning(relocation: Relocation) -> str:
     """What the site will hold, in words."""
-    said = _DRIVER_MEANINGS.get(relocation.symbol)
-    if said is not None:
-        return f"{said} (filled in by the driver)"
+    meaning = _DRIVER_MEANINGS.get(relocation.symbol)
+    if meaning is not None:
+        return f"{meaning} (filled in by the driver)"
     name = relocation.type_name.removeprefix("R_").removeprefix("ZE_")
     return _MEANINGS.get(name, f"relocation type {relocation.type}")
 
@@ -56,7 +56,7 @@ def meaning(relocation: Relocation) -> str:
 def flag_state(module: Module, spellings: Sequence[str], kinds: Sequence[SymbolKind]) -> str:
     """``used``, ``missing: hides f, g``, ``not used`` or ``not known``."""
     state = module.has_flag(tuple(spellings))
-    hidden = [shortened(one.name) for one in module.hidden if one.kind in kinds]
+    hidden = [shortened(symbol.name) for symbol in module.hidden if symbol.kind in kinds]
     if hidden and not state:
         more = f" and {len(hidden) - 5} more" if len(hidden) > 5 else ""
         return f"missing: hides {', '.join(hidden[:5])}{more}"
@@ -77,10 +77,10 @@ def symbols_text(program: Program, module: Module, *, all_relocations: bool = Fa
     if module.has_functions:
         pseudo = program.kernels[PSEUDO_KERNEL]
         yield f"  no kernel, but the code of all functions: {PSEUDO_KERNEL}, {pseudo.code_size:,} bytes"
-    yield from _group("exports", [one for one in module.exports if not one.is_internal])
+    yield from _group("exports", [symbol for symbol in module.exports if not symbol.is_internal])
     yield from _group("imports", module.imports)
     yield from _group("not exported, though the source offers them", module.hidden)
-    internal = [one.name for one in module.exports if one.is_internal]
+    internal = [symbol.name for symbol in module.exports if symbol.is_internal]
     if internal:
         yield f"  visible to drivers, though the source does not export them: {', '.join(map(shortened, internal))}"
     if module.driver_symbols:
@@ -98,31 +98,41 @@ def _group(title: str, symbols: Sequence[ModuleSymbol]) -> Iterator[str]:
     if symbols:
         yield f"  {title}"
         rows = [
-            (shortened(one.name), str(one.kind), shortened(one.type_name or ""), one.size, one.address_space or "")
-            for one in symbols
+            (
+                shortened(symbol.name),
+                str(symbol.kind),
+                shortened(symbol.type_name or ""),
+                symbol.size,
+                symbol.address_space or "",
+            )
+            for symbol in symbols
         ]
         yield from table(("name", "kind", "type", "bytes", "space"), rows, indent="    ")
 
 
 def loaded_relocations(program: Program) -> list[Relocation]:
     """The relocations that the driver applies; those of debug sections are for debuggers."""
-    return [one for one in program.relocations if not one.section.startswith(".debug")]
+    return [relocation for relocation in program.relocations if not relocation.section.startswith(".debug")]
 
 
 def _relocations(program: Program, module: Module, everything: bool) -> Iterator[str]:
-    found = program.relocations if everything else loaded_relocations(program)
-    if found:
+    relocations = program.relocations if everything else loaded_relocations(program)
+    if relocations:
         imported = {symbol.name for symbol in module.imports}
         rows = [
             (
-                one.section.removeprefix(".text."),
-                f"{one.offset:#x}",
-                one.type_name,
-                shortened(one.symbol),
-                "import" if one.symbol in imported else "driver" if one.symbol in module.driver_symbols else "own",
-                meaning(one),
+                relocation.section.removeprefix(".text."),
+                f"{relocation.offset:#x}",
+                relocation.type_name,
+                shortened(relocation.symbol),
+                "import"
+                if relocation.symbol in imported
+                else "driver"
+                if relocation.symbol in module.driver_symbols
+                else "own",
+                meaning(relocation),
             )
-            for one in found
+            for relocation in relocations
         ]
         yield "  relocations"
         yield from table(("in", "offset", "type", "symbol", "whose", "meaning"), rows, indent="    ")
@@ -130,7 +140,7 @@ def _relocations(program: Program, module: Module, everything: bool) -> Iterator
         yield "  imports are used in"
         yield from table(
             ("function", "symbol"),
-            [(shortened(one.holder), shortened(one.symbol)) for one in module.uses],
+            [(shortened(use.holder), shortened(use.symbol)) for use in module.uses],
             indent="    ",
         )
 
@@ -145,21 +155,21 @@ def symbols_document(program: Program, module: Module) -> dict[str, Any]:
         "flags": {flag[0]: module.has_flag(flag) for flag, _ in _FLAGS},
         "kernels": list(module.kernels),
         "has_functions": module.has_functions,
-        "exports": [_symbol(one) for one in module.exports],
-        "imports": [_symbol(one) for one in module.imports],
-        "hidden": [_symbol(one) for one in module.hidden],
+        "exports": [_symbol(symbol) for symbol in module.exports],
+        "imports": [_symbol(symbol) for symbol in module.imports],
+        "hidden": [_symbol(symbol) for symbol in module.hidden],
         "driver_symbols": list(module.driver_symbols),
         "relocations": [
             {
-                "section": one.section,
-                "offset": one.offset,
-                "type": one.type,
-                "type_name": one.type_name,
-                "symbol": one.symbol,
-                "addend": one.addend,
-                "meaning": meaning(one),
+                "section": relocation.section,
+                "offset": relocation.offset,
+                "type": relocation.type,
+                "type_name": relocation.type_name,
+                "symbol": relocation.symbol,
+                "addend": relocation.addend,
+                "meaning": meaning(relocation),
             }
-            for one in loaded_relocations(program)
+            for relocation in loaded_relocations(program)
         ],
     }
 

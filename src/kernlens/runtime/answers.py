@@ -10,10 +10,14 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from kernlens.model.build import Build, HeldParts
+from kernlens.model.kernel import ReportedKernel
+from kernlens.model.stage import Snapshot
 
 Answer = TypeVar("Answer")
 
 _BYTES = "base64"
+#: Classes that ``model.build`` names in its fields without importing them, so that it loads quickly.
+_NAMED = {"ReportedKernel": ReportedKernel, "Snapshot": Snapshot}
 
 
 def to_json(value: Any) -> Any:
@@ -42,7 +46,7 @@ def from_json(value: Any) -> Any:
 
 def object_of(kind: type[Answer], value: Any) -> Answer:
     """Return an object of dataclass ``kind`` from what ``from_json`` gave, nested dataclasses and tuples included."""
-    hints = typing.get_type_hints(kind)
+    hints = typing.get_type_hints(kind, localns=_NAMED)
     return kind(**{name: _convert(hints[name], item) for name, item in value.items()})
 
 

@@ -13,7 +13,6 @@ import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Self
 
 from kernlens.errors import KernlensError, NotFoundError, ToolError, call_target
@@ -77,21 +76,16 @@ class IsolatedDriver:
     next request starts a new worker.
     """
 
-    def __init__(
-        self, environment: DriverEnvironment, *, time_limit: float = TIME_LIMIT, file_size_limit: int = FILE_SIZE_LIMIT
-    ) -> None:
+    def __init__(self, environment: DriverEnvironment, *, time_limit: float = TIME_LIMIT) -> None:
         self.environment = environment
         self.time_limit = time_limit
-        self.file_size_limit = file_size_limit
         self._worker: _Worker | None = None
         self._lock = threading.Lock()
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -108,7 +102,7 @@ class IsolatedDriver:
         """
         with self._lock:
             if self._worker is None:
-                self._worker = _Worker(self.environment, self.file_size_limit, self.time_limit)
+                self._worker = _Worker(self.environment, self.time_limit)
             message = {"api": api, "request": request, "arguments": to_json(arguments)}
             try:
                 return self._worker.ask(message, f"{api} {request}", input)
@@ -175,7 +169,7 @@ class IsolatedDriver:
 class _Worker:
     """A child process and the thread that reads its answers."""
 
-    def __init__(self, environment: DriverEnvironment, file_size_limit: int, time_limit: float) -> None:
+    def __init__(self, environment: DriverEnvironment, time_limit: float) -> None:
         self._environment = environment
         self._time_limit = time_limit
         self._is_ready = False
@@ -186,7 +180,7 @@ class _Worker:
         if environment.root is not None:
             copy_worker(Path(self._folder.name))
             modules = "/" + str(Path(self._folder.name).relative_to(environment.root))
-        variables = {**environment.full_environment(modules), FILE_SIZE_VARIABLE: str(file_size_limit)}
+        variables = {**environment.full_environment(modules), FILE_SIZE_VARIABLE: str(FILE_SIZE_LIMIT)}
         _logger().debug(
             "a child process for %s: %s with %s",
             environment.device,

@@ -7,7 +7,6 @@ Source: DWARF version 5, section 6.2.4 "The Line Number Program Header" (and 6.2
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from kernlens.formats.dwarf.forms import (
@@ -56,8 +55,7 @@ class _Parameters(NamedTuple):
     opcode_base: int
 
 
-@dataclass(frozen=True, slots=True)
-class LineHeader:
+class LineHeader(NamedTuple):
     """The header of one line program, with the specification's names where it has the same fields.
 
     ``program`` is the offset of the first opcode in .debug_line, ``end`` that of the byte after the last.

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from operator import length_hint
+from typing import NamedTuple
 
 from kernlens.formats.dwarf.forms import malformed
 from kernlens.formats.dwarf.line_header import LineHeader, read_file_4
@@ -33,8 +33,7 @@ DW_LNE_DEFINE_FILE = 3
 _KNOWN_LENGTHS = (0, 0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1)
 
 
-@dataclass(frozen=True, slots=True)
-class LineColumns:
+class LineColumns(NamedTuple):
     """The rows of one program, one array per column, and the files that the program itself defined (DWARF 4)."""
 
     offsets: array[int]

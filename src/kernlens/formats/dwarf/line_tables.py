@@ -9,18 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from kernlens.formats.dwarf.forms import malformed
-from kernlens.formats.dwarf.inlining import InlinedCalls
-from kernlens.formats.dwarf.line_header import read_line_header
-from kernlens.formats.dwarf.line_program import LineColumns, run_line_program
-from kernlens.formats.dwarf.range_lists import RangeLists
 from kernlens.formats.dwarf.relocation import DebugSections
 from kernlens.formats.dwarf.strings import DebugStrings
 from kernlens.formats.dwarf.units import Unit, UnitReader
 from kernlens.formats.elf.elf_file import Elf, read_elf
-from kernlens.model.budget import Budget
-from kernlens.model.line_table import LineTable, SourceFile
+
+if TYPE_CHECKING:  # Listing the kernels that have line tables needs none of them.
+    from kernlens.formats.dwarf.inlining import InlinedCalls
+    from kernlens.formats.dwarf.line_program import LineColumns
+    from kernlens.model.budget import Budget
+    from kernlens.model.line_table import LineTable, SourceFile
 
 _LINE = ".debug_line"
 
@@ -54,7 +55,7 @@ def read_zebin_line_tables(elf: Elf, budget: Budget | None = None) -> LineTables
     return tables
 
 
-class LineTables(Mapping[str, LineTable]):
+class LineTables(Mapping[str, "LineTable"]):
     """Line tables by kernel name, each decoded on first use. Looking one up raises FormatError if it is damaged.
 
     ``reader`` reads the file's units. All tables share what it has read, and the bounds of what they may cost.
@@ -73,6 +74,9 @@ class LineTables(Mapping[str, LineTable]):
 
     @cached_property
     def _inlined(self) -> InlinedCalls:
+        from kernlens.formats.dwarf.inlining import InlinedCalls
+        from kernlens.formats.dwarf.range_lists import RangeLists
+
         return InlinedCalls(self.reader, RangeLists(self._sections))
 
     def __len__(self) -> int:
@@ -96,6 +100,10 @@ class LineTables(Mapping[str, LineTable]):
 
     def decode(self, unit: Unit) -> LineTable:
         """Decodes the line program of ``unit``, which must have one. Raises FormatError if it is damaged."""
+        from kernlens.formats.dwarf.line_header import read_line_header
+        from kernlens.formats.dwarf.line_program import run_line_program
+        from kernlens.model.line_table import LineTable
+
         sections, offset = self._sections, unit.line_program or 0
         buffer = sections[_LINE]
         header = read_line_header(buffer, offset, unit.strings)
@@ -117,6 +125,8 @@ class LineTables(Mapping[str, LineTable]):
 
 
 def _files(declared: tuple[SourceFile, ...], rows: LineColumns, offset: int) -> tuple[SourceFile, ...]:
+    from kernlens.model.line_table import SourceFile
+
     files = declared + rows.defined_files
     highest = max(rows.files_of, default=0)
     # DWARF 5 counts from 0, but programs that never set the file use the register's first value, 1, all the same.

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kernlens.formats.dwarf.forms import (
@@ -71,8 +70,7 @@ _Specification = tuple[int, int]
 Attributes = dict[int, tuple[int, int | str | bytes]]
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
+class Unit(NamedTuple):
     """One compile unit. ``offset`` is that of its header in .debug_info, ``line_program`` that of its line program in
     .debug_line (None if it has none), ``directory`` its DW_AT_comp_dir; ``kernel`` is the name of the kernel that it
     describes, None if it describes no code."""
@@ -81,7 +79,7 @@ class Unit:
     line_program: int | None
     directory: str
     kernel: str | None
-    strings: DebugStrings = field(repr=False, compare=False)
+    strings: DebugStrings
 
 
 class _UnitHeader5(NamedTuple):
@@ -101,8 +99,7 @@ class _UnitHeader4(NamedTuple):
     address_size: int
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
+class Header(NamedTuple):
     """A unit's header, with offsets in .debug_info: where the unit starts, where it ends, where its entries begin."""
 
     start: int
@@ -113,8 +110,7 @@ class Header:
     encoding: Encoding
 
 
-@dataclass(frozen=True, slots=True)
-class Abbreviation:
+class Abbreviation(NamedTuple):
     """What entries of one code have in common. ``specifications`` are those of the attributes that take bytes in each
     entry, ``constants`` the values that stand in the abbreviation itself: an entry of one byte may have thousands of
     these, and costs no more for it."""

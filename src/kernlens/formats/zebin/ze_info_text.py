@@ -10,7 +10,6 @@ crash or write to standard error, and nothing needs to be imported to read one s
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any, TypeVar
 
@@ -178,11 +177,15 @@ def _scalar(text: str) -> Any:
 def _quoted(text: str) -> str:
     if len(text) < 2 or text[-1] != text[0]:
         raise ValueError(f"{_shortened(text)} has no closing quote on its line")
+    inner = text[1:-1]
     if text[0] == "'":
-        inner = text[1:-1]
         if "'" in inner.replace("''", ""):
             raise ValueError(f"{_shortened(text)} goes on after its closing quote")
         return inner.replace("''", "'")
+    if inner.isascii() and inner.isprintable() and '"' not in inner and "\\" not in inner:
+        return inner
+    import json
+
     unquoted: str = json.loads(_HEX_ESCAPE.sub(r"\\u00\1", text))
     unquoted.encode("utf-8")  # A lone surrogate is no text.
     return unquoted

@@ -9,7 +9,6 @@ import os
 import struct
 import sys
 import weakref
-from types import TracebackType
 from typing import ClassVar, Self
 
 from kernlens.errors import KernlensError
@@ -63,9 +62,7 @@ class HandleOwner:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

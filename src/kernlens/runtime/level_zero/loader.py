@@ -12,6 +12,7 @@ import sys
 import threading
 from collections.abc import Callable
 from ctypes import c_char_p, c_int, c_size_t, c_uint32, c_void_p
+from functools import cache
 from typing import Any
 
 from kernlens.errors import ToolError
@@ -115,24 +116,20 @@ class Loader:
 
 
 _lock = threading.Lock()
-_opened: dict[str, Loader] = {}
 
 
-def open_loader(path: str | None = None) -> Loader:
-    """Open and initialise the loader at ``path`` (None: the platform's), once per process.
+def open_loader() -> Loader:
+    """Open and initialise the platform's loader, once per process.
 
     Raises ToolError if the library is missing, LevelZeroError if it finds no driver that works.
     """
-    path = path or LIBRARY_NAMES.get(sys.platform, "libze_loader.so.1")
     with _lock:
-        loader = _opened.get(path)
-        if loader is None:
-            loader = _open(path)
-            _opened[path] = loader
-        return loader
+        return _opened_loader()
 
 
-def _open(path: str) -> Loader:
+@cache
+def _opened_loader() -> Loader:
+    path = LIBRARY_NAMES.get(sys.platform, "libze_loader.so.1")
     try:
         if sys.platform == "win32":
             library: ctypes.CDLL = ctypes.WinDLL(path)

@@ -18,15 +18,14 @@ class OpenCLRequests:
     Programs are built for all devices of the platform whose name contains ``platform``.
     """
 
-    def __init__(self, on_call: Callable[[str], None], platform: str = "Intel") -> None:
+    def __init__(self, on_call: Callable[[str], None]) -> None:
         self._on_call = on_call
-        self._platform = platform
         self._programs: dict[str, OpenCLProgram] = {}
 
     @cached_property
     def _context(self) -> OpenCLContext:
         open_opencl().on_call = self._on_call
-        return OpenCLContext(self._platform)
+        return OpenCLContext("Intel")
 
     def devices(self) -> list[Mapping[str, Any]]:
         """List every device of every platform."""

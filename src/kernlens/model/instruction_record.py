@@ -1,0 +1,69 @@
+"""The packed record of one instruction, as the decoder hands it over: ``native/decoder/record.h``."""
+
+from __future__ import annotations
+
+import struct
+from typing import NamedTuple
+
+_HEAD = struct.Struct("<IBBH8BIIIHH")
+_OPERAND = struct.Struct("<HBBBB")
+#: The destination and three sources.
+_OPERANDS = 4
+_VALUES = struct.Struct("<Qii")
+_VALUES_AT = _HEAD.size + _OPERANDS * _OPERAND.size
+RECORD_SIZE = _VALUES_AT + _VALUES.size
+#: Where fields that are read as whole columns stand in a record, in bytes.
+SIZE_AT, FLAGS_AT, OPCODE_AT, PREDICATE_AT = 4, 5, 6, 9
+_NO_TARGET = -(1 << 31)
+
+
+class InstructionRecord(NamedTuple):
+    """``instruction_record`` up to its operands; the C header explains each field."""
+
+    offset: int
+    size: int
+    flags: int
+    opcode: int
+    execution_size: int
+    predicate: int
+    flag_register: int
+    condition: int
+    channel_offset: int
+    source_count: int
+    sfid: int
+    descriptor_flags: int
+    swsb: int
+    descriptor: int
+    extended_descriptor: int
+    function: int
+    reserved: int
+
+
+class OperandRecord(NamedTuple):
+    """``operand_record``."""
+
+    number: int
+    subregister: int
+    kind: int
+    file: int
+    type: int
+
+
+def read_record(records: bytes | memoryview, index: int) -> InstructionRecord:
+    """Reads record ``index``; its operands and values are read on their own."""
+    return InstructionRecord._make(_HEAD.unpack_from(records, index * RECORD_SIZE))
+
+
+def read_operands(records: memoryview, index: int, count: int) -> list[OperandRecord]:
+    """Reads the first ``count`` operands of record ``index``, the destination first."""
+    start = index * RECORD_SIZE + _HEAD.size
+    end = start + min(count, _OPERANDS) * _OPERAND.size
+    return [*map(OperandRecord._make, _OPERAND.iter_unpack(records[start:end]))]
+
+
+def read_values(records: memoryview, index: int) -> tuple[int, tuple[int, ...]]:
+    """Reads the immediate of record ``index``, and the offsets that it may branch to, each once."""
+    immediate, first, second = _VALUES.unpack_from(records, index * RECORD_SIZE + _VALUES_AT)
+    if first == second == _NO_TARGET:
+        return immediate, ()
+    return immediate, tuple(target for target in dict.fromkeys((first, second)) if target != _NO_TARGET)
