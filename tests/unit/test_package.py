@@ -31,11 +31,29 @@ def test_import_pulls_in_nothing_heavy() -> None:
 #: What ``kernlens --version`` loads of the package: a module that takes longer to import than a sentence to print has no
 #: business there.
 FOR_VERSION = {
-    *(".cli", ".cli.main", ".cli.output", ".cli.signals", ".errors", ".log", ".report", ".report.style"),
+    *(
+        ".cli",
+        ".cli.main",
+        ".cli.output",
+        ".cli.signals",
+        ".cli.terminal",
+        ".errors",
+        ".log",
+        ".report",
+        ".report.style",
+    ),
 }
 #: What ``kernlens inspect`` loads for a zebin: what it is asked, and neither line programs nor instructions.
 FOR_INSPECT = FOR_VERSION | {
-    *(".cli.inspect", ".cli.options", ".cli.verb_group", ".isa", ".isa.device_table", ".isa.devices"),
+    *(
+        ".cli.completion",
+        ".cli.inspect",
+        ".cli.options",
+        ".cli.verb_group",
+        ".isa",
+        ".isa.device_table",
+        ".isa.devices",
+    ),
     *(".formats", ".formats.dwarf", ".formats.dwarf.forms", ".formats.dwarf.line_tables", ".formats.dwarf.relocation"),
     *(".formats.dwarf.strings", ".formats.dwarf.units", ".formats.elf", ".formats.elf.elf_file", ".formats.elf.header"),
     *(".formats.elf.string_table", ".formats.elf.structures", ".formats.spirv", ".formats.spirv.magic"),
