@@ -34,6 +34,10 @@ class FormatError(KernlensError):
         super().__init__(f"{where}: {message}")
 
 
+class TooManyError(FormatError):
+    """The input holds so many entries for its size that reading them all is refused."""
+
+
 class NotFoundError(KernlensError):
     """A name (kernel, device, toolchain, stage, file) that does not exist; the message offers the nearest that do."""
 

@@ -21,7 +21,7 @@ WITH_STAGES = "many_snapshots"
 #: Seconds of processor time and bytes of address space that all verbs together may take.
 SECONDS, MEMORY = 8, 700 << 20
 #: Honest and large: everything in them is printed or written, all of it in linear time.
-LARGE = {"many_symbols": 30, "many_snapshots": 30, "same_named_programs": 30}
+LARGE = {"many_snapshots": 30, "same_named_programs": 30, "dense_code": 60, "dense_entries": 30}
 #: What is refused, and where: a part of the sentence.
 REFUSED = {
     ("compressed_sections", "inspect"): "would unpack to 67,108,864",
@@ -35,7 +35,18 @@ REFUSED = {
     ("shared_blob", "extract"): "would unpack to",
     ("smaller_shared_blob", "annotate"): "would unpack to",
     ("smaller_shared_blob", "extract"): "would unpack to",
+    ("dense_relocations", "symbols"): "600,000 relocations",
+    ("dense_inlined_calls", "annotate"): "a unit has more than 100,000 inlined calls",
+    ("dense_spirv", "inspect"): "220,000 kernels, exports and imports",
+    ("dense_spirv", "symbols"): "220,000 kernels, exports and imports",
+    ("dense_entries", "inspect"): "entries have fewer than 4 bytes on average",
+    ("dense_entries", "annotate"): "entries have fewer than 4 bytes on average",
+    ("dense_rows", "annotate"): "more than 1,000,000 rows",
 }
+REFUSED |= {("many_symbols", verb): "120,001 symbols" for verb in ("inspect", "annotate", "symbols")}
+REFUSED |= {("dense_symbols", verb): "320,001 symbols" for verb in ("inspect", "annotate", "symbols")}
+REFUSED |= {("dense_kernels", verb): "60,000 kernels" for verb in ("inspect", "annotate", "symbols")}
+REFUSED |= {("dense_members", verb): "with one more program" for verb in VERBS}
 
 #: All verbs in one process, in which no libiga64 is needed: the status and the last line of each go to standard error.
 _CHILD = """

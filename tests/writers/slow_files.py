@@ -14,6 +14,7 @@ import zstandard
 from kernlens.model.build import Build, HeldParts, Source
 from kernlens.recording.writer import RecordingWriter
 from tests.writers import slow_debug_data
+from tests.writers.dense_files import DENSE
 from tests.writers.elf import ElfWriter
 from tests.writers.recordings import CHAIN, holding, snapshot
 
@@ -178,7 +179,7 @@ BINARIES: dict[str, Callable[[], bytes]] = {
         slow_debug_data.many_kernels,
         slow_debug_data.deep_inlining,
     )
-}
+} | DENSE
 #: Name -> what writes the recording.
 RECORDINGS: dict[str, Callable[[Path], None]] = {
     maker.__name__: maker

@@ -100,9 +100,14 @@ static void collect_from_compiler(struct serving *serving, const struct outcome 
         collect_dumps(&serving->request, serving->kept_folder, "", built, snapshots);
     else if (kept_nothing(serving) && built->status != CL_SUCCESS)
         tell_failure(&serving->request, built->status);
-    else if (serving->second != NULL && second_build_wait(serving->second))
-        collect_dumps(&serving->request, second_build_folder(serving->second), second_build_answer(serving->second),
-                      built, snapshots);
+    else if (serving->second != NULL && second_build_wait(serving->second)) {
+        const char *answer = second_build_answer(serving->second);
+        /* A build that was refused has no stages: those of a second build that was not are another build's. */
+        if (built->status != CL_SUCCESS && answer[0] == '\0')
+            tell_failure(&serving->request, built->status);
+        else
+            collect_dumps(&serving->request, second_build_folder(serving->second), answer, built, snapshots);
+    }
 }
 
 /* Calls back for each snapshot. */

@@ -28,7 +28,8 @@ def kernels(context: click.Context, parameter: click.Parameter, begun: str) -> l
     """Return the kernels of the file that stands before on the command line; none if it cannot be read."""
     from kernlens.loading import open_file
 
-    path = context.params.get("path")
+    # click gives up sorting the words where one lacks its value, as --kernel does now: then they are all in ``args``.
+    path = context.params.get("path") or next(iter(context.args), None)
     if path is None:
         return []
     try:

@@ -9,6 +9,7 @@ import contextlib
 import gc
 import os
 import sys
+import threading
 from typing import TYPE_CHECKING
 
 from kernlens import __version__
@@ -26,6 +27,8 @@ from kernlens.errors import KernlensError, OutputError
 from kernlens.log import VARIABLE, print_messages
 
 if TYPE_CHECKING:
+    from types import TracebackType
+
     import click
 
 #: Exit statuses, which docs/exit_status.md explains; 1, the answer is no, comes from the verbs and from errors.
@@ -39,12 +42,47 @@ def main() -> None:
     # A process that answers one question keeps nearly all it makes: looking for cycles takes a third of the time that a
     # library of 5,000 images needs, and finds none.
     gc.set_threshold(100_000, 20, 100)
+    words = sys.argv[1:]
+    stray = _tell_stray_errors(words)
     try:
         with signals_that_unwind():
-            status = _status(sys.argv[1:])
+            status = _status(words)
     except EndedBySignal as ended:
         end_by_signal(ended.number)
-    sys.exit(status)
+    sys.exit(FAILED if stray and status == DONE else status)
+
+
+def _tell_stray_errors(words: list[str]) -> list[BaseException]:
+    """From now on, tell errors that nobody can catch as all others are told, without the interpreter's traceback.
+
+    These are errors that end a thread, errors of finalizers, and what is raised when ``main`` is over. Returns the list
+    that holds those met so far: an answer during which there were any may lack something.
+    """
+    stray: list[BaseException] = []
+
+    def tell(error: BaseException | None) -> None:
+        if error is not None:
+            stray.append(error)
+            _tell(error, _is_debug(words))
+
+    def tell_uncaught(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
+        tell(error)
+
+    def tell_of_thread(ended: threading.ExceptHookArgs) -> None:
+        if not isinstance(ended.exc_value, SystemExit):  # which ends a thread, and nothing else
+            tell(ended.exc_value)
+
+    def tell_of_finalizer(ignored: sys.UnraisableHookArgs) -> None:
+        tell(ignored.exc_value)
+
+    sys.excepthook = tell_uncaught
+    sys.unraisablehook = tell_of_finalizer
+    threading.excepthook = tell_of_thread
+    return stray
+
+
+def _is_debug(words: list[str]) -> bool:
+    return "--debug" in words[: words.index("--") if "--" in words else None]
 
 
 def _status(words: list[str]) -> int:
@@ -62,7 +100,7 @@ def _status(words: list[str]) -> int:
     except BaseException as error:
         with contextlib.suppress(OutputError, BrokenPipeError):
             finish_output()  # What was printed before comes first.
-        status = _tell(error, "--debug" in words[: words.index("--") if "--" in words else None])
+        status = _tell(error, _is_debug(words))
         _drop_if_unwritable()
     return status
 

@@ -11,6 +11,7 @@ from kernlens.isa.devices import identify
 from kernlens.loading.context import Context
 from kernlens.loading.kernel_parts import Code, DebugCode, PatchTokenCode, ProgramDebug, ZebinCode, ZebinDebug
 from kernlens.model.binary import EMPTY, Relocation, Symbol
+from kernlens.model.budget import Budget
 from kernlens.model.build import Source
 from kernlens.model.device import Device, DeviceId
 from kernlens.model.kernel import Kernel
@@ -48,7 +49,7 @@ def zebin_program(name: str, content: memoryview, context: Context) -> Program:
     """A Program of a zebin, or of the debug ELF of a loaded module, whose sections hold the loaded code."""
     from kernlens.formats.zebin.zebin_file import read_zebin
 
-    read = read_zebin(content)
+    read = read_zebin(content, context.budget)
     device_id = read.notes.device_id
     device = _device(device_id, context)
     context = context.holding(options=read.build_options, spirv=read.spirv)
@@ -150,7 +151,7 @@ def _program(
     find_code_order: Callable[[], tuple[str, ...]] | None = None,
 ) -> Program:
     is_all = format_name == "spirv"
-    find_spirv_module = cache(lambda: _spirv_module(memoryview(context.build.spirv), is_all=is_all))
+    find_spirv_module = cache(lambda: _spirv_module(memoryview(context.build.spirv), context.budget, is_all=is_all))
     return Program(
         name=name,
         format=format_name,
@@ -174,12 +175,12 @@ def _stage_maps(program: Program) -> tuple[StageMap, ...]:
     return stage_maps(program.build.snapshots, [program])
 
 
-def _spirv_module(content: memoryview, *, is_all: bool) -> SpirvModule | None:
+def _spirv_module(content: memoryview, budget: Budget, *, is_all: bool) -> SpirvModule | None:
     """``is_all``: the program is nothing else, so that there must be a module."""
     from kernlens.formats.spirv.magic import is_spirv
     from kernlens.formats.spirv.spirv_module import read_spirv
 
-    return read_spirv(content) if is_all or is_spirv(content) else None
+    return read_spirv(content, budget) if is_all or is_spirv(content) else None
 
 
 def _sources(

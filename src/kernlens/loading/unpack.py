@@ -7,11 +7,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kernlens import log
-from kernlens.errors import FormatError
+from kernlens.errors import FormatError, TooManyError
 from kernlens.loading.assemble import debug_program, patch_token_program, spirv_program, stages_program, zebin_program
 from kernlens.loading.context import Context
 from kernlens.loading.identify import identify
 from kernlens.model.binary import EMPTY, Container, Section
+from kernlens.model.budget import PROGRAM_WEIGHT
 from kernlens.model.program import Program
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 #: The kinds of what Intel's GPU compilers make.
 GPU_BINARIES = frozenset({"ar", "neo-elf", "zebin", "patch-tokens"})
+#: The kinds that are programs.
+PROGRAMS = frozenset({"zebin", "zebin-debug", "patch-tokens", "debug-data", "spirv"})
 #: Containers nest four deep in real files (host library, ar, NEO ELF, debug data).
 _DEPTH_LIMIT = 8
 
@@ -46,6 +49,8 @@ class Unpacker:
             raise FormatError(
                 "containers overlap: together they are many times larger than the file", format=kind or "file"
             )
+        if kind in PROGRAMS:
+            context.budget.count(1, "program", format=kind, weight=PROGRAM_WEIGHT)
         container = Container(kind or "unknown", name, offset, content)
         match kind:
             case "ar":
@@ -131,6 +136,8 @@ class Unpacker:
         before = len(self.programs)
         try:
             return self.unpack(read(), name, offset, context, depth + 1)
+        except TooManyError:
+            raise  # All are at fault, and to leave out the rest would hide it.
         except FormatError as error:
             del self.programs[before:]
             container = Container("unknown", name, offset, stored)

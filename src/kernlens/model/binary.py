@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 EMPTY = memoryview(b"")
 
@@ -32,9 +33,8 @@ class Section:
     data: memoryview = field(default=EMPTY, repr=False, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Symbol:
-    """A symbol of an ELF symbol table or of a patch-token symbol table.
+class Symbol(NamedTuple):
+    """A symbol of an ELF symbol table or of a patch-token symbol table; a tuple, as there may be a million.
 
     ``binding`` is local, global or weak; ``type`` notype, object, func, section or file (the ELF names, lower case, a
     number in decimal where it has no name). ``section`` is the defining section's name, None if the symbol is undefined.
@@ -48,24 +48,12 @@ class Symbol:
     type: str
     section: str | None
     section_index: int
-    index: int
+    index: int  # type: ignore[assignment]  # not the method of tuples
     kind: str = "local"
 
     def of_kind(self, kind: str) -> Symbol:
-        """Returns the symbol with this kind; much faster than ``dataclasses.replace``, as there may be a million."""
-        if kind == self.kind:
-            return self
-        return Symbol(
-            self.name,
-            self.value,
-            self.size,
-            self.binding,
-            self.type,
-            self.section,
-            self.section_index,
-            self.index,
-            kind,
-        )
+        """Returns the symbol with this kind."""
+        return self if kind == self.kind else Symbol._make((*self[:-1], kind))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,22 +1,29 @@
-"""What reading one input may cost: compressed content in a small file can be gigabytes."""
+"""What reading one input may cost: a small file can unpack to gigabytes, or be nothing but entries that each cost memory."""
 
 from __future__ import annotations
 
-from kernlens.errors import FormatError
+from kernlens.errors import FormatError, TooManyError
 
 #: Bytes that any input may unpack to, and how many more for each of its own bytes. Sources, listings and debug data of
 #: honest files are packed to a fifth, a tenth at best.
 FREE = 32 << 20
 RATIO = 20
+#: Entries (symbols, relocations, what a module exports) that any input may have, and for how many bytes of it there may be
+#: one more. Honest programs have one for each kilobyte; only what is made of nothing but entries has more.
+FREE_ENTRIES = 50_000
+BYTES_PER_ENTRY = 128
+#: How many entries' worth of time and memory a kernel and a program are.
+KERNEL_WEIGHT, PROGRAM_WEIGHT = 4, 10
 
 
 class Budget:
-    """The bytes that may be unpacked out of one input, a file of ``size`` bytes; all readers of the input share it."""
+    """What may be read of one input, a file of ``size`` bytes: bytes unpacked, and entries. All its readers share it."""
 
     def __init__(self, size: int = 0) -> None:
         self.size = size
         self.limit = FREE + RATIO * size
         self._unpacked = 0
+        self._entries = 0
 
     def unpack(self, size: int, *, format: str, section: str | None = None) -> None:
         """Counts ``size`` bytes that are about to be unpacked. Raises FormatError if they are too many."""
@@ -28,3 +35,15 @@ class Budget:
                 section=section,
             )
         self._unpacked += size
+
+    def count(self, number: int, things: str, *, format: str, section: str | None = None, weight: int = 1) -> None:
+        """Counts ``number`` entries, of ``things``, that are about to be read. Raises TooManyError if they are too many for
+        the input and what was unpacked of it."""
+        self._entries += number * weight
+        if self._entries > FREE_ENTRIES + (self.size + self._unpacked) // BYTES_PER_ENTRY:
+            raise TooManyError(
+                f"with {'one more' if number == 1 else f'these {number:,}'} {things} the input of {self.size:,} bytes"
+                " holds more entries than are read of one so small",
+                format=format,
+                section=section,
+            )

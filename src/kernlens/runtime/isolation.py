@@ -209,13 +209,15 @@ class _Worker:
         threading.Thread(target=self._read, args=(self._process.stdout,), daemon=True).start()
 
     def _read(self, output: IO[bytes]) -> None:
-        with output:
-            for line in output:
-                try:
-                    self._answers.put(json.loads(line))
-                except ValueError:
-                    break
-        self._answers.put(None)
+        try:
+            with output:
+                for line in output:
+                    try:
+                        self._answers.put(json.loads(line))
+                    except ValueError:
+                        break
+        finally:  # Whoever asks must not wait for answers that nobody reads.
+            self._answers.put(None)
 
     def ask(self, message: dict[str, Any], request: str, input: str | None) -> Any:
         deadline = time.monotonic() + self._time_limit

@@ -126,6 +126,8 @@ class _Reader(threading.Thread):
         self._kept = 0
         self._dropped = 0
         self._pending = b""
+        #: What ``on_line`` raised; it is not called again then, while the rest of the output is still collected.
+        self.error: BaseException | None = None
 
     def run(self) -> None:
         descriptor = self._pipe.fileno()
@@ -134,8 +136,11 @@ class _Reader(threading.Thread):
             self._chunks.append(head)
             self._kept += len(head)
             self._dropped += len(chunk) - len(head)
-            if self._on_line is not None:
-                self._tell(chunk, self._on_line)
+            if self._on_line is not None and self.error is None:
+                try:
+                    self._tell(chunk, self._on_line)
+                except BaseException as error:
+                    self.error = error
 
     def _tell(self, chunk: bytes, on_line: Callable[[str], None]) -> None:
         *lines, self._pending = (self._pending + chunk).split(b"\n")
@@ -203,8 +208,8 @@ def run(
     ``timeout`` is in seconds. ``env`` replaces the environment (None: inherit it). ``stdin`` is what the child reads
     (None: nothing). ``file_size_limit`` is the largest file in bytes that it may write (Linux only; elsewhere it is
     ignored); a child that exceeds it dies of SIGXFSZ. ``on_line`` gets each line of its standard output as it comes,
-    from another thread. ``on_start`` gets the Child, so that another thread can end it early. ``keep_open`` lists
-    file descriptors that the child inherits.
+    from another thread; what it raises is raised here when the child has ended. ``on_start`` gets the Child, so that
+    another thread can end it early. ``keep_open`` lists file descriptors that the child inherits.
 
     Raises ToolError if the program is missing or cannot start. If the time is over it kills the whole process group and
     raises ToolError with the output so far.
@@ -237,6 +242,8 @@ def run(
         child.kill()
         process.wait()
     _close(process, readers, child)
+    if readers[0].error is not None:
+        raise readers[0].error
     seconds = time.monotonic() - start
     if not finished:
         log.debug("toolchain", "stopped after %.2f s: %s", seconds, command_line(arguments))

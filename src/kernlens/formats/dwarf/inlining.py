@@ -27,12 +27,16 @@ from kernlens.formats.dwarf.units import (
     Attributes,
     UnitReader,
     number_of,
+    too_dense,
 )
 from kernlens.model.line_table import InlinedCall
 
 _INFO = ".debug_info"
 #: No compiler inlines deeper; entries nested deeper than this are damage.
 _DEEPEST = 512
+#: Ranges of inlined calls that one unit, and all units of a file, may have: a kernel of several megabytes has some thousand.
+_MOST_OF_UNIT = 100_000
+_MOST_OF_FILE = 1_000_000
 
 
 class InlinedCalls:
@@ -41,6 +45,7 @@ class InlinedCalls:
     def __init__(self, reader: UnitReader, ranges: RangeLists) -> None:
         self._reader = reader
         self._ranges = ranges
+        self._left = _MOST_OF_FILE
 
     def of_unit(self, offset: int, strings: DebugStrings) -> tuple[InlinedCall, ...]:
         """Reads the inlined calls of the unit at ``offset`` of .debug_info that have code, outer ones before inner ones.
@@ -50,9 +55,13 @@ class InlinedCalls:
         if self._reader.is_empty:
             return ()
         try:
-            return _UnitCalls(self._reader, self._ranges, offset, strings).read()
+            calls = _UnitCalls(self._reader, self._ranges, offset, strings).read()
         except (IndexError, struct.error):
             raise malformed("the unit's entries are damaged: one reaches beyond the end", _INFO, offset) from None
+        self._left -= len(calls)
+        if self._left < 0:
+            raise malformed(f"its units have more than {_MOST_OF_FILE:,} inlined calls", _INFO, offset)
+        return calls
 
 
 class _UnitCalls:
@@ -77,6 +86,8 @@ class _UnitCalls:
             elif tag == DW_TAG_INLINED_SUBROUTINE:
                 origin = self._reference(attributes, DW_AT_ABSTRACT_ORIGIN)
                 calls += [(origin, attributes, low, high, depth) for low, high in self._code(attributes)]
+                if len(calls) > _MOST_OF_UNIT:
+                    raise malformed(f"a unit has more than {_MOST_OF_UNIT:,} inlined calls", _INFO, position)
         named = [
             InlinedCall(
                 self._name(origin),
@@ -97,7 +108,11 @@ class _UnitCalls:
         position, end = self._first, self._header.end
         # For each open entry, the number of inlined calls around what is in it.
         depths = [0]
+        most = self._reader.most_entries(self._header)
         while position < end and depths:
+            most -= 1
+            if most < 0:
+                raise too_dense(position)
             start = position
             abbreviation, attributes, position = self._reader.entry(self._header, start)
             if abbreviation is None:

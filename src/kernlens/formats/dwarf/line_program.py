@@ -24,6 +24,8 @@ _MASK = 0xFFFFFFFFFFFFFFFF
 _MOST_BITS = 112
 #: Opcodes that are run at a time: rows are packed before they take much memory.
 _PIECE = 1 << 16
+#: Rows that one program may make: a kernel has fewer rows than instructions, and 16 MB of code for so many.
+_MOST_ROWS = 1_000_000
 
 DW_LNE_END_SEQUENCE = 1
 DW_LNE_SET_ADDRESS = 2
@@ -128,6 +130,8 @@ def _run(program: bytes, header: LineHeader, code_offset: Callable[[int], int]) 
                 for _ in range(header.standard_opcode_lengths[opcode]):
                     _unsigned(next(rest), rest)
         rows.pack(row_values)
+        if rows.count > _MOST_ROWS:
+            raise malformed(f"the line program makes more than {_MOST_ROWS:,} rows", _LINE, header.program)
     return rows.columns()
 
 
@@ -172,6 +176,10 @@ class _Rows:
         self._columns = (array("I"), array("I"), array("I"), array("I"), array("B"))
         self._prologue_ends: list[int] = []
         self.defined_files: list[SourceFile] = []
+
+    @property
+    def count(self) -> int:
+        return len(self._columns[0])
 
     def mark_prologue_end(self, pending: int) -> None:
         """The next row ends the prologue; ``pending`` numbers are not packed yet."""

@@ -12,6 +12,7 @@ import struct
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from kernlens.errors import FormatError
 from kernlens.formats.dwarf.forms import (
     ADDRESS_INDEX_FORMS,
     DW_FORM_ADDR,
@@ -54,6 +55,11 @@ _READ = frozenset(number for name, number in list(globals().items()) if name.sta
 DW_UT_COMPILE = 1
 DW_UT_TYPE = 2
 DW_UT_SPLIT_TYPE = 6
+
+#: Entries that all units of a file may have, which they share by their sizes, and for how many bytes one more: those of
+#: honest units have eight to twelve.
+_FREE_ENTRIES = 100_000
+_BYTES_PER_ENTRY = 4
 
 _INFO = ".debug_info"
 _ABBREV = ".debug_abbrev"
@@ -188,6 +194,11 @@ class UnitReader:
                 raise malformed("the unit ends within an entry", _INFO, position) from None
             position = header.end
 
+    def most_entries(self, header: Header) -> int:
+        """Returns how many entries of a unit are read before it is refused."""
+        size = header.end - header.start
+        return _FREE_ENTRIES * size // len(self._info) + size // _BYTES_PER_ENTRY
+
     @property
     def is_empty(self) -> bool:
         """Tells whether there is no .debug_info."""
@@ -244,7 +255,11 @@ class UnitReader:
         """Returns the name of the subprogram that starts where the unit's code starts."""
         has_code = False
         depth = 1
+        most = self.most_entries(header)
         while depth and position < header.end:
+            most -= 1
+            if most < 0:
+                raise too_dense(position)
             abbreviation, attributes, position = self.entry(header, position)
             if abbreviation is None:
                 depth -= 1
@@ -328,6 +343,11 @@ class UnitReader:
             return None
         target = value if form == DW_FORM_REF_ADDR else header.start + value
         return target if header.entries <= target < header.end else None
+
+
+def too_dense(position: int) -> FormatError:
+    """Returns the error of a unit whose entries have next to no content, which costs far more than its size tells."""
+    return malformed(f"the unit's entries have fewer than {_BYTES_PER_ENTRY} bytes on average", _INFO, position)
 
 
 def number_of(attributes: Attributes, attribute: int) -> int | None:

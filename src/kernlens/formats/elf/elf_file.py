@@ -92,11 +92,11 @@ _RELOCATION_NAMES = {
 }
 
 
-def read_elf(data: memoryview, *, format: str = "elf") -> Elf:
+def read_elf(data: memoryview, *, format: str = "elf", budget: Budget | None = None) -> Elf:
     """Reads the header and the section headers; names, symbols and relocations are read when asked for.
 
-    ``format`` is the reader's name in errors. Raises FormatError for files that are not ELF64, little-endian, and for
-    headers that point outside the file.
+    ``format`` is the reader's name in errors, ``budget`` that of the whole input (None: this file is it). Raises FormatError
+    for files that are not ELF64, little-endian, and for headers that point outside the file.
     """
     header = ElfHeader(data, format)
     headers = header.section_headers()
@@ -110,6 +110,7 @@ def read_elf(data: memoryview, *, format: str = "elf") -> Elf:
         program_header_count=header.program_header_count(headers),
         headers=headers,
         name_table=header.name_table(headers),
+        budget=budget or Budget(len(data)),
     )
 
 
@@ -128,6 +129,7 @@ class Elf:
     program_header_count: int
     headers: SectionTable = field(repr=False)
     name_table: Elf64Shdr | None = field(repr=False)
+    budget: Budget = field(repr=False, compare=False)
 
     @cached_property
     def sections(self) -> tuple[Section, ...]:
@@ -190,6 +192,7 @@ class Elf:
 
     def _read_symbols(self, table: Section) -> tuple[Symbol, ...]:
         self._check_entries(table, SYM_LAYOUT.size)
+        self.budget.count(len(table.data) // SYM_LAYOUT.size, "symbols", format=self.format, section=table.name)
         names = self._linked_strings(table)
         extended = self._extended_indexes(table)
         sections = self.sections
@@ -238,6 +241,10 @@ class Elf:
         if table.info >= len(self.sections):
             raise self._error(f"it relocates section {table.info}, but there are {len(self.sections)}", table)
         target = self.sections[table.info].name if table.info else ""
+        # Debug data has one for each of its addresses, strings and references to other sections.
+        share = 4 if target.startswith(".debug") else 1
+        count = len(table.data) // layout.size // share
+        self.budget.count(count, "relocations", format=self.format, section=table.name)
         symbols = self._symbols_for(table)
         type_names = _RELOCATION_NAMES.get(self.machine, ())
         relocations = []

@@ -26,6 +26,7 @@ from kernlens.formats.spirv.names import (
     name_of,
 )
 from kernlens.formats.spirv.type_names import SpirvTypes
+from kernlens.model.budget import Budget
 from kernlens.model.spirv import SpirvEntryPoint, SpirvLine, SpirvLinkage, SpirvModule, SpirvSource
 
 MAGIC = 0x07230203
@@ -77,11 +78,16 @@ _DEBUG_SOURCE = 35
 _CHECKSUM = "//__CSK_MD5:"
 
 
-def read_spirv(data: memoryview) -> SpirvModule:
-    """Reads a module of either byte order. Raises FormatError, with the offset in bytes, if it is damaged."""
+def read_spirv(data: memoryview, budget: Budget | None = None) -> SpirvModule:
+    """Reads a module of either byte order; ``budget`` is that of the whole input (None: this is it).
+
+    Raises FormatError, with the offset in bytes, if it is damaged, and for more names than are read of an input so small.
+    """
     words, big_endian = read_words(data)
     tables = _Tables(words, big_endian)
     tables.walk()
+    linked = len(tables.entry_points) + len(tables.linkages)
+    (budget or Budget(len(data))).count(linked, "kernels, exports and imports", format="spirv")
     header = SpirvHeader._make(words[:HEADER_WORDS])
     tool = header.generator >> 16
     module = SpirvModule(

@@ -15,6 +15,7 @@ from kernlens.formats.elf.elf_file import EM_INTELGT, SHT_NOTE, Elf, read_elf
 from kernlens.formats.zebin.notes import ZebinNotes, read_notes
 from kernlens.formats.zebin.ze_info import ZeInfo, read_ze_info
 from kernlens.model.binary import EMPTY, Relocation, Section, Symbol
+from kernlens.model.budget import KERNEL_WEIGHT, Budget
 from kernlens.model.figures import KernelResources
 from kernlens.model.intel_symbols import DRIVER_SYMBOLS, PSEUDO_KERNEL
 
@@ -71,6 +72,7 @@ class Zebin:
         sections = [section for section in self.elf.sections if section.name.startswith(_TEXT)]
         if sum(len(section.data) for section in sections) > len(self.elf.data):
             raise FormatError("its .text sections overlap: together they are larger than the file", format="zebin")
+        self.elf.budget.count(len(sections), "kernels", format="zebin", weight=KERNEL_WEIGHT)
         symbols: dict[tuple[int, str], Symbol] = {}
         for symbol in self.elf.symbols():
             if symbol.name == _ENTRY or symbol.type == "func":
@@ -132,9 +134,11 @@ class Zebin:
 _NOTES = ".note.intelgt.compat"
 
 
-def read_zebin(data: memoryview) -> Zebin:
-    """Reads a zebin or the debug ELF of one. Raises FormatError for anything else and for damaged headers."""
-    elf = read_elf(data, format="zebin")
+def read_zebin(data: memoryview, budget: Budget | None = None) -> Zebin:
+    """Reads a zebin or the debug ELF of one. ``budget`` is that of the whole input (None: this is it).
+
+    Raises FormatError for anything else and for damaged headers."""
+    elf = read_elf(data, format="zebin", budget=budget)
     if elf.machine != EM_INTELGT:
         raise FormatError(f"the ELF is for machine {elf.machine}, zebin's is {EM_INTELGT}", format="zebin", offset=18)
     return Zebin(elf)

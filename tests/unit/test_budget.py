@@ -1,0 +1,74 @@
+"""What one input may cost: bytes unpacked and entries, in one account for all its readers."""
+
+from __future__ import annotations
+
+import pytest
+
+from kernlens.errors import FormatError, TooManyError
+from kernlens.formats.elf.elf_file import read_elf
+from kernlens.formats.spirv.spirv_module import read_spirv
+from kernlens.loading.context import Context
+from kernlens.loading.open import open_bytes
+from kernlens.model.budget import BYTES_PER_ENTRY, FREE, FREE_ENTRIES, PROGRAM_WEIGHT, Budget
+from tests.limits import processor_time
+from tests.writers import dense_files, spirv
+from tests.writers.ar import archive, member
+
+
+def test_entries_are_free_up_to_a_number_and_then_go_with_the_size() -> None:
+    Budget(0).count(FREE_ENTRIES, "symbols", format="elf")
+    Budget(1000 * BYTES_PER_ENTRY).count(FREE_ENTRIES + 1000, "symbols", format="elf")
+    with pytest.raises(
+        TooManyError, match=r"elf, section \.symtab: with these 51,001 symbols the input of 128,000 bytes"
+    ):
+        Budget(1000 * BYTES_PER_ENTRY).count(FREE_ENTRIES + 1001, "symbols", format="elf", section=".symtab")
+
+
+def test_all_readers_share_the_account() -> None:
+    budget = Budget(0)
+    budget.count(FREE_ENTRIES - PROGRAM_WEIGHT, "symbols", format="elf")
+    budget.count(1, "program", format="spirv", weight=PROGRAM_WEIGHT)
+    with pytest.raises(TooManyError, match="with one more program"):
+        budget.count(1, "program", format="spirv", weight=PROGRAM_WEIGHT)
+
+
+def test_what_is_unpacked_may_hold_entries() -> None:
+    budget = Budget(0)
+    budget.unpack(FREE, format="recording")
+    budget.count(FREE_ENTRIES + FREE // BYTES_PER_ENTRY, "symbols", format="elf")
+    with pytest.raises(TooManyError):
+        budget.count(1, "symbols", format="elf")
+    with pytest.raises(FormatError, match="would unpack to"):
+        budget.unpack(1, format="recording")
+
+
+def test_a_table_of_too_many_symbols_is_refused_before_it_is_read() -> None:
+    elf = read_elf(memoryview(dense_files.million_symbols(100_000)))
+    with pytest.raises(TooManyError, match="100,001 symbols"), processor_time(0.5):
+        elf.symbols()
+
+
+def test_a_module_of_too_many_exports_is_refused() -> None:
+    with pytest.raises(TooManyError, match="60,000 kernels, exports and imports"):
+        read_spirv(memoryview(dense_files.dense_spirv(60_000)), Budget(0))
+
+
+def test_an_archive_of_too_many_programs_is_refused_as_a_whole() -> None:
+    """To leave out the rest would look as if there were no more."""
+    count = FREE_ENTRIES // PROGRAM_WEIGHT * 2
+    content = archive([member("m", bytes(spirv.module()))] * count)
+    with pytest.raises(TooManyError, match="with one more program"):
+        open_bytes(content, "x.a", Context())
+
+
+def test_containers_nested_too_deep_are_refused() -> None:
+    content = bytes(spirv.module())
+    for _ in range(12):
+        content = bytes(archive([member("inner", content)]))
+    contents = open_bytes(memoryview(content), "x.a", Context())
+    assert not contents.programs
+    container = contents.containers[0]
+    while container.children:
+        (container,) = container.children
+    assert container.unreadable is not None
+    assert "nested more than 8 deep" in container.unreadable
