@@ -9,7 +9,7 @@ from dataclasses import fields
 from pathlib import Path
 
 import kernlens
-from kernlens.model.figures import FIGURES, STATED, KernelResources, figure_words, figures_of
+from kernlens.model.figures import FIGURES, STATED, KernelResources, figure_words, figures_of, notes_on_unknown
 from kernlens.report.document import annotate_document, inspect_document
 from kernlens.report.overview import program_overview
 from kernlens.report.page import html_page
@@ -123,3 +123,10 @@ def test_the_table_of_the_documentation() -> None:
     expected = [[f"`{one.key}`", one.heading, one.unit, one.meaning, one.origin] for one in FIGURES]
     assert rows == expected
     assert all(all(cells) for cells in expected)
+
+
+def test_a_dash_in_a_table_is_explained_once() -> None:
+    known = {figure.key: 0 for figure in FIGURES}
+    (note,) = notes_on_unknown([known, known | {"spill_bytes": None}, known | {"spill_bytes": None, "simd": None}])
+    assert note.startswith("spill is not known everywhere (-): a patch-token binary holds only")
+    assert notes_on_unknown([known]) == notes_on_unknown([]) == []

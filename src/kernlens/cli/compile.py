@@ -13,7 +13,7 @@ import click
 
 from kernlens.cli import completion
 from kernlens.cli.options import build_options_option, json_option, toolchain_option, verb
-from kernlens.model.figures import FIGURES, figures_of
+from kernlens.model.figures import FIGURES, figures_of, notes_on_unknown
 
 if TYPE_CHECKING:
     from kernlens.model.build import Build
@@ -117,19 +117,25 @@ def _names(listed: str | None) -> list[str]:
 def _print(recording: Path, builds: Builds) -> None:
     from kernlens.cli.output import print_lines
     from kernlens.report.describe import plural
+    from kernlens.report.style import style
     from kernlens.report.table import table
 
-    # One toolchain needs no column of its own.
-    several = len({compiled.toolchain.name for compiled, _ in builds if compiled.toolchain}) > 1
-    rows: list[tuple[Cell, ...]] = []
-    for compiled, kernels in builds:
-        for row in _rows(compiled, kernels):
-            name, device, *figures = row.values()
-            column = [compiled.toolchain.name] if several and compiled.toolchain else []
-            rows.append((name, device, *column, *figures))
+    names = {compiled.toolchain.name for compiled, _ in builds if compiled.toolchain}
+    rows = [
+        # One toolchain needs no column of its own.
+        (
+            [row["name"], row["device"], *([compiled.toolchain.name] if len(names) > 1 and compiled.toolchain else [])],
+            row,
+        )
+        for compiled, kernels in builds
+        for row in _rows(compiled, kernels)
+    ]
     if rows:
-        headings = ("kernel", "device", *(["toolchain"] if several else []), *(figure.heading for figure in FIGURES))
-        print_lines(table(headings, sorted(rows, key=lambda row: tuple(map(str, row[: 2 + several])))))
+        rows.sort(key=lambda row: tuple(map(str, row[0])))
+        titles = ["kernel", "device", *(["toolchain"] if len(names) > 1 else [])]
+        cells = [[*labels, *(row[figure.key] for figure in FIGURES)] for labels, row in rows]
+        print_lines(table([*titles, *(figure.heading for figure in FIGURES)], cells))
+        print_lines(style(f"  {note}", dim=True) for note in notes_on_unknown(row for _, row in rows))
     count = sum(len(kernels) for _, kernels in builds)
     if not any(compiled.ok for compiled, _ in builds):
         return

@@ -8,7 +8,7 @@ kernel, as its source map is: ``model`` computes nothing itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sized
+from collections.abc import Callable, Iterable, Mapping, Sized
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Protocol
@@ -55,7 +55,8 @@ class Figure:
 
     ``read`` gives a kernel's value, None where it is not known. ``words`` is the phrase of a value, with ``{}`` for the
     number and ``(s)`` for the ending of a plural, ``zero`` the phrase of 0; where they are empty a line of words leaves
-    the figure out. ``needs_decoding``: reading it decodes the instructions, which listing a large file must not do.
+    the figure out. ``unknown`` says, for those who see a dash in a table, why a value may be missing.
+    ``needs_decoding``: reading it decodes the instructions, which listing a large file must not do.
     """
 
     key: str
@@ -66,6 +67,7 @@ class Figure:
     read: Callable[[Measured], int | None]
     words: str = ""
     zero: str = ""
+    unknown: str = ""
     needs_decoding: bool = False
 
     def phrase(self, value: int | None) -> str:
@@ -105,6 +107,7 @@ FIGURES = (
         read=attrgetter("resources.spill_bytes"),
         words="spills {} byte(s)",
         zero="no spill",
+        unknown="a patch-token binary holds only the rounded sum of spilled and private memory, which is its scratch space",
     ),
     Figure(
         key="scratch_bytes",
@@ -159,6 +162,16 @@ STATED = tuple(figure for figure in FIGURES if not figure.needs_decoding)
 def figures_of(kernel: Measured, figures: Iterable[Figure] = STATED) -> dict[str, int | None]:
     """A kernel's values by their figures' keys, in the figures' order."""
     return {figure.key: figure.read(kernel) for figure in figures}
+
+
+def notes_on_unknown(values: Iterable[Mapping[str, object]]) -> list[str]:
+    """Why some of these kernels' values, by their figures' keys, are None: a line for each figure that knows it."""
+    rows = list(values)
+    return [
+        f"{figure.heading} is not known everywhere (-): {figure.unknown}"
+        for figure in FIGURES
+        if figure.unknown and any(figure.key in row and row[figure.key] is None for row in rows)
+    ]
 
 
 def figure_words(kernel: Measured) -> str:

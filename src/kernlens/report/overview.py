@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from kernlens.errors import FormatError
 from kernlens.model.binary import Container
-from kernlens.model.figures import STATED, figures_of
+from kernlens.model.figures import STATED, figures_of, notes_on_unknown
 from kernlens.model.program import Program
 from kernlens.report.describe import device_words, plural
 from kernlens.report.style import style
@@ -62,13 +62,15 @@ def program_overview(program: Program) -> Iterator[str]:
     if program.format == "stages":
         yield f"  {', '.join(dict.fromkeys(one.stage for one in program.build.snapshots))}"
     if program.kernels:
+        figures = {name: figures_of(kernel) for name, kernel in program.kernels.items()}
         yield from table(
             ("kernel", *(figure.heading for figure in STATED), "lines"),
             [
-                (name, *figures_of(kernel).values(), "no" if kernel.line_table_reason else "yes")
+                (name, *figures[name].values(), "no" if kernel.line_table_reason else "yes")
                 for name, kernel in program.kernels.items()
             ],
         )
+        yield from (style(f"  {note}", dim=True) for note in notes_on_unknown(figures.values()))
         reasons = {kernel.line_table_reason for kernel in program.kernels.values()} - {None}
         yield from (style(f"  no lines: {reason}", fg="yellow") for reason in sorted(map(str, reasons)))
     kinds = ("export", "import", "driver") if program.kernels else ("kernel", "export", "import")
