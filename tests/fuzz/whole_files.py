@@ -78,16 +78,18 @@ def composed_files(data: bytes) -> None:
     name, kernel, options, directory, program, code = parts(data, 6)
     words = [part.decode("utf-8", "replace").replace("\0", "") for part in (name, kernel, options, directory)]
     file, kernel_name, build_options, folder = words
-    unit = UnitWriter("k", 0, folder)
-    origin = unit.abstract(file)
-    unit.subprogram(kernel_name, 0, 64)
-    low, size = (code + b"\0\0")[:2]
-    unit.inlined(origin, low, size, (1, 2, 3))
-    unit.close()
-    unit.close()
-    line = line_unit_4(program, [(file, 0), (kernel_name, 1)], [folder])
-    whole = debug_zebin(["k"], [unit], line, []).build()
-    for content in (whole, programs.binary(file, kernel=kernel_name, options=build_options)):
-        print_everything(open_bytes(memoryview(content), f"{file}.bin", Context(device=device("dg2"))))
-    module = programs.spirv(exports=kernel_name, imports=file)
-    print_everything(open_bytes(memoryview(module), "module.spv", Context(device=device("dg2"))))
+    low, size, which = (code + bytes(3))[:3]
+    content: bytes | memoryview
+    if which % 3 == 0:
+        unit = UnitWriter("k", 0, folder)
+        origin = unit.abstract(file)
+        unit.subprogram(kernel_name, 0, 64)
+        unit.inlined(origin, low, size, (1, 2, 3))
+        unit.close()
+        unit.close()
+        content = debug_zebin(["k"], [unit], line_unit_4(program, [(file, 0), (kernel_name, 1)], [folder]), []).build()
+    elif which % 3 == 1:
+        content = programs.binary(file, kernel=kernel_name, options=build_options)
+    else:
+        content = programs.spirv(exports=kernel_name, imports=file)
+    print_everything(open_bytes(memoryview(content), f"{file}.bin", Context(device=device("dg2"))))
