@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TypeVar
 
 #: Stands between the parts of an input. What a fuzzer inserts into one part moves no other, as lengths in front would.
 SEPARATOR = b"\n%%%%\n"
 
+#: Where folders cost nothing: in memory, if the system has that.
+_MEMORY = "/dev/shm"
+
 T = TypeVar("T")
+
+
+@contextlib.contextmanager
+def folder() -> Iterator[Path]:
+    """A folder of one input's own."""
+    inside = _MEMORY if os.access(_MEMORY, os.W_OK) else None
+    with tempfile.TemporaryDirectory(prefix="kernlens-fuzz-", dir=inside) as name:
+        yield Path(name)
 
 
 def parts(data: bytes, count: int) -> list[bytes]:

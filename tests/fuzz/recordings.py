@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-import tempfile
-from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 
 from kernlens.errors import KernlensError
 from kernlens.loading.open import open_file
 from kernlens.recording.reader import Recording
 from kernlens.recording.schema import TABLES
 from kernlens.recording.writer import RecordingWriter
-from tests.fuzz.inputs import Choices
+from tests.fuzz.inputs import Choices, folder
 from tests.fuzz.rendering import check_lines
 from tests.fuzz.whole_files import print_everything
 from tests.writers.programs import binary
@@ -37,17 +34,11 @@ _SCHEMA = (
 _CHANGES = 20
 
 
-@contextlib.contextmanager
-def _folder() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="kernlens-fuzz-") as name:
-        yield Path(name)
-
-
 @cache
 def template() -> bytes:
     """A valid recording with all kinds of parts."""
-    with _folder() as folder:
-        path = folder / "whole.klens"
+    with folder() as inside:
+        path = inside / "whole.klens"
         with RecordingWriter(path) as writer:
             for build in (FULL, FAILED, holding("scale", binary())):
                 writer.add(build)
@@ -102,8 +93,8 @@ def _change(database: sqlite3.Connection, chosen: Choices) -> None:
 
 def recording_bytes(data: bytes) -> None:
     """The bytes of a recording's file."""
-    with _folder() as folder:
-        path = folder / "input.klens"
+    with folder() as inside:
+        path = inside / "input.klens"
         path.write_bytes(data)
         try:
             with contextlib.closing(Recording(path)) as recording:
@@ -114,7 +105,7 @@ def recording_bytes(data: bytes) -> None:
             if data.startswith(b"SQLite format 3"):
                 print_everything(open_file(path))
         finally:
-            left = {one.name for one in folder.iterdir()}
+            left = {one.name for one in inside.iterdir()}
             assert left == {"input.klens"}, f"reading left {left}"
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import tempfile
-from pathlib import Path
 
 from kernlens.errors import KernlensError
 from kernlens.formats.listings import (
@@ -22,7 +20,7 @@ from kernlens.formats.zebin.ze_info import ZeInfo, read_ze_info
 from kernlens.formats.zebin.ze_info_merge import merge_ze_info
 from kernlens.model.build import Source
 from kernlens.model.stage import BINARY, TEXT, Snapshot
-from tests.fuzz.inputs import parts, texts
+from tests.fuzz.inputs import folder, parts, texts
 from tests.fuzz.rendering import check_lines
 
 
@@ -128,12 +126,11 @@ def sources(data: bytes) -> None:
     join_options(options)
     include_folders(options)
     assert split_options(join_options([word for word in split_options(options) if '"' not in word])) is not None
-    with tempfile.TemporaryDirectory(prefix="kernlens-fuzz-") as folder:
-        inside, copies = Path(folder, "sources"), Path(folder, "copies")
+    with folder() as outer:
+        inside, copies, outside = outer / "sources", outer / "copies", outer / "secret.h"
         inside.mkdir()
         (inside / "k.cl").write_text(text, "utf-8")
         (inside / "k.h").write_text(header, "utf-8")
-        outside = Path(folder, "secret.h")
         outside.write_text("secret", "utf-8")
         for source in source_files(inside / "k.cl", options):
             assert source.text != "secret", f"{source.path} was read, which is outside the folder of the source"
@@ -141,7 +138,7 @@ def sources(data: bytes) -> None:
         try:
             written_sources((Source(name, text), Source("k.h", header)), options, copies)
         finally:
-            there = {path.name for path in Path(folder).iterdir()}
+            there = {path.name for path in outer.iterdir()}
             assert there == {"sources", "copies", "secret.h"}, f"written outside its folder: {there}"
 
 
