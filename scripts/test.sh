@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Sets this machine up, then runs every check: ruff, mypy, and all tests. Arguments go to pytest.
+# Sets this machine up, then runs every check: ruff, mypy, a minute of fuzzing, and all tests. Arguments go to pytest; with
+# any, nothing is fuzzed.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
@@ -10,6 +11,14 @@ say "ruff"
 "$VENV/bin/ruff" check .
 say "mypy"
 "$VENV/bin/mypy"
+if [ $# -eq 0 ]; then
+  if "$VENV/bin/python" -c 'import atheris' 2>/dev/null; then
+    say "fuzz (a minute)"
+    "$VENV/bin/python" -m tests.fuzz --seconds 60 --jobs 2
+  else
+    say "fuzz: left out, as atheris has no wheel for this machine"
+  fi
+fi
 say "pytest"
 # Two processes: much of the time is waiting for compilers and drivers.
 exec "$VENV/bin/python" -m pytest -n 2 "$@" </dev/null

@@ -49,7 +49,8 @@ def test_own_build_keeps_every_stage_of_igc(platform: Platform, place: Path) -> 
     """One after the other in one process, and in each form."""
     layer = without_builder(platform, place)
     before = set(place.iterdir())
-    passed(platform.run(place, "stages", layer=False, OPENCL_LAYERS=layer, **FRESH))
+    module = f"{platform.inside(place)}/module.spv"
+    passed(platform.run(place, "checks", module, "stages", layer=False, OPENCL_LAYERS=layer, **FRESH))
     assert set(place.iterdir()) == before, "the compiler's files in the current folder"
 
 

@@ -10,27 +10,21 @@ from pathlib import Path
 
 import pytest
 
+from tests.integration.layer_trials import Amount, limited, trials
 from tests.integration.opencl_layer_fixtures import BUILDER, HEADERS, LAYER, Platform, passed, place, platform, work
 
 __all__ = ["place", "platform", "work"]
 
 BOTH = ("pocl", "dg2")
-#: How many are forked; with KERNLENS_STRESS=1 four times as many.
-CHILDREN = 600 if os.environ.get("KERNLENS_STRESS") else 150
+CHILDREN = 150
 HELD = 16 * 1024
 
 
 @pytest.mark.parametrize("platform", BOTH, indirect=True)
-def test_no_forked_child_hangs(platform: Platform, place: Path) -> None:
-    """Whether the threads look for IGC's settings or start second builds."""
-    passed(platform.run(place, "forks", str(CHILDREN)))
-    passed(platform.run(place, "forks", str(CHILDREN), KERNLENS_SNAPSHOT_OWN_BUILD="0"))
-
-
-def limited(platform: Platform, bytes_: int) -> Platform:
-    """No file of the process may become larger."""
-    prefix = (*platform.prefix, "prlimit", f"--fsize={bytes_}", "--core=0")
-    return Platform(platform.name, platform.environment, platform.late, prefix, platform.folder)
+def test_under_stress(platform: Platform, place: Path, tmp_path: Path) -> None:
+    """In brief; ``python -m tests.integration.layer_stress`` is the whole of it."""
+    for _, trial in trials(platform, place, tmp_path, Amount(children=CHILDREN, threads=16)):
+        trial()
 
 
 STAGES = {"PoCL": ("llvm", "object"), "driver A, dg2": ("spirv", "llvm-codegen", "visa", "gen-assembly", "resources")}

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from kernlens.errors import FormatError
 from kernlens.formats.ar import read_ar
 from kernlens.loading.identify import identify
 from kernlens.model.device import IpVersion
+from tests.unit.conftest import Kernlens
 from tests.writers.ar import archive, member
 
 
@@ -75,3 +78,13 @@ def test_empty_archive_and_magic() -> None:
 def test_damage_is_a_format_error(data: bytes, message: str) -> None:
     with pytest.raises(FormatError, match=message):
         read_ar(memoryview(data))
+
+
+def test_a_recording_within_an_archive_is_named_and_not_opened(kernlens: Kernlens, tmp_path: Path) -> None:
+    path = tmp_path / "lib.ar"
+    path.write_bytes(archive([member("k.klens/", b"SQLite format 3\0" + bytes(84))]))
+    done = kernlens("inspect", path)
+    assert done.status == 0
+    assert "recording k.klens" in done.out
+    assert kernlens("extract", path, "-o", tmp_path / "parts").status == 0
+    assert (tmp_path / "parts/containers/lib.parts/k.klens").exists()

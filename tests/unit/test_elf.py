@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import re
 import struct
+import subprocess
+import sys
 import zlib
+from pathlib import Path
 
 import pytest
 
@@ -250,3 +255,44 @@ def test_string_table_errors() -> None:
         table.name(5)
     with pytest.raises(FormatError, match="outside the string table"):
         table.name(9)
+
+
+#: Reads a file whose last symbol is damaged, keeps the errors in reference cycles, and has them collected.
+_COLLECTED = """
+import gc
+from kernlens.errors import FormatError
+from kernlens.formats.elf.elf_file import read_elf
+from tests.writers.elf import ElfWriter
+writer = ElfWriter()
+writer.add_symbols([("a", 0, 0, 1, 2, 0), ("b", 0, 0, 1, 2, 0)])
+content = bytearray(writer.build())
+table = read_elf(memoryview(bytes(content))).sections[1]
+content[table.offset + 24 : table.offset + 28] = b"\\xff" * 4
+def keep():
+    try:
+        read_elf(memoryview(bytes(content))).symbols()
+    except FormatError as error:
+        kept = error
+gc.disable()
+for _ in range(300):
+    keep()
+assert gc.collect() > 300
+"""
+
+
+def test_the_error_of_a_damaged_symbol_can_be_garbage() -> None:
+    root = Path(__file__).parents[2]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(root / "src"), str(root)])}
+    done = subprocess.run(
+        [sys.executable, "-c", _COLLECTED], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_no_iterator_reads_a_view() -> None:
+    package = Path(__file__).parents[2] / "src/kernlens"
+    calls = [
+        call for path in package.rglob("*.py") for call in re.findall(r"\.iter_unpack\((.{6})", path.read_text("utf-8"))
+    ]
+    assert calls
+    assert set(calls) == {"bytes("}

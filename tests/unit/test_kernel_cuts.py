@@ -96,6 +96,12 @@ def test_what_is_no_function_of_the_module() -> None:
     assert cut_to_function("define void @one() {\n  ret", "one") is None
 
 
+def test_the_listed_functions_are_those_that_can_be_cut_out() -> None:
+    cut_off = "define void @whole() {\n}\ndeclare void @whole()\ndefine void @cut_off() {\n  ret"
+    assert functions_of(cut_off) == ["whole"]
+    assert cut_to_function(cut_off, "whole") is not None
+
+
 def test_nameless_functions_keep_their_numbers() -> None:
     """LLVM accepts ``@1`` only after ``@0``."""
     text = "@0 = constant i32 0\n\ndefine void @1() {\n  ret void\n}\n\ndefine void @k() {\n  call void @1()\n  ret void\n}\n"

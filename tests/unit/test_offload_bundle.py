@@ -10,6 +10,7 @@ import zstandard
 
 from kernlens.errors import FormatError
 from kernlens.formats.offload_bundle import read_offload_images
+from kernlens.formats.zstd_frame import unpack_frame
 from kernlens.loading.identify import identify
 from tests.limits import memory, processor_time
 from tests.unit.conftest import Kernlens
@@ -114,6 +115,16 @@ def test_packed_images(settings: dict[str, bool]) -> None:
     assert [bytes(image.read()) for image in images] == content
     assert [bytes(image.stored) for image in images] == frames
     assert [image.unpacked for image in images] == [300_000, len(content[1]), None]
+
+
+def test_a_frame_that_claims_more_than_may_be_allocated_is_refused() -> None:
+    # A magic number, one segment, and 8 bytes that say how much it holds.
+    frame = bytes.fromhex("28b52ffd e0") + (1 << 40).to_bytes(8, "little") + bytes.fromhex("010000")
+    with (
+        memory(1 << 20),
+        pytest.raises(FormatError, match=r"holds 1,099,511,627,776 bytes, and at most 4,096 are read"),
+    ):
+        unpack_frame(memoryview(frame), 4096)
 
 
 def test_a_packed_image_in_an_object_without_table() -> None:

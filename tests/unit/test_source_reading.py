@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from kernlens.model.build import Source
 from kernlens.toolchain.includes import source_files
 from kernlens.toolchain.source_reading import SIZE_LIMIT, SourceFolders
 
@@ -71,6 +72,13 @@ def test_an_option_allows_what_it_names(home: Path) -> None:
     root = SourceFolders([], ["/"]).read("/proc/self/environ")
     assert root is not None
     assert root.text == ""
+
+
+def test_a_folder_with_a_name_that_none_can_have_allows_nothing(home: Path) -> None:
+    folders = SourceFolders([os.getcwd(), "\0"], ["secret\0", "\ud800"])
+    assert folders.read(f"{home}/work/a.cl") == Source(f"{home}/work/a.cl", "text of work/a.cl")
+    (found,) = source_files(home / "work/a.cl", "-I \0 -Ia\0b")
+    assert found.text == "text of work/a.cl"
 
 
 def test_a_file_larger_than_a_source_is_none(home: Path) -> None:

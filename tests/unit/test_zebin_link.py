@@ -151,6 +151,19 @@ def test_private_names_are_told_apart() -> None:
     assert {one.name: one.value for one in zebin.symbols if one.name.startswith(".str")} == {".str": 4, ".str.1": 132}
 
 
+def test_a_symbol_of_the_pseudo_kernels_name_where_there_are_no_functions() -> None:
+    zebin = read_zebin(memoryview(link_zebins([("odd", pseudo_kernel_without_functions())]).content))
+    (symbol,) = (one for one in zebin.symbols if one.name == PSEUDO_KERNEL)
+    assert (symbol.section, symbol.size) == (".text.use", 48)
+
+
+def pseudo_kernel_without_functions() -> memoryview:
+    writer = ElfWriter()
+    kernel = writer.add(".text.use", bytes(64), flags=6)
+    writer.add_symbols([("use", 0, 48, LOCAL, FUNC, kernel), (PSEUDO_KERNEL, 0, 48, LOCAL, FUNC, kernel)])
+    return finish(writer, ze_info("use"), 0x4F6)
+
+
 def test_notes_and_options_are_said_once() -> None:
     """A debug flag is not: the merged file has no debug data."""
     zebin, _ = merged(("a", importer()), ("b", exporter()))

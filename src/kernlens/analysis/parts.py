@@ -24,6 +24,7 @@ _ENDINGS = {
     "kernel-debug-elf": ".elf",
     "spirv": ".spv",
     "llvm-bitcode": ".bc",
+    "recording": ".klens",
     "raw": ".gen",
 }
 #: Bytes that the parts of any file may have together, and how many times larger than the file they may be beyond: what

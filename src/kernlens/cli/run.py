@@ -27,15 +27,29 @@ from kernlens.errors import NotFoundError, ToolError, UnsupportedError
     help="The device to simulate (kernlens devices).",
 )
 @toolchain_option("Whose driver simulates it.")
+@click.option(
+    "--hang-timeout",
+    "hang_timeout",
+    metavar="SECONDS",
+    type=click.FloatRange(0),
+    default=30,
+    show_default=True,
+    help="Name a call into the driver that has not returned after this time; 0: none.",
+)
+@click.option("--kill-hanging", is_flag=True, help="Kill the process whose call has not returned.")
 @click.argument("command_line", metavar="-- APP [ARG]...", nargs=-1, required=True, type=click.UNPROCESSED)
-def command(device: str, toolchain: str, command_line: tuple[str, ...]) -> None:
+def command(
+    device: str, toolchain: str, hang_timeout: float, kill_hanging: bool, command_line: tuple[str, ...]
+) -> None:
     """Run an application on a simulated device: the real driver builds its programs, and nothing is computed.
 
     No GPU is needed. The driver writes no dump of its command stream (.aub), and the application may write no file of
-    more than 1 GiB. The exit status is the application's.
+    more than 1 GiB. The exit status is the application's. If a call into the driver does not return, standard error
+    names the process, the thread and the function.
     """
     from kernlens.isa.devices import name_among
     from kernlens.runtime.file_limit import FILE_SIZE_LIMIT, limit_file_size
+    from kernlens.toolchain.hangs.hang_watch import can_watch, watch_this_process
     from kernlens.toolchain.simulation import EXPLANATION, simulated_devices, simulated_environment
     from kernlens.toolchain.toolchains import toolchain as find_toolchain
 
@@ -55,6 +69,8 @@ def command(device: str, toolchain: str, command_line: tuple[str, ...]) -> None:
         executable = whole[0]
     print_message(f"kernlens: {EXPLANATION}")
     finish_output()
+    if hang_timeout and can_watch():
+        watch_this_process(hang_timeout, _tell_hang, kill_hanging)
     # A driver that dumps its command stream after all must not fill the disk.
     limit_file_size(FILE_SIZE_LIMIT)
     _restore_signals()
@@ -63,6 +79,11 @@ def command(device: str, toolchain: str, command_line: tuple[str, ...]) -> None:
         os.execve(executable, whole, environment)
     except OSError as error:
         raise _cannot_start(program, error) from error
+
+
+def _tell_hang(sentence: str) -> None:
+    print_message(f"kernlens: {sentence}")
+    finish_output()
 
 
 def _find(name: str) -> str:

@@ -163,7 +163,7 @@ def _listed(elf: Elf, table: Section) -> Iterator[_ImageSpan]:
     """Finds each image that the table lists."""
     if len(table.data) % _ENTRY_LAYOUT.size:
         raise _error(f"its {len(table.data)} bytes are no whole number of entries of {_ENTRY_LAYOUT.size}", table)
-    entries = list(map(_ImageEntry._make, _ENTRY_LAYOUT.iter_unpack(table.data)))
+    entries = list(map(_ImageEntry._make, _ENTRY_LAYOUT.iter_unpack(bytes(table.data))))
     addresses = _relocated(elf, table) if any(not entry.address for entry in entries) else {}
     loaded = [section for section in elf.sections if section.flags & _SHF_ALLOC and len(section.data)]
     loaded.sort(key=_address)
@@ -195,7 +195,7 @@ def _relocated(elf: Elf, table: Section) -> dict[int, int]:
         if read > len(elf.data):
             raise _error("relocation sections overlap: together they are larger than the file", section)
         entries = section.data[: section.size // RELA_LAYOUT.size * RELA_LAYOUT.size]
-        for r_offset, r_type, r_sym, r_addend in RELA_LAYOUT.iter_unpack(entries):
+        for r_offset, r_type, r_sym, r_addend in RELA_LAYOUT.iter_unpack(bytes(entries)):
             if first <= r_offset < last and r_type == relative and r_sym == 0:
                 addresses[r_offset] = r_addend
     return addresses

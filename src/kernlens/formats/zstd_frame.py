@@ -64,6 +64,10 @@ def unpack_frame(frame: memoryview, size: int) -> bytes:
     """
     import zstandard
 
+    claim = claimed_size(frame)
+    if claim is not None and claim > size:
+        # zstandard would allocate what the frame claims, whatever it is told to give at most.
+        raise _error(f"the frame says that it holds {claim:,} bytes, and at most {size:,} are read", 0)
     try:
         return zstandard.ZstdDecompressor(max_window_size=_WINDOW_LIMIT).decompress(frame, max_output_size=size)
     except zstandard.ZstdError as error:

@@ -23,6 +23,7 @@ _KINDS = {
     "kernel-debug-elf": "kernel debug ELF",
     "spirv": "SPIR-V",
     "llvm-bitcode": "LLVM bitcode",
+    "recording": "recording",
     "raw": "raw instructions",
     "unknown": "unknown content",
 }

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
 from kernlens.errors import NotFoundError, UnsupportedError
@@ -58,8 +58,8 @@ class SourceFolders:
     """
 
     def __init__(self, near: Iterable[str], named: Iterable[str] = (), advice: str = "--source-root") -> None:
-        self._near = tuple(dict.fromkeys(os.path.realpath(folder) for folder in near))
-        self._named = tuple(dict.fromkeys(os.path.realpath(folder) for folder in named))
+        self._near = tuple(dict.fromkeys(_resolved(near)))
+        self._named = tuple(dict.fromkeys(_resolved(named)))
         self._advice = advice
 
     def read(self, path: str) -> Source | None:
@@ -99,6 +99,15 @@ class SourceFolders:
                 return None if not hidden else f"it is hidden; {self._advice} {os.path.dirname(real)} allows it"
         where = f"it lies at {os.path.dirname(real)}, outside the folders that may be read"
         return f"{where}; {self._advice} {os.path.dirname(real)} allows it"
+
+
+def _resolved(folders: Iterable[str]) -> Iterator[str]:
+    """Yield the folders without links; names that no file can have, as they hold a NUL, are left out."""
+    for folder in folders:
+        try:
+            yield os.path.realpath(folder)
+        except ValueError:
+            continue
 
 
 def _is_below(path: str, folder: str) -> bool:

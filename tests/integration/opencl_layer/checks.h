@@ -22,6 +22,7 @@ void check_compile_and_link(void);
 void check_il(const char *path);
 void check_binary_program(void);
 void check_threads(void);
+void check_many_threads(int count);
 void check_nested(void);
 void check_brief(void);
 const struct expected_stage *late_stage(void);

@@ -1,11 +1,12 @@
 /* Checks of the OpenCL layer that adds cl_codeplay_program_snapshot, on the first device of the first platform.
  *
- *     snapshot_test checks MODULE.spv    every check; the module is SPIR-V of support.c's SOURCE
- *     snapshot_test stages               the checks of the stages alone
+ *     snapshot_test checks MODULE.spv [NAME]...   every check, or those that are named; the module is SPIR-V of support.c's SOURCE
+ *     snapshot_test names                prints the names of the checks
  *     snapshot_test brief                a kept build and a second build where the first is possible, for tools that are slow
  *     snapshot_test fork MODULE.spv      builds in child processes while this one builds
  *     snapshot_test offered MODULE.spv   prints the stages that a program from source has, and one from SPIR-V
  *     snapshot_test forks CHILDREN       requests in child processes while two threads of this one request
+ *     snapshot_test threads COUNT        builds with and without requests on so many threads
  *     snapshot_test killed FOLDER        ends by a signal as soon as anything is in the folder
  *     snapshot_test child STAGE          prints the environment of two processes started around a build with a request
  *     snapshot_test limited STAGE [refused]        a request that comes to nothing or to something, and to no signal
@@ -126,9 +127,60 @@ static void check_refused(const char *stage)
     clReleaseProgram(program);
 }
 
+static const struct {
+    const char *name;
+    void (*run)(void);
+    void (*run_on_module)(const char *path);
+} CHECKS[] = {
+    {.name = "extension-strings", .run = check_extension_strings},
+    {.name = "list", .run = check_list},
+    {.name = "foreign-device", .run = check_foreign_device},
+    {.name = "request-errors", .run = check_request_errors},
+    {.name = "stages", .run = check_stages},
+    {.name = "tries", .run = check_tries},
+    {.name = "latest", .run = check_latest},
+    {.name = "notification", .run = check_notification},
+    {.name = "failing-build", .run = check_failing_build},
+    {.name = "compile-and-link", .run = check_compile_and_link},
+    {.name = "il", .run_on_module = check_il},
+    {.name = "binary-program", .run = check_binary_program},
+    {.name = "threads", .run = check_threads},
+    {.name = "nested", .run = check_nested},
+};
+enum { ALL_CHECKS = sizeof CHECKS / sizeof *CHECKS };
+
+static bool is_named(const char *name, int count, char **names)
+{
+    for (int index = 0; index < count; ++index)
+        if (strcmp(names[index], name) == 0)
+            return true;
+    return count == 0;
+}
+
+static void run_checks(const char *module, int count, char **names)
+{
+    int found = 0;
+    for (size_t index = 0; index < ALL_CHECKS; ++index) {
+        if (!is_named(CHECKS[index].name, count, names))
+            continue;
+        ++found;
+        if (CHECKS[index].run != NULL)
+            CHECKS[index].run();
+        else
+            CHECKS[index].run_on_module(module);
+    }
+    checking("the names of checks");
+    CHECK_EQUAL(found, count == 0 ? ALL_CHECKS : count);
+}
+
 int main(int count, char **arguments)
 {
     const char *mode = count > 1 ? arguments[1] : "";
+    if (strcmp(mode, "names") == 0) {
+        for (size_t index = 0; index < ALL_CHECKS; ++index)
+            printf("%s\n", CHECKS[index].name);
+        return 0;
+    }
     set_up();
     bool plain_binary = strcmp(mode, "binary") == 0 && (count == 3 || (count > 3 && arguments[3][0] == '\0'));
     if (strcmp(mode, "plain") == 0 || plain_binary) {
@@ -144,21 +196,8 @@ int main(int count, char **arguments)
         check_refused(arguments[2]);
     } else if (strcmp(mode, "save") == 0 && count == 6) {
         save(arguments[2], arguments[3], arguments[4], arguments[5]);
-    } else if (strcmp(mode, "checks") == 0 && count == 3) {
-        check_extension_strings();
-        check_list();
-        check_foreign_device();
-        check_request_errors();
-        check_stages();
-        check_tries();
-        check_latest();
-        check_notification();
-        check_failing_build();
-        check_compile_and_link();
-        check_il(arguments[2]);
-        check_binary_program();
-        check_threads();
-        check_nested();
+    } else if (strcmp(mode, "checks") == 0 && count >= 3) {
+        run_checks(arguments[2], count - 3, arguments + 3);
     } else if (strcmp(mode, "brief") == 0) {
         check_extension_strings();
         check_brief();
@@ -168,6 +207,8 @@ int main(int count, char **arguments)
         check_fork(arguments[2]);
     } else if (strcmp(mode, "forks") == 0 && count == 3) {
         check_forks(atoi(arguments[2]));
+    } else if (strcmp(mode, "threads") == 0 && count == 3) {
+        check_many_threads(atoi(arguments[2]));
     } else if (strcmp(mode, "killed") == 0 && count == 3) {
         be_killed(arguments[2]);
     } else if (strcmp(mode, "child") == 0 && count == 3) {
@@ -176,8 +217,6 @@ int main(int count, char **arguments)
         print_all_offered(arguments[2]);
     } else if (strcmp(mode, "limited") == 0 && count >= 3) {
         check_limited(arguments[2], count > 3);
-    } else if (strcmp(mode, "stages") == 0) {
-        check_stages();
     } else if (strcmp(mode, "plain") != 0) {
         return 2;
     }

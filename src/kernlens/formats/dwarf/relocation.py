@@ -139,7 +139,7 @@ def _apply(elf: Elf, table: Elf64Shdr, name: str, patched: bytearray) -> None:
     #: Symbol -> its offset in code.
     bases: dict[int, int] = {}
     types = _X86_64_TYPES if elf.machine == EM_X86_64 else _INTEL_TYPES
-    for r_offset, r_type, r_sym, r_addend in RELA_LAYOUT.iter_unpack(entries):
+    for r_offset, r_type, r_sym, r_addend in RELA_LAYOUT.iter_unpack(bytes(entries)):
         if r_type == R_ZE_NONE:
             continue
         base = bases.get(r_sym)

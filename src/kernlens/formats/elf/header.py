@@ -98,15 +98,15 @@ class SectionTable:
         return record
 
     def __iter__(self) -> Iterator[Elf64Shdr]:
-        return map(Elf64Shdr._make, SHDR_LAYOUT.iter_unpack(self._table))
+        return map(Elf64Shdr._make, SHDR_LAYOUT.iter_unpack(bytes(self._table)))
 
     def overview(self) -> Iterator[tuple[int, int, int, int]]:
         """Yields (sh_name, sh_type, sh_size, sh_info) of each header, without making records."""
-        return _OVERVIEW.iter_unpack(self._table)
+        return _OVERVIEW.iter_unpack(bytes(self._table))
 
     def extents(self) -> Iterator[tuple[int, int, int]]:
         """Yields (sh_type, sh_offset, sh_size) of each header, without making records."""
-        return _EXTENT.iter_unpack(self._table)
+        return _EXTENT.iter_unpack(bytes(self._table))
 
     def first_beyond(self, size: int) -> int | None:
         """Returns the index of the first section with bytes beyond ``size``, None if all lie before it."""

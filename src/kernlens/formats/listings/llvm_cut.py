@@ -33,9 +33,8 @@ class _Part:
 
 
 def functions_of(text: str) -> list[str]:
-    """Returns the names of the functions that the module defines, in its order."""
-    matches = (_SYMBOL.search(line) for line in text.split("\n") if line.startswith("define "))
-    return [match[1].strip('"') for match in matches if match]
+    """Returns the names of the functions that the module defines, in its order; one that is cut off is none."""
+    return [part.name[1:].strip('"') for part in _parts(text) if part.is_function and part.name]
 
 
 def cut_to_function(text: str, function: str) -> str | None:
@@ -45,7 +44,8 @@ def cut_to_function(text: str, function: str) -> str | None:
     Of named metadata those entries stay that speak of no other function.
     """
     parts = list(_parts(text))
-    known = {part.name: part for part in parts if part.name}
+    # A definition counts, whatever else of its name the text holds.
+    known = {part.name: part for part in sorted(parts, key=lambda part: part.is_function) if part.name}
     start = next((name for name in (f"@{function}", f'@"{function}"') if name in known), None)
     if start is None or not known[start].is_function:
         return None

@@ -220,7 +220,7 @@ class _Linker:
     def _add(self, module: int, symbol: Symbol, name: str) -> None:
         section, value = self.layout.moved(module, symbol.section_index, symbol.value)
         size = symbol.size
-        if symbol.name == PSEUDO_KERNEL and symbol.binding == "local":
+        if symbol.name == PSEUDO_KERNEL and symbol.binding == "local" and section == _FUNCTIONS:
             # The pseudo-kernel is all of the merged code, up to where the last function ends.
             size = self.layout.functions_size()
         number = self.section_numbers[section]

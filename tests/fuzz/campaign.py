@@ -1,0 +1,104 @@
+"""Fuzzes targets, some at a time, and tells how far it has come and what was found."""
+
+from __future__ import annotations
+
+import os
+import re
+import selectors
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.fuzz.fuzzer import start
+from tests.fuzz.targets import Target
+
+#: Seconds between lines of progress about a target.
+_PAUSE = 10.0
+#: What libFuzzer says of its work: inputs so far, and coverage; ``ft`` are features, counts of ways taken.
+_STATUS = re.compile(rb"^#(\d+)\t\S+ +cov: (\d+) ft: (\d+)")
+#: Of a child that crashed, so many lines of what it said are shown.
+_SHOWN = 30
+
+
+@dataclass
+class Course:
+    """How far the fuzzing of one target has come."""
+
+    target: Target
+    process: int
+    words: int
+    started: float = field(default_factory=time.monotonic)
+    told: float = field(default_factory=time.monotonic)
+    inputs: int = 0
+    edges: int = 0
+    features: int = 0
+    rest: bytes = b""
+    lines: list[bytes] = field(default_factory=list)
+    failure: int = 0
+
+    def __str__(self) -> str:
+        rate = self.inputs / max(time.monotonic() - self.started, 0.1)
+        return (
+            f"{self.target.name:18} {self.inputs:>10,} inputs {rate:>8,.0f}/s {self.edges:>6,} edges"
+            f" {self.features:>7,} features"
+        )
+
+    def hear(self, words: bytes) -> None:
+        """Takes what libFuzzer said."""
+        *lines, self.rest = (self.rest + words).split(b"\n")
+        for line in lines:
+            status = _STATUS.match(line)
+            if status is None:
+                self.lines = [*self.lines[1 - _SHOWN :], line]
+            else:
+                self.inputs, self.edges, self.features = map(int, status.groups())
+
+    def is_over(self) -> bool:
+        """Reads on. Returns whether the child has ended."""
+        words = os.read(self.words, 1 << 16)
+        if words:
+            self.hear(words)
+            return False
+        os.close(self.words)
+        self.failure = os.waitstatus_to_exitcode(os.waitpid(self.process, 0)[1])
+        return True
+
+
+def run(targets: Sequence[Target], options: Sequence[str], findings: Path, work: Path, jobs: int) -> list[Course]:
+    """Fuzzes all targets, ``jobs`` at a time, each with libFuzzer's ``options``. ``work`` takes what it learns."""
+    waiting, over = list(targets), []
+    with selectors.DefaultSelector() as running:
+        while waiting or running.get_map():
+            while waiting and len(running.get_map()) < jobs:
+                target = waiting.pop(0)
+                grown = work / target.name
+                grown.mkdir(parents=True, exist_ok=True)
+                folders = [f"-artifact_prefix={findings}/{target.name}-crash-", str(grown), str(target.folder)]
+                course = Course(target, *start(target, [*options, *folders], findings))
+                running.register(course.words, selectors.EVENT_READ, course)
+            for key, _ in running.select():
+                course = key.data
+                is_over = course.is_over()
+                if is_over:
+                    running.unregister(key.fd)
+                    over.append(course)
+                if is_over or time.monotonic() - course.told > _PAUSE:
+                    course.told = time.monotonic()
+                    print("done" if is_over else "    ", course, flush=True)
+    return over
+
+
+def report(courses: Sequence[Course], findings: Path) -> int:
+    """Says what was found, and how to try it again. Returns the exit status: 1 if anything was."""
+    found = sorted(path for path in findings.iterdir() if path.suffix != ".txt")
+    print(f"{sum(course.inputs for course in courses):,} inputs, {len(found)} found")
+    for path in found:
+        story = path.with_name(path.name + ".txt")
+        last = story.read_text("utf-8").rstrip().rsplit("\n", 1)[-1] if story.exists() else "it crashed or hung"
+        print(f"  {path}\n    {last[:300]}\n    again: python -m tests.fuzz --replay {path}")
+    for course in courses:
+        if course.failure:
+            print(f"{course.target.name} ended with {course.failure}:")
+            print(b"\n".join(course.lines).decode("utf-8", "backslashreplace"))
+    return 1 if found or any(course.failure for course in courses) else 0

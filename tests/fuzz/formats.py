@@ -1,0 +1,105 @@
+"""Targets for the readers of binary formats, each given the bytes themselves."""
+
+from __future__ import annotations
+
+from kernlens.errors import KernlensError
+from kernlens.formats.ar import read_ar
+from kernlens.formats.elf.elf_file import read_elf
+from kernlens.formats.neo_elf import is_neo_elf, read_neo_elf
+from kernlens.formats.offload_bundle import FREE_SIZE, RATIO_LIMIT, read_offload_images
+from kernlens.formats.patch_tokens.debug_data import read_debug_data
+from kernlens.formats.patch_tokens.program_binary import read_patch_tokens
+from kernlens.formats.spirv.spirv_module import read_spirv
+from kernlens.formats.spirv.uses import read_spirv_uses
+from kernlens.formats.zebin.zebin_file import read_zebin
+from kernlens.formats.zstd_frame import claimed_size, frame_size, is_zstd, unpack_frame
+from kernlens.loading.identify import identify
+from tests.fuzz.texts import everything_of
+
+#: The most that a zstd frame of the fuzzer may unpack to.
+_ROOM = 1 << 20
+
+
+def elf(data: bytes) -> None:
+    """ELF: sections, symbols, relocations."""
+    read = read_elf(memoryview(data))
+    for section in read.sections:
+        assert len(section.data) <= len(data)
+        read.contents(section)
+    read.symbols()
+    read.relocations()
+
+
+def zebin(data: bytes) -> None:
+    """Zebin, with its ze_info and notes."""
+    read = read_zebin(memoryview(data))
+    _ = read.symbols, read.relocations, read.notes, read.build_options, read.spirv
+    for kernel in read.kernels:
+        read.resources(kernel)
+    if read.ze_info is not None:
+        everything_of(read.ze_info)
+
+
+def patch_tokens(data: bytes) -> None:
+    """A patch-token program, or its debug data."""
+    view = memoryview(data)
+    if identify(view) == "debug-data":
+        for one in read_debug_data(view).kernels:
+            assert len(one.elf) <= len(data)
+        return
+    program = read_patch_tokens(view)
+    _ = program.tokens, program.symbols, program.relocations
+    for kernel in program.kernels:
+        assert len(kernel.code) <= len(data)
+        _ = kernel.tokens, kernel.resources, kernel.arguments, kernel.symbols, kernel.relocations
+        _ = kernel.heap, kernel.general_state_heap, kernel.dynamic_state_heap, kernel.surface_state_heap
+
+
+def ar(data: bytes) -> None:
+    """An ar archive."""
+    for member in read_ar(memoryview(data)):
+        assert len(member.data) <= len(data)
+        _ = member.ip, member.device_name, member.is_padding
+
+
+def offload_bundle(data: bytes) -> None:
+    """A host library with device images, plain and packed."""
+    for image in read_offload_images(memoryview(data)):
+        assert len(image.stored) <= len(data)
+        try:
+            assert len(image.read()) <= FREE_SIZE + RATIO_LIMIT * len(data)
+        except KernlensError:
+            continue  # The next image may be whole.
+
+
+def zstd(data: bytes) -> None:
+    """A zstd frame."""
+    view = memoryview(data)
+    if is_zstd(view):
+        frame = view[: frame_size(view)]
+        claimed_size(frame)
+        assert len(unpack_frame(frame, _ROOM)) <= _ROOM
+
+
+def spirv(data: bytes) -> None:
+    """A SPIR-V module: names, types, linkage, lines, uses."""
+    view = memoryview(data)
+    module = read_spirv(view)
+    _ = module.linkages, module.entry_points, module.sources, module.lines
+    uses = read_spirv_uses(view)
+    uses.variables_of(uses.reached(uses.entry_points))
+
+
+def neo_elf(data: bytes) -> None:
+    """A NEO ELF, and what it holds."""
+    view = memoryview(data)
+    if not is_neo_elf(view):
+        return
+    read = read_neo_elf(view)
+    _ = read.build_options, read.source, read.spirv
+    for part, inside in ((read.device_binary, patch_tokens), (read.device_debug, patch_tokens), (read.spirv, spirv)):
+        if part is not None:
+            try:
+                inside(bytes(part.data))
+            except KernlensError:
+                continue  # The next part may be whole.

@@ -1,0 +1,72 @@
+"""All targets by name, and the inputs that are kept of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.fuzz import debug_data, formats, linking, recordings, texts, whole_files
+
+CORPUS = Path(__file__).parent / "corpus"
+
+
+@dataclass(frozen=True)
+class Target:
+    """What takes one input's bytes to a family of readers.
+
+    ``size`` is the most bytes that the fuzzer makes. Inputs that are ``binary`` have headers with lengths in them.
+    """
+
+    run: Callable[[bytes], None]
+    size: int = 1 << 15
+    is_binary: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.run.__name__
+
+    @property
+    def folder(self) -> Path:
+        """Where its kept inputs are."""
+        return CORPUS / self.name
+
+    def kept(self) -> list[Path]:
+        """Its kept inputs."""
+        return sorted(self.folder.iterdir())
+
+
+TARGETS = {
+    target.name: target
+    for target in (
+        Target(texts.ze_info, 1 << 13),
+        Target(texts.ze_info_merge, 1 << 13),
+        Target(texts.listings, 1 << 14),
+        Target(texts.stages, 1 << 15),
+        Target(texts.sources, 1 << 12),
+        Target(texts.logs, 1 << 12),
+        Target(formats.elf, is_binary=True),
+        Target(formats.zebin, is_binary=True),
+        Target(formats.patch_tokens, is_binary=True),
+        Target(formats.ar, is_binary=True),
+        Target(formats.offload_bundle, is_binary=True),
+        Target(formats.zstd, 1 << 12),
+        Target(formats.spirv, is_binary=True),
+        Target(formats.neo_elf, is_binary=True),
+        Target(debug_data.dwarf, 1 << 13),
+        Target(linking.zebin_link, is_binary=True),
+        Target(linking.composed_link, 1 << 13),
+        Target(recordings.recording_changes, 1 << 10),
+        Target(recordings.recording_bytes, 1 << 17, is_binary=True),
+        Target(whole_files.files, is_binary=True),
+        Target(whole_files.composed_files, 1 << 12),
+    )
+}
+
+
+def named(names: Sequence[str]) -> list[Target]:
+    """The targets of these names. Ends the program with a sentence if there is none of one."""
+    for name in names:
+        if name not in TARGETS:
+            raise SystemExit(f"there is no target {name}; there are {', '.join(TARGETS)}")
+    return [TARGETS[name] for name in names]

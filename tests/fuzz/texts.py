@@ -1,0 +1,161 @@
+"""Targets for what is read out of texts: ze_info, listings, sources, logs."""
+
+from __future__ import annotations
+
+import itertools
+
+from kernlens.errors import KernlensError
+from kernlens.formats.listings import (
+    gen_assembly,
+    host_assembly,
+    host_disassembly,
+    llvm_cut,
+    llvm_ir,
+    spirv_assembly,
+    spirv_cut,
+    visa_assembly,
+    visa_llvm_map,
+)
+from kernlens.formats.zebin.ze_info import ZeInfo, read_ze_info
+from kernlens.formats.zebin.ze_info_merge import merge_ze_info
+from kernlens.model.build import Source
+from kernlens.model.stage import BINARY, TEXT, Snapshot
+from tests.fuzz.inputs import folder, parts, texts
+from tests.fuzz.rendering import check_lines
+
+
+def everything_of(info: ZeInfo) -> None:
+    """Reads what the entries of a ze_info say."""
+    for entry in info.kernels.values():
+        _ = entry.resources, entry.arguments
+
+
+def ze_info(data: bytes) -> None:
+    """One ze_info."""
+    everything_of(read_ze_info(memoryview(data)))
+
+
+def ze_info_merge(data: bytes) -> None:
+    """Several, merged. The result must be readable: a driver is to load it."""
+    found = [(f"module {number}", text) for number, text in enumerate(texts(data, 3)) if text]
+    for _, text in found:
+        everything_of(read_ze_info(memoryview(text.encode())))
+    merged = merge_ze_info(found)
+    try:
+        everything_of(read_ze_info(memoryview(merged.encode())))
+    except KernlensError as error:
+        raise AssertionError(f"the merged text is damaged: {merged!r}") from error
+
+
+_LISTINGS = (
+    gen_assembly.read_gen_assembly_lines,
+    host_assembly.read_host_assembly_lines,
+    llvm_ir.read_llvm_lines,
+    spirv_assembly.read_spirv_text_lines,
+    visa_assembly.read_visaasm_lines,
+)
+
+
+def listings(data: bytes) -> None:
+    """A listing, taken for each kind of listing in turn; the second part is a listing that belongs to it."""
+    text, other = texts(data, 2)
+    count = text.count("\n") + 1
+    for read in _LISTINGS:
+        rows = read(text)
+        assert all(0 <= line <= count for line in rows.lines), f"{read.__name__}: {rows.lines} of {count} lines"
+        assert len(rows.lines) == len(rows.places) == len(rows.calls) == len(rows.functions)
+    host_disassembly.read_host_listing(text)
+    gen_assembly.kernel_name(text)
+    visa_assembly.kernel_name(text)
+    visa_llvm_map.read_visa_llvm_lines(text, visa_llvm_map.CodegenFunctions(other))
+    for name in llvm_cut.functions_of(text)[:3]:
+        assert llvm_cut.cut_to_function(text, name) is not None
+    spirv_cut.cut_to_entry_point(text, other[:100])
+
+
+#: (stage, form, ending, kernel) of the snapshots that an input's parts are.
+_STAGES = (
+    ("llvm-codegen", TEXT, ".ll", None),
+    ("visa-llvm-map", TEXT, ".visa.ll", "k"),
+    ("0001-a", TEXT, ".ll", None),
+    ("0002-b", TEXT, ".ll", None),
+    ("visa", TEXT, ".visaasm", "k"),
+    ("gen-assembly", TEXT, ".asm", "k"),
+    ("spirv", TEXT, ".spvasm", None),
+    ("assembly", TEXT, ".s", None),
+    ("disassembly", TEXT, ".s", "k"),
+    ("object", BINARY, ".o", "k"),
+)
+
+
+def stages(data: bytes) -> None:
+    """The stages of one compile, and what is asked of them: their lines, the passes that changed them, one kernel's part."""
+    from kernlens.analysis.line_passes import passes_of_line
+    from kernlens.analysis.stage_changes import before_pass, difference, pass_steps
+    from kernlens.loading.kernel_texts import of_one_kernel
+    from kernlens.loading.stage_maps import pass_lines, stage_maps
+    from kernlens.model.line_choice import LineChoice
+    from kernlens.report.stage_listing import line_pass_list, pass_list, snapshot_list
+
+    snapshots = [
+        Snapshot(stage, kernel, form, ending, lambda part=part: part, len(part))  # type: ignore[misc]
+        for (stage, form, ending, kernel), part in zip(_STAGES, parts(data, len(_STAGES)), strict=True)
+        if part
+    ]
+    check_lines(snapshot_list(snapshots, {}))
+    for found in stage_maps(snapshots, ()):
+        assert len(found.positions) == len(found.places)
+        for place in itertools.islice(found.lines, 5):
+            check_lines(place[:1])
+    passes = [one for one in snapshots if one.is_pass]
+    steps = list(pass_steps([one for one in snapshots if one.ending == ".ll"]))
+    check_lines(pass_list(steps))
+    for one in passes:
+        check_lines(difference(before_pass(snapshots, one), one))
+    check_lines(line_pass_list(list(passes_of_line(pass_lines(snapshots), LineChoice(None, 1)))))
+    for one in snapshots:
+        of_one_kernel(one, "k")
+
+
+def sources(data: bytes) -> None:
+    """A source, a header and options: what it includes, which folders, and the copies for a second compile."""
+    from kernlens.toolchain.includes import include_folders, join_options, source_files, split_options
+    from kernlens.toolchain.recorded_sources import written_sources
+
+    text, header, options, name = texts(data, 4)
+    join_options(options)
+    include_folders(options)
+    assert split_options(join_options([word for word in split_options(options) if '"' not in word])) is not None
+    with folder() as outer:
+        inside, copies, outside = outer / "sources", outer / "copies", outer / "secret.h"
+        inside.mkdir()
+        (inside / "k.cl").write_text(text, "utf-8")
+        (inside / "k.h").write_text(header, "utf-8")
+        outside.write_text("secret", "utf-8")
+        for source in source_files(inside / "k.cl", options):
+            assert source.text != "secret", f"{source.path} was read, which is outside the folder of the source"
+        copies.mkdir()
+        try:
+            written_sources((Source(name, text), Source("k.h", header)), options, copies)
+        finally:
+            there = {path.name for path in outer.iterdir()}
+            assert there == {"sources", "copies", "secret.h"}, f"written outside its folder: {there}"
+
+
+def logs(data: bytes) -> None:
+    """What tools print and systems hold: compilers' logs, package lists, device names."""
+    from kernlens.errors import telling_line
+    from kernlens.isa.devices import device
+    from kernlens.toolchain.apt import ONE_LINE
+    from kernlens.toolchain.diagnostics import error_lines
+    from kernlens.toolchain.toolchains import IGC_PACKAGE
+
+    (text,) = texts(data, 1)
+    for message in error_lines(text, "k.cl"):
+        assert message.line >= 0
+        check_lines([message.message, message.path])
+    telling_line(text)
+    for line in text.split("\n"):
+        ONE_LINE.match(line)
+    IGC_PACKAGE.search(text)
+    device(text.split("\n", 1)[0][:200])

@@ -1,0 +1,43 @@
+"""Whether an input was taken as it should be: nothing but a KernlensError came out, within the limits."""
+
+from __future__ import annotations
+
+import contextlib
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from kernlens.errors import KernlensError
+from tests.limits import address_space, processor_time
+
+#: Seconds of processor time that one input may take, and bytes that it may add to the process.
+SECONDS, MEMORY = 1.0, 300 << 20
+
+_ROOT = str(Path(__file__).parents[2])
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What an input did that none may. ``name`` tells kinds of faults apart: the exception and the place in the code."""
+
+    name: str
+    story: str
+
+
+def fault_of(run: Callable[[bytes], None], data: bytes, seconds: float = SECONDS) -> Fault | None:
+    """Gives one input to a target. Returns None if it was taken as it should be, read or refused."""
+    try:
+        with address_space(MEMORY), processor_time(seconds), contextlib.suppress(KernlensError):
+            run(data)
+    except Exception as error:
+        return Fault(_name(error), "".join(traceback.format_exception(error)))
+    return None
+
+
+def _name(error: Exception) -> str:
+    frames = [one for one in traceback.extract_tb(error.__traceback__) if one.filename.startswith(_ROOT)]
+    inside = [one for one in frames if "/src/kernlens/" in one.filename] or frames
+    if not inside:
+        return type(error).__name__
+    return f"{type(error).__name__}-{Path(inside[-1].filename).stem}-{inside[-1].name}"

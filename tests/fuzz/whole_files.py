@@ -1,0 +1,95 @@
+"""Targets for whole files: opened, analysed and printed in every form, as the command line does it."""
+
+from __future__ import annotations
+
+from unittest import mock
+
+from kernlens.analysis.parts import parts as parts_of
+from kernlens.errors import KernlensError
+from kernlens.isa.devices import device
+from kernlens.loading.context import Context
+from kernlens.loading.linkable import LINKABLE, module_of
+from kernlens.loading.open import Contents, open_bytes
+from kernlens.model.program import Program
+from kernlens.report.document import annotate_document, disasm_document, inspect_document
+from kernlens.report.listing import annotated, disassembly
+from kernlens.report.overview import overview
+from kernlens.report.page import html_page
+from kernlens.report.rows import csv_lines
+from kernlens.report.symbol_tables import symbols_document, symbols_text
+from tests.fuzz.inputs import parts
+from tests.fuzz.rendering import check_document, check_lines
+from tests.writers import programs
+from tests.writers.dwarf import UnitWriter, debug_zebin, line_unit_4
+
+#: Kernels that are printed of one program: more would be more of the same.
+_KERNELS = 3
+
+
+def print_everything(contents: Contents) -> None:
+    """Asks for everything in a file, as the verbs do, and prints it in every form."""
+    check_lines(overview(contents.path, contents.containers, contents.programs))
+    check_document(inspect_document(contents.containers, contents.programs))
+    for program in contents.programs:
+        try:
+            _print_program(program)
+        except KernlensError:
+            continue  # The next program may be whole.
+    taken = set()
+    for part in parts_of(contents.containers, contents.programs):
+        assert part.path not in taken, f"two parts are {part.path}"
+        taken.add(part.path)
+        for name in part.path:
+            assert name not in ("", ".", ".."), part.path
+            assert not set(name) & {"/", "\\", "\0", ":"}, part.path
+            check_lines([name])
+        assert not any(part.path[:length] in taken for length in range(1, len(part.path))), part.path
+
+
+def _print_program(program: Program) -> None:
+    _ = program.sources, program.build_log, program.snapshots
+    if program.format in LINKABLE:
+        module = module_of(program)
+        check_lines(symbols_text(program, module, all_relocations=True))
+        check_document(symbols_document(program, module))
+    for kernel in list(program.kernels.values())[:_KERNELS]:
+        _ = kernel.resources, kernel.arguments
+        try:
+            # No libiga64: kernlens's own readers are tried here.
+            with mock.patch("kernlens.isa.decode.decode_many", programs.decoded):
+                check_lines(disassembly(program, kernel))
+                check_lines(annotated(program, kernel))
+                check_lines(csv_lines([(program, [kernel])]))
+                check_document(disasm_document([(program, [kernel])]))
+                document = annotate_document([(program, [kernel])])
+                check_document(document)
+                check_lines(html_page(document).split("\n"))
+        except KernlensError:
+            continue  # The next kernel may be whole.
+
+
+def files(data: bytes) -> None:
+    """The bytes of a file of any kind but a recording."""
+    print_everything(open_bytes(memoryview(data), "input", Context(device=device("dg2"))))
+
+
+def composed_files(data: bytes) -> None:
+    """Files that are well formed, but whose names, texts and line programs are the input's parts."""
+    name, kernel, options, directory, program, code = parts(data, 6)
+    words = [part.decode("utf-8", "replace").replace("\0", "") for part in (name, kernel, options, directory)]
+    file, kernel_name, build_options, folder = words
+    low, size, which = (code + bytes(3))[:3]
+    content: bytes | memoryview
+    if which % 3 == 0:
+        unit = UnitWriter("k", 0, folder)
+        origin = unit.abstract(file)
+        unit.subprogram(kernel_name, 0, 64)
+        unit.inlined(origin, low, size, (1, 2, 3))
+        unit.close()
+        unit.close()
+        content = debug_zebin(["k"], [unit], line_unit_4(program, [(file, 0), (kernel_name, 1)], [folder]), []).build()
+    elif which % 3 == 1:
+        content = programs.binary(file, kernel=kernel_name, options=build_options)
+    else:
+        content = programs.spirv(exports=kernel_name, imports=file)
+    print_everything(open_bytes(memoryview(content), f"{file}.bin", Context(device=device("dg2"))))
