@@ -84,7 +84,7 @@ def body(text: str, function: str) -> list[str]:
 
 def test_lines_are_of_the_attempt_that_counts(pipeline: Pipeline, tmp_path: Path) -> None:
     path = tmp_path / "diffuse.klens"
-    record(pipeline, path)
+    record([pipeline], path)
     for found in (pipeline, *recorded_pipelines(path)):
         for stage in LLVM[2:]:
             first, second = (one for one in found.stage_maps if one.stage == stage)
@@ -103,7 +103,7 @@ def test_lines_are_of_the_attempt_that_counts(pipeline: Pipeline, tmp_path: Path
 
 def test_the_command_says_which_attempt(pipeline: Pipeline, tmp_path: Path) -> None:
     path = tmp_path / "diffuse.klens"
-    record(pipeline, path)
+    record([pipeline], path)
     assert re.search(r"^  llvm-codegen +text +program, 2 attempts ", command(path).stdout, re.MULTILINE)
     both = command(path, "--stage", "llvm-codegen").stdout
     assert re.findall(r"^; llvm-codegen, attempt .*", both, re.MULTILINE) == [

@@ -59,7 +59,7 @@ def test_the_command_makes_the_same_files_by_hand(small: Path, monkeypatch: pyte
 
 def test_a_recording_opens_as_the_spirv_module(pipeline: Pipeline, tmp_path: Path) -> None:
     path = tmp_path / "nlmeans.klens"
-    record(pipeline, path)
+    record([pipeline], path)
     (program,) = kernlens.load(path)
     assert (program.format, program.name, program.device) == ("spirv", "nlmeans", None)
     assert pipeline.build.toolchain is not None
@@ -164,7 +164,7 @@ def test_one_line_is_followed(pipeline: Pipeline) -> None:
 
 def test_a_recording_keeps_the_snapshots(small: Path, tmp_path: Path) -> None:
     found = kernlens.stages(small, "spirv")
-    record(found, tmp_path / "scale.klens")
+    record([found], tmp_path / "scale.klens")
     (again,) = recorded_pipelines(tmp_path / "scale.klens")
     assert [(one.stage, one.form, one.content) for one in again] == [
         (one.stage, one.form, one.content) for one in found

@@ -191,11 +191,12 @@ def test_two_hundred_modules_at_once(folder: Path, tmp_path: Path) -> None:
         shutil.copy(folder / "b.dg2.bin", tmp_path / f"b{number}.bin")
     from kernlens.analysis.linking.driver_rules import RELEASE_22_43
     from kernlens.analysis.linking.forecast import predict
-    from kernlens.loading.linkable import modules_in
+    from kernlens.loading import open_file
+    from kernlens.loading.linkable import readable_modules
 
     paths = sorted(tmp_path.iterdir())
     with processor_time(5):
-        modules = [module for path in paths for _, module in modules_in(str(path))]
+        modules = [module for path in paths for _, module in readable_modules(open_file(path))]
         forecast = predict(modules, RELEASE_22_43)
     assert forecast.links
     assert len(forecast.edges) == 100

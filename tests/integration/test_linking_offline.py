@@ -15,7 +15,7 @@ from kernlens.formats.zebin.merge import link_zebins
 from kernlens.formats.zebin.zebin_file import read_zebin
 from kernlens.linking.spirv_link import link_spirv
 from kernlens.loading import open_file
-from kernlens.loading.linkable import modules_in
+from kernlens.loading.linkable import readable_modules
 from kernlens.runtime.isolation import IsolatedDriver
 from kernlens.toolchain.clang import compile_library, device_options
 from kernlens.toolchain.ocloc import compile_source
@@ -244,7 +244,7 @@ def test_symbols_equal_readelf(device: str, zebins: dict[str, dict[str, Path]], 
         assert [(one.index, one.value, one.size, one.type, one.binding, one.name) for one in own.elf.symbols()] == [
             (index, value, size, kind, binding, name) for index, value, size, kind, binding, _, name in printed.symbols
         ]
-        ((_, module),) = modules_in(str(path))
+        ((_, module),) = readable_modules(open_file(path))
         exported = {
             name
             for _, _, _, kind, binding, section, name in printed.symbols
@@ -263,7 +263,7 @@ def test_symbols_equal_spirv_dis(spirv_files: dict[str, Path]) -> None:
             (line.split('"')[1], line.split()[-1]) for line in text.splitlines() if " LinkageAttributes " in line
         }
         kernels = {line.split('"')[1] for line in text.splitlines() if line.startswith("OpEntryPoint")}
-        ((_, module),) = modules_in(str(path), options="-library-compilation -ze-take-global-address")
+        ((_, module),) = readable_modules(open_file(path), options="-library-compilation -ze-take-global-address")
         exports = {(one.name, "Export") for one in module.exports if not one.is_internal}
         imports = {(one.name, "Import") for one in module.imports}
         assert set(module.kernels) == kernels
@@ -323,7 +323,7 @@ def test_spirv_of_different_versions_is_linked(spirv_files: dict[str, Path], tmp
     assert result.raised == (("simple", "1.0", "1.4"),)
     output = tmp_path / "linked.spv"
     output.write_bytes(result.spirv)
-    ((_, module),) = modules_in(str(output), options="-library-compilation")
+    ((_, module),) = readable_modules(open_file(output), options="-library-compilation")
     assert module.imports == ()
     assert set(module.kernels) == {"use", "use_too", "own", "print", "choose"}
     assert {"helper", "middle", "twice", "simple"} <= {one.name for one in module.exports}

@@ -277,7 +277,7 @@ def test_a_line_is_followed_through_every_stage_that_has_lines(small: Path, tmp_
     for device, stages in wanted.items():
         made = kernlens.stages(small, device)
         recording = tmp_path / f"{device}.klens"
-        record(made, recording)
+        record([made], recording)
         for pipeline in (made, *recorded_pipelines(recording)):
             parts = pipeline.line(5, "scale.cl").stages
             assert {part.stage for part in parts} == stages

@@ -236,7 +236,7 @@ def test_iga_assembles_the_instructions_again(small: Path, tmp_path: Path) -> No
 
 def test_a_recording_keeps_the_snapshots(pipeline: Pipeline, tmp_path: Path) -> None:
     path = tmp_path / "nlmeans.klens"
-    record(pipeline, path)
+    record([pipeline], path)
     (again,) = recorded_pipelines(path)
     assert [(one.stage, one.kernel, one.form, one.content) for one in again] == [
         (one.stage, one.kernel, one.form, one.content) for one in pipeline
@@ -317,7 +317,7 @@ def test_pocl(small: Path) -> None:
 
 def opens_as_its_stages(found: Pipeline, path: Path) -> None:
     """A recording of another vendor's compiler holds no binary; it opens as a program of stages."""
-    record(found, path)
+    record([found], path)
     (program,) = kernlens.load(path)
     assert (program.format, dict(program.kernels), len(program.binary)) == ("stages", {}, 0)
     assert found.build.toolchain is not None

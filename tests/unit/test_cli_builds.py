@@ -262,6 +262,18 @@ def test_stages_of_a_source_that_does_not_compile(
     assert set(done.document) > {"schema"}
 
 
+def test_failed_stages_replace_no_recording_and_say_so(kernlens: Kernlens, compiler: Path, tmp_path: Path) -> None:
+    source, path = tmp_path / "broken.cl", tmp_path / "x.klens"
+    source.write_text("broken\n")
+    words = ("stages", source, "--device", "skl", "-o", path)
+    assert "stays as it was" not in kernlens(*words).err
+    with Recording(path) as recording:
+        assert [build.ok for build in recording.builds()] == [False], "with the stages that it came to"
+    before = path.read_bytes()
+    assert f"kernlens: nothing compiled, so {path} stays as it was\n" in kernlens(*words).err
+    assert path.read_bytes() == before
+
+
 def test_a_failed_program_of_a_recording_hides_no_other(kernlens: Kernlens, tmp_path: Path) -> None:
     path = tmp_path / "two.klens"
     broken = replace(FAILED, parts=HeldParts(sources=FULL.sources, snapshots=FULL.snapshots[:1]))

@@ -41,7 +41,7 @@ ALLOWED = {
     # Modules of the package itself (compiling, doctor): what Python and the command line share.
     "verbs": {"isa", "loading", "model", "recording", "toolchain"},
     "cli": {
-        *("analysis", "formats", "isa", "linking", "loading", "log", "model", "pipeline", "recording", "report"),
+        *("analysis", "formats", "isa", "linking", "loading", "log", "model", "pipeline", "report"),
         *("runtime", "toolchain", "verbs"),
     },
     # The public modules for live objects: they only export what the rooms hold, and no room imports them.

@@ -172,11 +172,11 @@ def _kind(path: str) -> str | None:
 
 
 def _save(pipelines: list[Pipeline], output: str) -> None:
-    from kernlens.recording.writer import RecordingWriter
+    from kernlens.cli.output import print_message
+    from kernlens.pipeline.compile_stages import record
 
-    with RecordingWriter(output, command_line=sys.argv, overwrite=True) as writer:
-        for pipeline in pipelines:
-            writer.add(pipeline.build)
+    if not record(pipelines, Path(output), sys.argv):
+        print_message(f"kernlens: nothing compiled, so {output} stays as it was")
 
 
 def _print_list(pipelines: list[Pipeline], kernel: str | None, all_passes: bool, as_json: bool) -> None:

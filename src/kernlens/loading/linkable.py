@@ -282,17 +282,6 @@ def _linkable(contents: Contents, device: str | None) -> list[tuple[str, Program
     return [(file if len(chosen) == 1 else f"{file}:{program.name}", program) for program in chosen]
 
 
-def modules_in(
-    path: str, *, device: str | None = None, options: str | None = None, rules: DriverRules = LATEST
-) -> list[tuple[Program, Module]]:
-    """What ``linkable_programs`` gives, each with its module; ``options`` and ``rules`` are as for ``module_of``."""
-    from kernlens.loading.open import open_file
-
-    contents = open_file(path)
-    contents.check()
-    return readable_modules(contents, device=device, options=options, rules=rules)
-
-
 def readable_modules(
     contents: Contents, *, device: str | None = None, options: str | None = None, rules: DriverRules = LATEST
 ) -> list[tuple[Program, Module]]:

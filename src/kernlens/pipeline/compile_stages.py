@@ -123,7 +123,7 @@ def stages(
         all_passes=all_passes,
     )
     if recording is not None:
-        record(pipeline, Path(recording))
+        record([pipeline], Path(recording))
     build = pipeline.build
     if not build.ok:
         raise ToolError(build.failure, command=build.command, log=build.log)
@@ -156,12 +156,17 @@ def compile_stages(
     return Pipeline(igc_stages.snapshots(path, device, options, find_toolchain(toolchain), all_passes))
 
 
-def record(pipeline: Pipeline, path: Path, command_line: Sequence[str] = ()) -> None:
-    """Save the build and its snapshots as a recording, which replaces one of that name."""
+def record(pipelines: Sequence[Pipeline], path: Path, command_line: Sequence[str] = ()) -> bool:
+    """Save the builds and their snapshots as a recording, which replaces one of that name if a build is ok.
+
+    Returns False if the older one stays.
+    """
     from kernlens.recording.writer import RecordingWriter
 
     with RecordingWriter(path, command_line=command_line, overwrite=True) as writer:
-        writer.add(pipeline.build)
+        for pipeline in pipelines:
+            writer.add(pipeline.build)
+        return writer.is_published
 
 
 def recorded_pipelines(path: str | os.PathLike[str], device: str | None = None) -> list[Pipeline]:

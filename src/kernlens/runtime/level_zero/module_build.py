@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from kernlens.errors import KernlensError
 from kernlens.model.build import Build, BuildToolchain, HeldParts
 from kernlens.model.figures import KernelResources
@@ -18,8 +20,11 @@ NO_SPIRV = "the module was not made from SPIR-V here, and Level Zero does not gi
 NO_OPTIONS = "the module was made by the application, and Level Zero does not give its build flags back"
 
 
-def live_build(module: LiveModule) -> Build:
-    """Return the module's binary, debug data, SPIR-V, flags, log and kernels."""
+def live_build(module: LiveModule, kernels: Sequence[str] | None = None) -> Build:
+    """Return the module's binary, debug data, SPIR-V, flags, log and kernels (``kernels``: only these).
+
+    Raises NotFoundError for a kernel that the module does not have.
+    """
     missing: dict[str, str] = {"sources": NO_SOURCE}
     debug = None
     try:
@@ -39,7 +44,7 @@ def live_build(module: LiveModule) -> Build:
         toolchain=BuildToolchain(f"level-zero driver {version_text(device.driver.version)}"),
         options=module.flags,
         device_ip=None if device.ip is None else str(device.ip),
-        kernels=tuple(_kernel(module, name) for name in module.kernel_names),
+        kernels=tuple(_kernel(module, name) for name in (module.kernel_names if kernels is None else kernels)),
         missing=missing,
         parts=HeldParts(
             log=module.build_log or "",
