@@ -127,18 +127,17 @@ def _run(words: list[str]) -> int:
 
 def _tell(error: BaseException, debug: bool) -> int:
     """Print what went wrong as one sentence, below its traceback if ``debug``, and return the exit status for it."""
-    import click
-
-    if debug and not isinstance(error, click.ClickException):
+    usage = _usage_error(error)
+    if usage is not None:
+        print_usage_error(usage)
+        return BAD_INPUT
+    if debug:
         print_traceback(error)
     match error:
         case KernlensError():
             print_message(f"kernlens: {error}")
             return error.exit_status
-        case click.ClickException():
-            print_usage_error(error)
-            return BAD_INPUT
-        case click.Abort() | KeyboardInterrupt():
+        case KeyboardInterrupt():
             print_message("kernlens: interrupted")
             return INTERRUPTED
         case MemoryError():
@@ -152,6 +151,15 @@ def _tell(error: BaseException, debug: bool) -> int:
             what = f"{type(error).__name__}: {error}"
             print_message(f"kernlens: a fault of kernlens itself, please report it with what --debug prints: {what}")
             return FAILED
+
+
+def _usage_error(error: BaseException) -> click.ClickException | None:
+    """The error if it is one of click's. There is none before click is imported, and when the interpreter ends it cannot be."""
+    if "click" not in sys.modules:
+        return None
+    import click
+
+    return error if isinstance(error, click.ClickException) else None
 
 
 def _drop_if_unwritable() -> None:

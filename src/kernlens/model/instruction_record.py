@@ -58,7 +58,7 @@ def read_operands(records: memoryview, index: int, count: int) -> list[OperandRe
     """Reads the first ``count`` operands of record ``index``, the destination first."""
     start = index * RECORD_SIZE + _HEAD.size
     end = start + min(count, _OPERANDS) * _OPERAND.size
-    return [*map(OperandRecord._make, _OPERAND.iter_unpack(records[start:end]))]
+    return [*map(OperandRecord._make, _OPERAND.iter_unpack(bytes(records[start:end])))]
 
 
 def read_values(records: memoryview, index: int) -> tuple[int, tuple[int, ...]]:

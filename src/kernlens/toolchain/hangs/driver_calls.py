@@ -162,10 +162,10 @@ class _Module:
 
     def _exported(self) -> Iterator[tuple[str, int]]:
         place, size = self._segments[_PT_DYNAMIC]
-        tags = dict(struct.iter_unpack("<QQ", self._read(place, size)))
+        tags = dict(struct.Struct("<QQ").iter_unpack(bytes(self._read(place, size))))
         strings, symbols = tags[_DT_STRTAB], tags[_DT_SYMTAB]
         # The dynamic loader has made these addresses of what the file has as offsets. The strings follow the symbols.
-        for row in _SYM.iter_unpack(self._read(symbols, (strings - symbols) // _SYM.size * _SYM.size)):
+        for row in _SYM.iter_unpack(bytes(self._read(symbols, (strings - symbols) // _SYM.size * _SYM.size))):
             name, section, value = row[0], row[3], row[4]
             if section:
                 text = self._read(strings + name, 80).split(b"\0", 1)[0]
