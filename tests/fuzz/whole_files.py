@@ -47,7 +47,7 @@ def print_everything(contents: Contents) -> None:
 
 
 def _print_program(program: Program) -> None:
-    _ = program.sources, program.build_log, program.snapshots
+    _ = program.sources, program.build.log, program.build.snapshots
     if program.format in LINKABLE:
         module = module_of(program)
         check_lines(symbols_text(program, module, all_relocations=True))
