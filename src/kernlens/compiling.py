@@ -143,7 +143,7 @@ def compile(
 
 
 def compiled_kernels(compiled: Build) -> list[Kernel]:
-    """Return the decoded kernels of a build's programs; none if the build failed."""
+    """Return the decoded kernels of a build's programs, without functions' code; none if the build failed."""
     programs = open_build(compiled) if compiled.ok else ()
-    decode_kernels([(program, list(program.kernels.values())) for program in programs])
-    return [kernel for program in programs for kernel in program.kernels.values()]
+    decode_kernels([(program, list(program.entry_kernels.values())) for program in programs])
+    return [kernel for program in programs for kernel in program.entry_kernels.values()]

@@ -4,13 +4,25 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernlens.analysis.correlate import correlate, leading_prologue
-from kernlens.model.line_table import END_SEQUENCE, IS_STMT, PROLOGUE_END, InlinedCall, LineTable, SourceFile
-from kernlens.model.source_map import NO_ROW, SourceMap, SourcePlace
+from kernlens.analysis.correlate import correlate
+from kernlens.model.line_table import END_SEQUENCE, IS_STMT, DebugFunction, InlinedCall, LineTable, SourceFile
+from kernlens.model.source_map import (
+    FROM_STAGE,
+    FROM_TABLE,
+    IN_PROLOGUE,
+    INHERITED,
+    LINE_LOST,
+    NO_LINE,
+    NO_ROW,
+    SourceMap,
+    SourcePlace,
+    StatedPlace,
+)  # fmt: skip
 
 Row = tuple[int, int, int, int, int]
 """(offset, file, line, column, flags)"""
@@ -104,30 +116,86 @@ def test_a_line_has_all_its_runs_and_neighbouring_rows_of_one_line_are_one() -> 
     assert source_map.lines == {("a.cl", 3): (range(0, 2), range(3, 4)), ("a.cl", 4): (range(2, 3),)}
 
 
-def test_the_prologue_that_the_binary_states() -> None:
+def test_the_prologue_is_no_lines_work() -> None:
     rows = table((0, 1, 3, 0, 1), (0xD0, 1, 5, 2, 5), (0x100, 1, 5, 2, END_SEQUENCE))
-    assert correlate(array("I", range(0, 0x100, 16)), rows, 0xB0).prologue == 11
+    source_map = correlate(array("I", range(0, 0x100, 16)), rows, 11)
+    assert source_map.prologue == 11
+    assert [source_map.origin(index) for index in (0, 10, 11)] == [IN_PROLOGUE, IN_PROLOGUE, FROM_TABLE]
+    assert source_map.place(10) is None
+    assert source_map.lines == {("a.cl", 3): (range(11, 13),), ("a.cl", 5): (range(13, 16),)}
 
 
-#: The shape of driver A's tables for dg2 and pvc: declaration, closing brace, then the first line that does work.
-WITH_PROLOGUE: tuple[Row, ...] = (
-    (0, 1, 24, 0, 1), (0x60, 1, 71, 1, 1 | PROLOGUE_END), (0x110, 1, 29, 17, 1), (0x140, 1, 71, 1, 0),
-    (0x150, 1, 71, 1, END_SEQUENCE),
+#: What Debian 12's compiler writes for dg2 of a kernel (0x00, its set-up up to 0x60) that calls two functions, at 0xa0 and
+#: 0xc0: the last one's rows begin at 0x60, the others' are lost.
+LOST_ROWS: tuple[Row, ...] = (
+    (0, 1, 15, 0, 1), (0x60, 1, 1, 0, 1), (0x60, 1, 6, 5, 5), (0xD0, 1, 4, 5, 1), (0xF0, 1, 6, 5, 0),
+    (0x100, 1, 6, 5, END_SEQUENCE),
 )  # fmt: skip
+NAMES = (DebugFunction("k", 0), DebugFunction("middle", 0x60), DebugFunction("last", 0x60))
 
 
-def test_the_prologue_that_rows_show() -> None:
-    assert leading_prologue(table(*WITH_PROLOGUE)) == 0x110
-    assert correlate(array("I", range(0, 0x150, 16)), table(*WITH_PROLOGUE)).prologue == 17
-    assert correlate(array("I", range(0, 0x150, 16)), table(*WITH_PROLOGUE), 0).prologue == 0
+def joined(
+    *rows: Row, functions: tuple[DebugFunction, ...] = NAMES, called: tuple[int, ...] = (0xA0, 0xC0)
+) -> SourceMap:
+    found = replace(table(*rows), find_functions=lambda: functions)
+    return correlate(array("I", range(0, 0x100, 16)), found, 3, (9, 11, 15), called)
 
 
-def test_rows_that_show_no_prologue() -> None:
-    without_brace = (WITH_PROLOGUE[0], (0x28, 1, 29, 17, 1 | PROLOGUE_END), *WITH_PROLOGUE[2:])
-    without_mark = (WITH_PROLOGUE[0], (0x60, 1, 71, 1, 1), *WITH_PROLOGUE[2:])
-    of_one_place = (WITH_PROLOGUE[0], (0x60, 1, 71, 1, 1 | PROLOGUE_END), (0x150, 1, 71, 1, END_SEQUENCE))
-    for rows in (without_brace, without_mark, of_one_place, WITH_PROLOGUE[:2]):
-        assert leading_prologue(table(*rows)) == 0
+def test_rows_that_the_compiler_lost_are_not_another_functions() -> None:
+    source_map = joined(*LOST_ROWS)
+    assert lines_of(source_map) == [0, 0, 0, 15, 15, 15, 0, 0, 0, 0, 0, 0, 0, 4, 4, 6]
+    origins = [IN_PROLOGUE] * 3 + [FROM_TABLE] * 3 + [LINE_LOST] * 7 + [FROM_TABLE] * 3
+    assert [source_map.origin(index) for index in range(16)] == origins
+    assert [(one.name, one.code) for one in source_map.functions] == [
+        ("k", range(10)), ("middle", range(10, 12)), ("last", range(12, 16)),
+    ]  # fmt: skip
+    assert "4 in k, 2 in middle, 1 in last" in str(source_map.warning)
+
+
+def test_two_rows_at_one_offset_alone_show_that_rows_are_lost() -> None:
+    assert lines_of(joined(*LOST_ROWS, functions=())) == lines_of(joined(*LOST_ROWS))
+
+
+def test_functions_whose_rows_begin_where_they_do_are_whole() -> None:
+    rows = (
+        LOST_ROWS[0],
+        (0x90, 1, 23, 1, 0),
+        (0xA0, 1, 9, 0, 1),
+        (0xA0, 1, 11, 1, 5),
+        (0xC0, 1, 1, 0, 1),
+        *LOST_ROWS[3:],
+    )
+    functions = (DebugFunction("k", 0), DebugFunction("middle", 0xA0), DebugFunction("last", 0xC0))
+    source_map = joined(*rows, functions=functions)
+    assert source_map.warning is None
+    assert lines_of(source_map)[3:] == [15] * 6 + [23, 11, 11, 1, 4, 4, 6]
+
+
+def test_a_function_of_the_compilers_library_has_no_name() -> None:
+    functions = (DebugFunction("k", 0), DebugFunction("last", 0xC0))
+    assert [one.name for one in joined(*LOST_ROWS, functions=functions).functions] == ["k", None, "last"]
+
+
+def test_a_kernel_without_calls_loses_nothing() -> None:
+    source_map = joined(*LOST_ROWS, called=())
+    assert source_map.functions == ()
+    assert source_map.warning is None
+    assert lines_of(source_map)[6:10] == [6] * 4
+
+
+def test_where_stages_were_kept_they_tell_what_the_table_lost_and_what_it_guessed() -> None:
+    told, call = SourcePlace("a.cl", 21, 7), SourcePlace("a.cl", 22, 1)
+    stated: list[StatedPlace | None] = [None] * 16
+    stated[6], stated[7], stated[13] = StatedPlace(told, (call,)), StatedPlace(None), StatedPlace(None)
+    source_map = replace(joined(*LOST_ROWS), stated=stated)
+    assert [source_map.origin(index) for index in (6, 7, 8, 13, 14)] == [
+        FROM_STAGE, NO_LINE, LINE_LOST, INHERITED, FROM_TABLE,
+    ]  # fmt: skip
+    assert source_map.place(6) == told
+    assert source_map.inlined_at(6) == (call,)
+    assert source_map.lines["a.cl", 21] == (range(6, 7),)
+    assert source_map.lines["a.cl", 4] == (range(13, 15),)
+    assert "tell the line of 1 of them" in str(source_map.warning)
 
 
 def test_inlined_frames_innermost_first() -> None:

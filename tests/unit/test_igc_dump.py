@@ -164,3 +164,14 @@ def test_on_a_full_disk_nothing_that_was_dumped_is_trusted(tmp_path: Path, monke
     found = read_dump(tmp_path, IGC_2, b"")
     assert {snapshot.stage for snapshot in found} >= {"spirv", "llvm-codegen", "program"}
     assert all("disk of the dump folder is full" in (snapshot.failure or "") for snapshot in found)
+
+
+def test_the_functions_that_a_kernel_calls_follow_it(tmp_path: Path) -> None:
+    asm = b"//.kernel k\n"
+    write(tmp_path, _simd8_entry_0001__dat=b"CODE", _simd8_entry_0001__asm=asm)
+    (tmp_path / f"{H}_simd8_entry_0001.visa.ll").write_bytes(b"kernel\n")
+    for number in (10, 0, 2):
+        (tmp_path / f"{H}_simd8_entry_0001_f{number}.visa.ll").write_bytes(b"function %d\n" % number)
+    (tmp_path / f"{H}_simd16_entry_0001_f0.visa.ll").write_bytes(b"of another width\n")
+    found = read_dump(tmp_path, IGC_1, b"CODE")
+    assert one(found, "visa-llvm-map", "k") == b"kernel\nfunction 0\nfunction 2\nfunction 10\n"

@@ -31,8 +31,9 @@ from kernlens.model.operand import Condition, Operand, Predicate, Swsb
 from tests.writers.instruction_records import DIRECT, IMMEDIATE, INDIRECT, record
 from tests.writers.instruction_records import LABEL as LABEL_OPERAND
 
-MNEMONICS = ("", "mov", "add", "goto", "send", "illegal", "math")
-MOV, ADD, GOTO, SEND_OP, ILLEGAL_OP, MATH = range(1, 7)
+MNEMONICS = ("", "mov", "add", "goto", "send", "illegal", "math", "call", "or")
+MOV, ADD, GOTO, SEND_OP, ILLEGAL_OP, MATH, CALL, OR = range(1, 9)
+CONTROL = 11
 GENERAL, ACCUMULATOR, NULL, ADDRESS = 18, 3, 1, 2
 FLOAT, WORD, DWORD = 20, 9, 11
 
@@ -156,6 +157,27 @@ def test_branches() -> None:
     assert found[2].targets == ()
     assert found.targets == (32, 96)
     assert str(found[0].sources[0]) == "label"
+
+
+def test_calls_show_where_functions_begin() -> None:
+    found = instructions(
+        record(0, 16, LABEL, CALL, targets=(64,)),
+        record(16, 16, LABEL, GOTO, targets=(32, 48)),
+        record(32, 16, LABEL, CALL, targets=(48,)),
+        record(48, 16, opcode=CALL),
+    )
+    assert found.called == (48, 64)
+
+
+def test_the_set_up_ends_where_the_control_register_is_written() -> None:
+    control = record(32, 16, opcode=OR, destination=(0, 0, DIRECT, CONTROL, DWORD))
+    before = record(0, 16, opcode=MOV), record(16, 16, opcode=OR, destination=(3, 0, DIRECT, GENERAL, DWORD))
+    found = instructions(*before, control, record(48, 16, opcode=ADD))
+    assert [found.set_up_end(start) for start in (0, 16, 32)] == [3, 3, 3]
+    assert found.set_up_end(48) == 3, "what is behind the loads alone"
+    assert instructions(*before).set_up_end(16) == 1
+    branch = record(16, 16, LABEL, GOTO, targets=(32,))
+    assert instructions(before[0], branch, control).set_up_end(0) == 0, "control may leave before it"
 
 
 def test_texts_are_rendered_once_and_only_when_asked_for() -> None:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from array import array
+from dataclasses import replace
 
 from kernlens.analysis.correlate import correlate
 from kernlens.model.binary import EMPTY
 from kernlens.model.build import Source
 from kernlens.model.figures import KernelResources
 from kernlens.model.instruction import Instructions
+from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.kernel import Kernel, KernelArgument
 from kernlens.model.line_choice import LineChoice
-from kernlens.model.line_table import InlinedCall, LineTable, SourceFile
+from kernlens.model.line_table import DebugFunction, InlinedCall, LineTable, SourceFile
 from kernlens.model.program import Program
 from kernlens.model.source_map import SourceMap, SourcePlace
 from kernlens.report.document import annotate_document
-from kernlens.report.listing import GAP, annotated
+from kernlens.report.listing import GAP, annotated, where_from
+from kernlens.report.overview import program_overview
+from kernlens.report.page import html_page
 from kernlens.report.rows import csv_lines
 from kernlens.report.style import rendered
 from tests.writers.instruction_records import record
@@ -49,7 +53,10 @@ class Parts:
         return None if self.has_lines else "built without debug data"
 
     def line_table(self) -> LineTable:
-        call = InlinedCall("inner", 32, 48, call_file=1, call_line=40, call_column=3)
+        calls = (
+            InlinedCall("inner", 32, 48, call_file=1, call_line=40, call_column=3),
+            InlinedCall("without_lines", 64, 80, call_file=1, call_line=12, call_column=5),
+        )
         return LineTable(
             files=(SourceFile(""), SourceFile("a.cl")),
             offsets=array("I", (0, 16, 32, 48, 64, 80)),
@@ -57,12 +64,12 @@ class Parts:
             lines=array("I", (10, 11, 10, 40, 0, 0)),
             columns=array("I", (1, 2, 3, 4, 0, 0)),
             flags=bytes((1, 0, 0, 0, 0, 2)),
-            find_inlined=lambda: (call,),
+            find_inlined=lambda: calls,
         )
 
     def source_map(self, kernel: Kernel) -> SourceMap | None:
         table = kernel.line_table
-        return correlate(kernel.instructions.offsets, table, kernel.resources.prologue_bytes) if table else None
+        return correlate(kernel.instructions.offsets, table, prologue=1) if table else None
 
 
 def made(has_lines: bool = True) -> tuple[Program, Kernel]:
@@ -82,9 +89,7 @@ def test_the_whole_listing() -> None:
         "  a.cl",
         "       8              | line 8",
         "       9              | line 9",
-        "      10     2  40.0% | line 10",
-        "             0x0000    mov r0  ; prologue",
-        "                     ...",
+        "      10     1  20.0% | line 10",
         "             0x0020    mov r2  ; inlined at 40",
         "      11     1  20.0% | line 11",
         "             0x0010    mov r1",
@@ -92,8 +97,11 @@ def test_the_whole_listing() -> None:
         "      40     1  20.0% | line 40",
         "             0x0030    mov r3",
         "",
-        "  1 instruction without a source line:",
-        "             0x0040    mov r4",
+        "  prologue, 1 instruction (20.0%): loads the kernel's arguments and sets the thread up",
+        "             0x0000    mov r0",
+        "",
+        "  1 instruction (20.0%) without a source line:",
+        "             0x0040    mov r4  ; inlined at a.cl:12",
         "",
     ]
     assert GAP < 28
@@ -114,9 +122,10 @@ def test_without_a_line_table_the_reason_and_the_instructions() -> None:
 def test_csv_has_a_row_for_every_instruction() -> None:
     program, kernel = made()
     rows = list(csv_lines([(program, [kernel])]))
-    assert rows[0] == "program,device,kernel,offset,size,opcode,text,path,line,column"
-    assert rows[1] == "p,,k,0,16,mov,  mov r0  ,a.cl,10,1"
-    assert rows[5] == "p,,k,64,16,mov,  mov r4  ,,,"
+    assert rows[0] == "program,device,kernel,offset,size,opcode,text,path,line,column,line_origin"
+    assert rows[1] == "p,,k,0,16,mov,  mov r0  ,,,,prologue"
+    assert rows[2] == "p,,k,16,16,mov,  mov r1  ,a.cl,11,2,table"
+    assert rows[5] == "p,,k,64,16,mov,  mov r4  ,,,,none"
 
 
 def test_json_says_null_where_nothing_is_known() -> None:
@@ -124,8 +133,62 @@ def test_json_says_null_where_nothing_is_known() -> None:
     document = annotate_document([(program, [kernel])])
     instructions = document["programs"][0]["kernels"][0]["instructions"]
     assert instructions[2]["inlined_at"] == [{"path": "a.cl", "line": 40, "column": 3}]
-    assert [instructions[4][key] for key in ("path", "line", "column", "inlined_at")] == [None, None, None, []]
+    assert [instructions[4][key] for key in ("path", "line", "column")] == [None, None, None]
+    assert instructions[0]["line_origin"] == "prologue"
+    assert [one["line_origin"] for one in instructions[1:]] == ["table", "table", "table", "none"]
     assert document["programs"][0]["kernels"][0]["slm_bytes"] is None
+
+
+def test_a_call_is_known_where_the_line_within_it_is_not() -> None:
+    """A row of line 0 in a function that was inlined: where it was called from is known all the same."""
+    program, kernel = made()
+    (document,) = annotate_document([(program, [kernel])])["programs"]
+    last = document["kernels"][0]["instructions"][4]
+    assert last["line"] is None
+    assert last["inlined_at"] == [{"path": "a.cl", "line": 12, "column": 5}]
+
+
+class LostParts(Parts):
+    """The same with a function behind the third instruction, and the rows of the kernel itself lost."""
+
+    def source_map(self, kernel: Kernel) -> SourceMap | None:
+        table = replace(self.line_table(), find_functions=lambda: (DebugFunction("k", 0), DebugFunction("callee", 16)))
+        return correlate(kernel.instructions.offsets, table, prologue=1, called=(48,))
+
+    def line_table(self) -> LineTable:
+        table = super().line_table()
+        return replace(table, columns=array("I", (1, 0, 3, 4, 0, 0)))
+
+
+def test_what_the_compiler_lost_is_said_in_every_form() -> None:
+    kernel = Kernel("k", LostParts())
+    program = Program("p", "raw", {"k": kernel}, find_sources=lambda: (Source("a.cl", SOURCE),))
+    warning = str(kernel.line_warning)
+    assert "lost line rows" in warning
+    assert "2 in k" in warning
+    text = [rendered(line) for line in annotated(program, kernel)]
+    assert f"  {warning}" in text
+    assert "  2 instructions (40.0%) of k whose line rows the compiler lost:" in text
+    assert where_from(kernel, 1) == "no source line: the compiler lost the line rows of k here"
+    assert where_from(kernel, 0).startswith("prologue")
+    assert where_from(kernel, 3) == "a.cl:40:4"
+    (document,) = annotate_document([(program, [kernel])])["programs"]
+    shown = document["kernels"][0]
+    assert shown["line_warning"] == warning
+    assert shown["functions"] == [{"name": "k", "offset": 0, "size": 48}, {"name": "callee", "offset": 48, "size": 32}]
+    assert [one["line_origin"] for one in shown["instructions"]] == ["prologue", "lost", "lost", "table", "none"]
+    overview = [rendered(line) for line in program_overview(program)]
+    assert f"  lines of k: {warning}" in overview
+    assert any(line.endswith("in part") for line in overview)
+    page = html_page(annotate_document([(program, [kernel])]))
+    assert "lost line rows" in page
+
+
+def test_functions_without_a_kernel_are_in_no_table() -> None:
+    program = Program("p", "zebin", {PSEUDO_KERNEL: Kernel(PSEUDO_KERNEL, Parts(has_lines=False))})
+    overview = [rendered(line) for line in program_overview(program)]
+    assert overview[1:] == ["  functions that are no kernels: 80 bytes of code"]
+    assert list(annotated(program, program.kernels[PSEUDO_KERNEL], LineChoice(None, 10))) == []
 
 
 def test_a_line_choice_takes_whole_path_components() -> None:

@@ -77,6 +77,11 @@ def test_the_prologue_is_unknown_from_xe_hp_on() -> None:
     assert one_kernel(environment(), render_core=XE_HPG).resources().prologue_bytes is None
 
 
+def test_what_a_thread_loads_for_itself_bounds_the_prologue() -> None:
+    assert one_kernel(token(22, *[1] * 12, 0xC0, 0)).payload_load_bytes() == 0xC0
+    assert one_kernel().payload_load_bytes() == 0
+
+
 def test_arguments_with_descriptions() -> None:
     kernel = one_kernel(
         argument_description(1, "n", "int;4"),

@@ -152,7 +152,9 @@ def test_a_notebook_shows_figures_and_instructions_with_their_lines() -> None:
     program, kernel = made()
     names, text = markup(kernel._repr_html_())
     assert names == {"strong", "details", "summary", "pre"}
-    assert re.sub(" +", " ", text).startswith("k SIMD16, 128 registers, no spill Instructions (5) 0x0000 10 mov r0")
+    assert re.sub(" +", " ", text).startswith(
+        "k SIMD16, 128 registers, no spill Instructions (5) 0x0000 mov r0\n0x0010 11 mov r1"
+    )
     assert "0x0040            mov r4" in text, "of no line"
     assert markup(kernel.instructions._repr_html_())[1].splitlines()[1] == "0x0010    mov r1"
     assert isinstance(program.kernels, Kernels)

@@ -3,37 +3,86 @@
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import pairwise, repeat
 
-from kernlens.model.line_table import END_SEQUENCE, PROLOGUE_END, LineTable
-from kernlens.model.source_map import NO_ROW, SourceMap
+from kernlens.model.line_table import END_SEQUENCE, LineTable
+from kernlens.model.source_map import LOST, NO_ROW, PROLOGUE, CodeFunction, SourceMap
 
 
 def correlate(
-    offsets: Sequence[int], table: LineTable, prologue_bytes: int | None = None, stops: Sequence[int] = ()
+    offsets: Sequence[int],
+    table: LineTable,
+    prologue: int = 0,
+    stops: Sequence[int] = (),
+    called: Sequence[int] = (),
 ) -> SourceMap:
     """Finds for each instruction the row that covers it.
 
     ``offsets`` are the instructions' offsets in the kernel, ascending. A row covers the instructions from its offset
     up to the next row's; of several rows at one offset the last one counts, as each of them covers nothing but the
-    last. Instructions before the first row or behind an end of sequence have no row. ``prologue_bytes`` is what the
-    binary says of the size of the code that loads the kernel's payload; if it is None, ``leading_prologue`` finds it out.
+    last. Instructions before the first row or behind an end of sequence have no row, nor have the first ``prologue``
+    ones, which load the kernel's payload: the compiler gives them the line of something else.
 
     ``stops`` are the indexes of instructions that control never passes (end of thread, return). What follows one in the
-    same row has no row: it is a function that stayed a call, to which Intel's older compiler gives no rows at all. (Of
+    same row has no row: it is another function, to which Intel's older compiler gives no rows at all. (Of
     24,815 such instructions in 98 binaries, IGC's own dump holds 98% for another line than the row's.)
+
+    ``called`` are the offsets at which the functions begin that stayed calls. Their rows, and the kernel's own, may be
+    lost: see ``_lost``.
     """
     starts = list(offsets)
-    order = _ascending(table)
-    prologue = leading_prologue(table) if prologue_bytes is None else prologue_bytes
-    return SourceMap(
-        table=table,
-        offsets=offsets,
-        row_of=_cut(_cover(starts, table, order), stops),
-        prologue=bisect_left(starts, prologue),
-    )
+    row_of = _cut(_cover(starts, table, _ascending(table)), stops)
+    functions = _functions(starts, table, called)
+    if wrong := _lost(starts, table, functions):
+        for lost in wrong:
+            row_of[lost.start : lost.stop] = array("i", repeat(LOST, len(lost)))
+        row_of = array("i", (LOST if row == NO_ROW else row for row in row_of))
+    row_of[:prologue] = array("i", repeat(PROLOGUE, prologue))
+    return SourceMap(table=table, offsets=offsets, row_of=row_of, prologue=prologue, functions=functions)
+
+
+def _functions(starts: list[int], table: LineTable, called: Sequence[int]) -> tuple[CodeFunction, ...]:
+    """Returns the kernel's own code and the functions behind it, in order; none if it calls none.
+
+    Each begins where a call goes to. The debug data names them in the order of the code, but may place them wrongly; if
+    it names more or fewer (a function of the compiler's own library has no name there), only those count that it places
+    where one begins.
+    """
+    firsts = sorted({0, *(index for offset in called if (index := bisect_left(starts, offset)) < len(starts))})
+    if len(firsts) == 1:
+        return ()
+    stated = table.functions
+    if len(stated) == len(firsts):
+        names: list[str | None] = [function.name for function in stated]
+    else:
+        name_at = {bisect_left(starts, function.low): function.name for function in reversed(stated)}
+        names = [name_at.get(first) for first in firsts]
+    ends = [*firsts[1:], len(starts)]
+    return tuple(CodeFunction(name, range(*span)) for name, *span in zip(names, firsts, ends, strict=True))
+
+
+def _lost(starts: list[int], table: LineTable, functions: Sequence[CodeFunction]) -> list[range]:
+    """Returns the instructions whose rows the compiler lost, as far as the table's rows stand over them.
+
+    Intel's compiler writes the rows of a function up to the first instruction that is not the function's, as it counts.
+    Where the kernel begins with a prologue, or ends with a fence, that is at once: the rows of all functions but the last
+    are missing, and those of the last one begin far too early. So a function that the debug data (or two rows at one
+    offset) lets begin where no function begins has no part in the code from there up to the next beginning.
+    """
+    if not functions:
+        return []
+    firsts = [function.code.start for function in functions]
+    beginnings = {bisect_left(starts, function.low) for function in table.functions}
+    beginnings |= {
+        bisect_left(starts, here) for here, following in pairwise(table.offsets) if here == following and here
+    }
+    lost: dict[int, int] = {}
+    for wrong in sorted(beginnings.difference(firsts)):
+        function = functions[bisect_right(firsts, wrong) - 1]
+        lost.setdefault(function.code.stop, wrong)
+    return [range(first, end) for end, first in lost.items()]
 
 
 def _cover(starts: list[int], table: LineTable, order: Sequence[int]) -> array[int]:
@@ -74,24 +123,3 @@ def _ascending(table: LineTable) -> Sequence[int]:
     if not inner_ends and all(before <= after for before, after in pairwise(offsets)):
         return range(len(offsets))
     return sorted(range(len(offsets)), key=lambda row: (offsets[row], not flags[row] & END_SEQUENCE))
-
-
-def leading_prologue(table: LineTable) -> int:
-    """Returns the size in bytes of the code that loads the kernel's payload, as the rows show it; 0 where they do not.
-
-    Intel's compiler gives the payload's loading no line of its own. Where the hardware leaves it to the kernel
-    (Xe-HPG and later) and a patch-token program says nothing, the loads inherit the source place of the last instruction:
-    the table begins with the declaration (offset 0, column 0), then a row that ends the prologue carries the very
-    file, line and column of the end of the sequence. The prologue lasts up to the next row of another place; set-up
-    code without a line at the kernel's start counts with it. All 578 kernels of 36 programs for dg2 and pvc begin so,
-    and none of the 867 for skl, icllp and tgllp, whose hardware loads the payload.
-    """
-    if len(table) < 3 or table.offsets[0] or table.columns[0] or not table.flags[1] & PROLOGUE_END:
-        return 0
-    places = list(zip(table.files_of, table.lines, table.columns, strict=True))
-    if places[1] != places[-1] or not table.flags[-1] & END_SEQUENCE:
-        return 0
-    for row in range(2, len(table) - 1):
-        if places[row] != places[1]:
-            return table.offsets[row]
-    return 0

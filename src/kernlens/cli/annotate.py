@@ -134,6 +134,7 @@ def _render(selection: Selection, format_name: str, only: LineChoice | None) -> 
 def _print_place(selection: Selection, offset: int) -> None:
     """The line of each chosen kernel's instruction at ``offset``, with the calls that it was inlined through."""
     from kernlens.cli.output import print_lines
+    from kernlens.report.listing import where_from
 
     is_covered = False
     for program, kernels in selection:
@@ -143,11 +144,8 @@ def _print_place(selection: Selection, offset: int) -> None:
                 continue
             is_covered, index = True, instruction.index
             source_map = kernel.source_map
-            place = source_map.place(index) if source_map else None
-            words = (
-                f"{place.path}:{place.line}:{place.column}" if place else kernel.line_table_reason or "no source line"
-            )
-            calls = source_map.inlined_at(index) if source_map and place else ()
+            words = where_from(kernel, index)
+            calls = source_map.inlined_at(index) if source_map else ()
             inlined = "".join(f", inlined at {call.path}:{call.line}" for call in calls)
             where = f"{program.name}: {kernel.name}+{instruction.offset:#x}"
             print_lines([f"{where}: {instruction.text}", f"    {words}{inlined}"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from kernlens.formats.patch_tokens.debug_data import DebugData
     from kernlens.formats.patch_tokens.program_binary import PatchTokenKernel
     from kernlens.formats.zebin.zebin_file import Zebin, ZebinKernel
+    from kernlens.loading.stage_maps import Beside
     from kernlens.model.budget import Budget
     from kernlens.model.instruction import Instructions
     from kernlens.model.line_table import LineTable
@@ -69,16 +71,56 @@ class Code:
         table = kernel.line_table
         if table is None:
             return None
-        instructions = kernel.instructions
-        return correlate(instructions.offsets, table, kernel.resources.prologue_bytes, instructions.stops)
+        found = kernel.instructions
+        joined = correlate(found.offsets, table, self._prologue(kernel), found.stops, found.called)
+        beside = self.beside()
+        if not beside.snapshots:
+            return joined
+        from kernlens.loading.stated_places import with_stated_places
+
+        return with_stated_places(joined, kernel.name, found, beside)
+
+    def beside(self) -> Beside:
+        """The stages of the compile that were kept."""
+        from kernlens.loading.stage_maps import Beside
+
+        return Beside(())
+
+    def _prologue(self, kernel: Kernel) -> int:
+        """The number of instructions that load the kernel's payload and set the thread up."""
+        from kernlens.formats.patch_tokens.kernel_tokens import FIRST_CORE_WITH_PROLOGUE
+
+        stated = kernel.resources.prologue_bytes
+        if stated is not None:
+            return bisect_left(kernel.instructions.offsets, stated)
+        core = self._device.render_core if self._device else None
+        if core is None or core < FIRST_CORE_WITH_PROLOGUE:
+            return 0
+        return kernel.instructions.set_up_end(self.payload_load_bytes())
+
+    def payload_load_bytes(self) -> int:
+        """The size of the code at the start that loads each thread's part of the payload, where nothing states all of the
+        prologue."""
+        return 0
 
 
-class ProgramDebug:
-    """The debug data of one patch-token program, read on first use and once for all its kernels."""
+class KeptDebug:
+    """What a program's build kept besides its machine code, read on first use and once for all its kernels."""
 
     def __init__(self, build: Build, budget: Budget) -> None:
         self._build = build
         self._budget = budget
+
+    @cached_property
+    def beside(self) -> Beside:
+        """The stages of the compile."""
+        from kernlens.loading.stage_maps import Beside
+
+        return Beside([one for one in self._build.snapshots if not one.is_pass and one.failure is None])
+
+
+class ProgramDebug(KeptDebug):
+    """The debug data of one patch-token program."""
 
     @cached_property
     def _read(self) -> DebugData | None:
@@ -131,8 +173,14 @@ class PatchTokenCode(Code):
     def arguments(self) -> tuple[KernelArgument, ...]:
         return self._kernel.arguments()
 
+    def payload_load_bytes(self) -> int:
+        return self._kernel.payload_load_bytes()
+
     def line_table(self) -> LineTable | None:
         return self._debug.line_table(self._kernel.name)
+
+    def beside(self) -> Beside:
+        return self._debug.beside
 
     def line_table_reason(self) -> str | None:
         return self._debug.line_table_reason(self._kernel.name)
@@ -151,17 +199,19 @@ class DebugCode(Code):
     def line_table(self) -> LineTable | None:
         return self._debug.line_table(self._name)
 
+    def beside(self) -> Beside:
+        return self._debug.beside
+
     def line_table_reason(self) -> str | None:
         return self._debug.line_table_reason(self._name)
 
 
-class ZebinDebug:
-    """The line tables of one zebin, or of the debug ELF that its build kept beside it, found on first use."""
+class ZebinDebug(KeptDebug):
+    """The line tables of one zebin, or of the debug ELF that its build kept beside it."""
 
     def __init__(self, zebin: Zebin, build: Build, budget: Budget) -> None:
+        super().__init__(build, budget)
         self._zebin = zebin
-        self._build = build
-        self._budget = budget
 
     @cached_property
     def _tables(self) -> LineTables:
@@ -204,6 +254,9 @@ class ZebinCode(Code):
 
     def line_table(self) -> LineTable | None:
         return self._debug.line_table(self._kernel.name)
+
+    def beside(self) -> Beside:
+        return self._debug.beside
 
     def line_table_reason(self) -> str | None:
         return self._debug.line_table_reason(self._kernel.name)

@@ -50,6 +50,11 @@ class Contents:
                 f"{self.path} holds the stages of a compile but no machine code of an Intel GPU; look at them with"
                 f" kernlens stages {self.path}, or compile the source for a GPU"
             )
+        if any(program.format in ("zebin", "patch-tokens") for program in self.programs):
+            raise UnsupportedError(
+                f"{self.path} is compiled but holds no kernel; kernlens symbols {self.path} lists the functions and"
+                " variables that it offers to other modules"
+            )
         if any(program.spirv for program in self.programs):
             raise UnsupportedError(
                 f"{self.path} holds SPIR-V but no machine code; compile it: kernlens compile {self.path} --device D"

@@ -7,6 +7,7 @@ packed and answers questions about whole columns; an ``Instruction`` is made onl
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -188,16 +189,41 @@ class Instructions(Sequence[Instruction]):
         return tuple(sorted(offsets))
 
     @cached_property
+    def called(self) -> tuple[int, ...]:
+        """Returns the offsets that calls go to, ascending, each once: where the functions that stayed calls begin."""
+        offsets: set[int] = set()
+        for index in self._with_mnemonic("call"):
+            offsets.update(read_values(self._records, index)[1])
+        return tuple(sorted(offsets))
+
+    def set_up_end(self, start: int) -> int:
+        """Returns the number of instructions up to the end of the kernel's set-up: the first that writes the control
+        register at or behind offset ``start``, itself included, which sets how floats are rounded. If control may leave
+        the straight line before there is one, those before ``start``."""
+        first = bisect_left(self.offsets, start)
+        for index in range(first, len(self)):
+            if self.flags[index] & (LABEL | END_OF_THREAD):
+                break
+            written = self._make(index).destination
+            if written is not None and written.file == "cr":
+                return index + 1
+        return first
+
+    @cached_property
     def stops(self) -> list[int]:
         """Returns the indexes of instructions that control never passes: ends of thread and unconditional returns."""
         indexes = [index for index, flags in enumerate(self.flags) if flags & END_OF_THREAD]
-        if "ret" in self._mnemonics:
-            wanted = self._mnemonics.index("ret")
-            numbers = self._opcode_numbers
-            if wanted in numbers:
-                predicates = bytes(self._records[PREDICATE_AT::RECORD_SIZE])
-                indexes += [index for index, number in enumerate(numbers) if number == wanted and not predicates[index]]
+        if returns := self._with_mnemonic("ret"):
+            predicates = bytes(self._records[PREDICATE_AT::RECORD_SIZE])
+            indexes += [index for index in returns if not predicates[index]]
         return sorted(indexes)
+
+    def _with_mnemonic(self, mnemonic: str) -> list[int]:
+        if mnemonic not in self._mnemonics:
+            return []
+        wanted = self._mnemonics.index(mnemonic)
+        numbers = self._opcode_numbers
+        return [index for index, number in enumerate(numbers) if number == wanted] if wanted in numbers else []
 
     @property
     def size(self) -> int:
@@ -206,8 +232,6 @@ class Instructions(Sequence[Instruction]):
 
     def at(self, offset: int) -> Instruction | None:
         """Returns the instruction that covers byte ``offset``, None if there is none."""
-        from bisect import bisect_right
-
         index = bisect_right(self.offsets, offset) - 1
         if index < 0 or offset >= self.offsets[index] + self.sizes[index]:
             return None

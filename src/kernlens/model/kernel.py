@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
-from kernlens.errors import KernlensError
+from kernlens.errors import KernlensError, UnsupportedError
 from kernlens.model.figures import KernelResources, figure_words
 
 if TYPE_CHECKING:
@@ -133,6 +133,20 @@ class Kernel:
     def line_table_reason(self) -> str | None:
         """Why there is no line table, and the flag that would give one; None if there is one."""
         return self._parts.line_table_reason()
+
+    @cached_property
+    def line_warning(self) -> str | None:
+        """What is known to be wrong with the line table, in one sentence; None if nothing is, or no installed libiga64 knows
+        the device."""
+        table = self.line_table
+        if (
+            table is None or not table.names_functions
+        ):  # The instructions of other kernels need not be decoded for this.
+            return None
+        try:
+            return self.source_map.warning if self.source_map else None
+        except UnsupportedError:
+            return None
 
     @cached_property
     def source_map(self) -> SourceMap | None:

@@ -61,6 +61,15 @@ class InlinedCall:
     depth: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class DebugFunction:
+    """A function of which the debug data describes code. ``low`` is where it says that the code begins, in bytes from the
+    kernel's start; the compiler may have got that wrong."""
+
+    name: str
+    low: int
+
+
 @dataclass(frozen=True)
 class LineTable:
     """A kernel's rows, exactly as the table's program emits them; offsets ascend within each sequence.
@@ -68,7 +77,7 @@ class LineTable:
     Columnar: ``offsets``, ``files_of``, ``lines``, ``columns`` have one entry per row, ``flags`` holds the bits
     IS_STMT, END_SEQUENCE and PROLOGUE_END. ``files`` are indexed by the table's own file numbers (DWARF 4 counts from
     1, so entry 0 is then an empty name). ``directory`` is DW_AT_comp_dir, empty if absent. ``find_inlined`` reads the
-    inlined calls on first use.
+    inlined calls, ``find_functions`` the functions on first use.
     """
 
     files: tuple[SourceFile, ...]
@@ -80,6 +89,7 @@ class LineTable:
     directory: str = ""
     version: int = 4
     find_inlined: Callable[[], tuple[InlinedCall, ...]] = field(default=tuple, repr=False, compare=False)
+    find_functions: Callable[[], tuple[DebugFunction, ...]] = field(default=tuple, repr=False, compare=False)
 
     def __len__(self) -> int:
         return len(self.offsets)
@@ -101,3 +111,16 @@ class LineTable:
     def inlined(self) -> tuple[InlinedCall, ...]:
         """Returns the inlined calls, outer ones before those within them; one call appears once per address range."""
         return self.find_inlined()
+
+    @cached_property
+    def functions(self) -> tuple[DebugFunction, ...]:
+        """Returns the kernel and the functions that it calls, in the order of the debug data."""
+        return self.find_functions()
+
+    @property
+    def names_functions(self) -> bool:
+        """Tells whether rows behind the first name a declaration (column 0), as those of a further function begin."""
+        return any(
+            offset and line and not column
+            for offset, line, column in zip(self.offsets, self.lines, self.columns, strict=True)
+        )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from kernlens.errors import UnknownKernelError
 from kernlens.model.binary import EMPTY, Relocation, Symbol
 from kernlens.model.build import Build
+from kernlens.model.intel_symbols import PSEUDO_KERNEL
 
 if TYPE_CHECKING:
     from kernlens.model.build import Source
@@ -85,6 +86,11 @@ class Program:
 
     def __repr__(self) -> str:
         return f"<Program {self.name!r} format={self.format} device={self.device} kernels={len(self.kernels)}>"
+
+    @property
+    def entry_kernels(self) -> dict[str, Kernel]:
+        """The kernels by name, without the pseudo kernel that holds the code of functions."""
+        return {name: kernel for name, kernel in self.kernels.items() if name != PSEUDO_KERNEL}
 
     @cached_property
     def spirv(self) -> memoryview:

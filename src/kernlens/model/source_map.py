@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,8 +11,15 @@ from itertools import pairwise
 from kernlens.errors import FormatError
 from kernlens.model.line_table import InlinedCall, LineTable
 
-#: ``SourceMap.row_of`` of an instruction that no row covers.
-NO_ROW = -1
+#: ``SourceMap.row_of`` of an instruction that no row covers; of one whose row the compiler lost; of one in the prologue.
+NO_ROW, LOST, PROLOGUE = -1, -2, -3
+#: Where an instruction's line is from (``SourceMap.origin``).
+FROM_TABLE = "table"
+FROM_STAGE = "stage"
+INHERITED = "inherited"
+IN_PROLOGUE = "prologue"
+LINE_LOST = "lost"
+NO_LINE = "none"
 #: The inlined calls that the instructions of any kernel may lie in, all counted together, and how many more for each
 #: instruction. A kernel of few instructions may be inlined hundreds of times deep; honest large ones are below 20.
 FRAMES = 1 << 20
@@ -28,27 +35,101 @@ class SourcePlace:
     column: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class CodeFunction:
+    """The kernel's own code, or a function that stayed a call: its name, None if nothing tells it, and the indexes of its
+    instructions."""
+
+    name: str | None
+    code: range
+
+
+@dataclass(frozen=True, slots=True)
+class StatedPlace:
+    """What the compiler itself said of an instruction while it compiled: its place, None if it gave the instruction
+    none, and the calls through which it was inlined, innermost first."""
+
+    place: SourcePlace | None
+    calls: tuple[SourcePlace, ...] = ()
+
+
 @dataclass(frozen=True)
 class SourceMap:
-    """The line-table row that covers each instruction, and the instructions of each line.
+    """Where each instruction came from, and the instructions of each line. All that is shown of lines is decided here.
 
-    ``row_of[i]`` is the row of instruction ``i`` or NO_ROW; ``offsets[i]`` its offset in the kernel. ``prologue`` is
-    the number of leading instructions that load the kernel's payload rather than do a line's work.
+    ``row_of[i]`` is the line-table row of instruction ``i`` or NO_ROW, LOST or PROLOGUE; ``offsets[i]`` its offset in the
+    kernel. ``prologue`` is the number of leading instructions that load the kernel's payload rather than do a line's
+    work. ``functions`` are the kernel's own code and that of the functions that stayed calls, empty if there is none.
+    ``stated`` holds what the stages of the compile say of each instruction, None where they do not; it is empty where
+    they were not kept.
     """
 
     table: LineTable = field(repr=False)
     offsets: Sequence[int] = field(repr=False)
     row_of: Sequence[int] = field(repr=False)
     prologue: int = 0
+    functions: tuple[CodeFunction, ...] = field(default=(), repr=False)
+    stated: Sequence[StatedPlace | None] = field(default=(), repr=False)
 
     def __repr__(self) -> str:
         files = {path for path, _ in self.lines}
         return f"<SourceMap instructions={len(self.offsets)} lines={len(self.lines)} files={len(files)}>"
 
     def place(self, index: int) -> SourcePlace | None:
-        """Returns where instruction ``index`` came from, None if no row covers it or its row says line 0."""
+        """Returns where instruction ``index`` came from, None if nothing says it (``origin`` says why)."""
         row = self.row_of[index]
-        return None if row == NO_ROW else self._row_places[row]
+        if row >= 0:
+            return self._row_places[row]
+        stated = self._stated(index)
+        return stated.place if stated and row != PROLOGUE else None
+
+    def origin(self, index: int) -> str:
+        """Returns what the line of instruction ``index`` is from.
+
+        FROM_TABLE: the line table. FROM_STAGE: the table lost it, and the stages of the compile, which were kept, tell it.
+        INHERITED: the compiler gave the instruction no place, as these stages show, and the table holds it for its
+        neighbour's line. Those without a line are IN_PROLOGUE, LINE_LOST (the compiler lost the rows) or NO_LINE.
+        """
+        row = self.row_of[index]
+        if row == PROLOGUE:
+            return IN_PROLOGUE
+        stated = self._stated(index)
+        if row < 0:
+            if stated and stated.place:
+                return FROM_STAGE
+            return LINE_LOST if row == LOST and stated is None else NO_LINE
+        if self._row_places[row] is None:
+            return NO_LINE
+        return INHERITED if stated and stated.place is None else FROM_TABLE
+
+    def function_at(self, index: int) -> CodeFunction | None:
+        """Returns the function that holds instruction ``index``; None in a kernel that calls none."""
+        position = bisect_right(self.functions, index, key=lambda function: function.code.start)
+        return self.functions[position - 1] if position else None
+
+    @cached_property
+    def warning(self) -> str | None:
+        """What is wrong with the line table, in one sentence that can stand alone; None if nothing is known to be."""
+        counts = [
+            (function.name or f"a function at {self.offsets[function.code.start]:#x}", count)
+            for function in self.functions
+            if (count := sum(self.row_of[index] == LOST for index in function.code))
+        ]
+        if not counts:
+            return None
+        parts = ", ".join(f"{count:,} in {name}" for name, count in counts)
+        origins = [self.origin(index) for index, row in enumerate(self.row_of) if row == LOST]
+        told = origins.count(FROM_STAGE)
+        if told:
+            remedy = f"the compile stages, which were kept, tell the line of {told:,} of them"
+        elif LINE_LOST in origins:
+            remedy = "a recording with the compile stages tells more (kernlens stages SRC --device D -o FILE)"
+        else:
+            remedy = "the compile stages, which were kept, tell no line of them either"
+        return f"the compiler lost line rows, as it does in kernels with calls (instructions: {parts}); {remedy}"
+
+    def _stated(self, index: int) -> StatedPlace | None:
+        return self.stated[index] if self.stated else None
 
     def place_at(self, offset: int) -> SourcePlace | None:
         """Returns where the instruction that starts at ``offset`` came from, None if none starts there or it has no line."""
@@ -65,7 +146,28 @@ class SourceMap:
     def places(self) -> list[SourcePlace | None]:
         """Returns for each instruction what ``place`` says of it."""
         row_places = self._row_places
-        return [None if row == NO_ROW else row_places[row] for row in self.row_of]
+        return [row_places[row] if row >= 0 else self.place(index) for index, row in enumerate(self.row_of)]
+
+    @cached_property
+    def origins(self) -> list[str]:
+        """Returns for each instruction what ``origin`` says of it."""
+        if self.stated:
+            return [self.origin(index) for index in range(len(self.row_of))]
+        of_row = [FROM_TABLE if place else NO_LINE for place in self._row_places]
+        others = {NO_ROW: NO_LINE, LOST: LINE_LOST, PROLOGUE: IN_PROLOGUE}
+        return [of_row[row] if row >= 0 else others[row] for row in self.row_of]
+
+    @cached_property
+    def stacks(self) -> list[tuple[SourcePlace, ...]]:
+        """Returns for each instruction what ``inlined_at`` says of it: instructions between two ends of calls share the tuple.
+
+        Raises FormatError if that is too much."""
+        stacks = list(self._table_stacks)
+        for index, row in enumerate(self.row_of):
+            if row in (LOST, PROLOGUE):
+                stated = self._stated(index) if row == LOST else None
+                stacks[index] = stated.calls if stated else ()
+        return stacks
 
     @cached_property
     def lines(self) -> dict[tuple[str, int], tuple[range, ...]]:
@@ -77,14 +179,14 @@ class SourceMap:
 
     def _runs(self) -> list[tuple[tuple[str, int], range]]:
         """Returns the maximal runs of neighbouring instructions of one line, in order."""
-        places, row_of = self._row_places, self.row_of
+        places, row_of, stated = self._row_places, self.row_of, self.stated
         runs: list[tuple[tuple[str, int], range]] = []
         start, last_row, key = 0, NO_ROW, None
         for index, row in enumerate(row_of):
-            if row == last_row:
+            if row == last_row and (row >= 0 or not stated):
                 continue
             last_row = row
-            place = None if row == NO_ROW else places[row]
+            place = places[row] if row >= 0 else self.place(index)
             line = None if place is None else (place.path, place.line)
             if line == key:
                 continue
@@ -109,10 +211,8 @@ class SourceMap:
         return places
 
     @cached_property
-    def stacks(self) -> list[tuple[SourcePlace, ...]]:
-        """Returns for each instruction what ``inlined_at`` says of it: instructions between two ends of calls share the tuple.
-
-        Raises FormatError if that is too much."""
+    def _table_stacks(self) -> list[tuple[SourcePlace, ...]]:
+        """Returns for each instruction the calls around it in the debug data. Raises FormatError if that is too much."""
         calls = self.table.inlined
         frames: list[tuple[SourcePlace, ...]] = [()] * len(self.offsets)
         ends: list[tuple[int, InlinedCall]] = sorted(

@@ -38,7 +38,8 @@ _HASH_MOVES = re.compile(rb"(\x61.{11}).{4}(?:\1.{4}){3}", re.DOTALL)
 
 _HASH = r"OCL_asm[0-9a-f]+(?:_[0-9a-f]{16})*"
 _KERNEL_FILE = re.compile(
-    _HASH + r"(?:_(?P<attempt>\d+))?(?:_simd(?P<simd>\d+))?_entry_(?P<entry>\d{4})(?P<ending>\..+)"
+    _HASH
+    + r"(?:_(?P<attempt>\d+))?(?:_simd(?P<simd>\d+))?_entry_(?P<entry>\d{4})(?:_f(?P<function>\d+))?(?P<ending>\..+)"
 )
 _PASS_FILE = re.compile(_HASH + r"(?:_\d+)?_(?P<number>\d{4})_(?P<phase>\w+?)_after_(?P<name>.+)\.ll")
 _PROGRAM_FILE = re.compile(
@@ -48,7 +49,8 @@ _PROGRAM_FILE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """A dump file. ``attempt`` counts from 1 (IGC counts from 0 in file names), ``modified`` is in nanoseconds."""
+    """A dump file. ``attempt`` counts from 1 (IGC counts from 0 in file names), ``modified`` is in nanoseconds.
+    ``functions`` are the files of the functions that the kernel calls, where each has one of its own (``_f0``)."""
 
     path: Path
     ending: str
@@ -56,6 +58,7 @@ class _File:
     modified: int
     entry: str = ""
     simd: int = 0
+    functions: tuple[Path, ...] = ()
 
 
 def read_dump(
@@ -101,7 +104,7 @@ _CUT = "the dump was cut off while it was written; is the disk of the dump folde
 
 def _snapshot(stage: Stage, form: str, file: _File, kernel: str | None, start_time: int | None, full: bool) -> Snapshot:
     try:
-        content = _read(file.path)
+        content = b"".join(_read(path) for path in (file.path, *file.functions))
     except OSError as error:
         return _failed(stage, form, kernel, f"its dump cannot be read: {error.strerror}", file.attempt)
     if stage.name == "source":
@@ -136,12 +139,18 @@ def is_full(folder: Path) -> bool:
 
 
 def _kernel_files(folder: Path, names: Iterable[str]) -> Iterator[_File]:
-    for name in names:
-        match = _KERNEL_FILE.fullmatch(name)
-        if match is not None:
-            path = folder / name
+    matches = [match for name in names if (match := _KERNEL_FILE.fullmatch(name)) is not None]
+    functions: dict[str, list[tuple[int, Path]]] = {}
+    for match in matches:
+        if match["function"] is not None:
+            kernel_file = match[0].replace(f"_f{match['function']}.", ".")
+            functions.setdefault(kernel_file, []).append((int(match["function"]), folder / match[0]))
+    for match in matches:
+        if match["function"] is None:
+            path = folder / match[0]
             attempt, simd = int(match["attempt"] or 0) + 1, int(match["simd"] or 0)
-            yield _File(path, match["ending"], attempt, path.stat().st_mtime_ns, match["entry"], simd)
+            called = tuple(path for _, path in sorted(functions.get(match[0], ())))
+            yield _File(path, match["ending"], attempt, path.stat().st_mtime_ns, match["entry"], simd, called)
 
 
 class _Kernels:

@@ -14,7 +14,7 @@ from kernlens.model.figures import figures_of
 from kernlens.model.kernel import Kernel
 from kernlens.model.line_choice import LineChoice
 from kernlens.model.program import Program
-from kernlens.model.source_map import SourceMap, SourcePlace
+from kernlens.model.source_map import CodeFunction, SourceMap, SourcePlace
 
 SCHEMA = 1
 
@@ -81,7 +81,11 @@ def _kernel(kernel: Kernel) -> Document:
 
 
 def _line_table(kernel: Kernel) -> Document:
-    return {"line_table": kernel.line_table_reason is None, "line_table_reason": kernel.line_table_reason}
+    return {
+        "line_table": kernel.line_table_reason is None,
+        "line_table_reason": kernel.line_table_reason,
+        "line_warning": kernel.line_warning,
+    }
 
 
 def _instructions(kernel: Kernel) -> list[Document]:
@@ -97,10 +101,19 @@ def _instructions(kernel: Kernel) -> list[Document]:
 def _annotated_kernel(kernel: Kernel, only: LineChoice | None) -> Document:
     source_map = kernel.source_map
     if source_map is None:
-        instructions = [] if only else [instruction | _no_place() for instruction in _instructions(kernel)]
+        instructions = (
+            [] if only else [instruction | _no_place(None) | _NO_CALLS for instruction in _instructions(kernel)]
+        )
     else:
         instructions = _placed_instructions(kernel, source_map, only)
-    return _kernel(kernel) | _line_table(kernel) | {"instructions": instructions}
+    functions = [] if source_map is None else [_function(kernel, one) for one in source_map.functions]
+    return _kernel(kernel) | _line_table(kernel) | {"functions": functions, "instructions": instructions}
+
+
+def _function(kernel: Kernel, function: CodeFunction) -> Document:
+    offsets = [*kernel.instructions.offsets, kernel.code_size]
+    first, end = offsets[function.code.start], offsets[function.code.stop]
+    return {"name": function.name, "offset": first, "size": end - first}
 
 
 def _placed_instructions(kernel: Kernel, source_map: SourceMap, only: LineChoice | None) -> list[Document]:
@@ -111,6 +124,7 @@ def _placed_instructions(kernel: Kernel, source_map: SourceMap, only: LineChoice
         found.opcodes,
         found.texts,
         source_map.places,
+        source_map.origins,
         source_map.stacks,
         strict=True,
     )
@@ -124,17 +138,23 @@ def _placed_instructions(kernel: Kernel, source_map: SourceMap, only: LineChoice
             "path": place.path,
             "line": place.line,
             "column": place.column or None,
+            "line_origin": origin,
             "inlined_at": calls_of[stack],
         }
         if place
-        else {"offset": offset, "size": size, "opcode": opcode, "text": text} | _no_place()
-        for offset, size, opcode, text, place, stack in columns
+        else {"offset": offset, "size": size, "opcode": opcode, "text": text}
+        | _no_place(origin)
+        | {"inlined_at": calls_of[stack]}
+        for offset, size, opcode, text, place, origin, stack in columns
         if only is None or only.holds(place)
     ]
 
 
-def _no_place() -> Document:
-    return {"path": None, "line": None, "column": None, "inlined_at": []}
+_NO_CALLS: Document = {"inlined_at": []}
+
+
+def _no_place(origin: str | None) -> Document:
+    return {"path": None, "line": None, "column": None, "line_origin": origin}
 
 
 def _source_place(place: SourcePlace) -> Document:

@@ -6,15 +6,22 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from kernlens.model.build import Source
 from kernlens.model.figures import figure_words
+from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.kernel import Kernel
 from kernlens.model.line_choice import LineChoice
 from kernlens.model.program import Program
-from kernlens.model.source_map import SourceMap, SourcePlace
+from kernlens.model.source_map import FROM_STAGE, IN_PROLOGUE, INHERITED, LINE_LOST, SourceMap, SourcePlace
 from kernlens.report.describe import kernel_heading, plural
 from kernlens.report.style import style
 
 #: Source lines without code between two with code that are still printed; a longer gap is folded into one line.
 GAP = 8
+
+#: What is said of an instruction whose line is not simply the table's, by its origin.
+REMARKS = {
+    FROM_STAGE: "line from the compile stages",
+    INHERITED: "its neighbour's line: the compiler gives it none",
+}
 
 #: Source lines printed above the first line that has code.
 LEAD = 2
@@ -37,11 +44,16 @@ def annotated(program: Program, kernel: Kernel, only: LineChoice | None = None) 
     """
     source_map = kernel.source_map
     if source_map is None:
+        if only is not None and kernel.name == PSEUDO_KERNEL:
+            return
         yield style(f"No source lines for {kernel.name}: {kernel.line_table_reason}", fg="yellow")
         yield from disassembly(program, kernel)
         return
     if only is None:
         yield from _heading(program, kernel)
+        if kernel.line_warning:
+            yield style(f"  {kernel.line_warning}", fg="yellow")
+            yield ""
     sources = {source.path: source for source in (*program.sources, *program.unread_sources)}
     for path, lines in _by_file(source_map).items():
         if only is not None:
@@ -50,10 +62,28 @@ def annotated(program: Program, kernel: Kernel, only: LineChoice | None = None) 
                 continue
             yield from _heading(program, kernel)
         yield from _file(kernel, source_map, path, lines, sources.get(path))
-    unplaced = [index for index, place in enumerate(source_map.places) if place is None]
-    if unplaced and only is None:
-        yield f"  {plural(len(unplaced), 'instruction')} without a source line:"
-        yield from _instructions(kernel, source_map, "", unplaced)
+    if only is None:
+        yield from _without_line(kernel, source_map)
+
+
+def _without_line(kernel: Kernel, source_map: SourceMap) -> Iterator[str]:
+    """The instructions that no line is held for, by the reason: the prologue, and of each function what is left."""
+    total = len(kernel.instructions)
+    reasons: dict[tuple[str, str | None], list[int]] = {}
+    for index in range(total):
+        if source_map.places[index] is None:
+            function = source_map.function_at(index)
+            reasons.setdefault((source_map.origins[index], function.name if function else None), []).append(index)
+    for (origin, name), indexes in reasons.items():
+        words = f"{plural(len(indexes), 'instruction')} ({100 * len(indexes) / total:.1f}%)"
+        of = f" of {name}" if name else ""
+        if origin == IN_PROLOGUE:
+            yield f"  prologue, {words}: loads the kernel's arguments and sets the thread up"
+        elif origin == LINE_LOST:
+            yield f"  {words}{of} whose line rows the compiler lost:"
+        else:
+            yield f"  {words}{of} without a source line:"
+        yield from _instructions(kernel, source_map, "", indexes)
         yield ""
 
 
@@ -120,23 +150,44 @@ def _source_line(text: list[str], line: int, counts: str) -> str:
     return f"  {line:6} {style(counts, fg='yellow')} | {style(code, bold=counts.strip() != '')}"
 
 
+def where_from(kernel: Kernel, index: int) -> str:
+    """Says which source place an instruction came from and how sure that is, or why that is not known."""
+    source_map = kernel.source_map
+    if source_map is None:
+        return kernel.line_table_reason or "no source line"
+    place, origin = source_map.place(index), source_map.origin(index)
+    function = source_map.function_at(index)
+    within = f" of {function.name}" if function and function.name else ""
+    if place is not None:
+        remark = f" ({REMARKS[origin]})" if origin in REMARKS else ""
+        return f"{place.path}:{place.line}:{place.column}{remark}"
+    if origin == IN_PROLOGUE:
+        return "prologue: loads the kernel's arguments and sets the thread up"
+    if origin == LINE_LOST:
+        return f"no source line: the compiler lost the line rows{within} here"
+    return f"no source line{within}"
+
+
 def _instructions(kernel: Kernel, source_map: SourceMap, path: str, indexes: Iterable[int]) -> Iterator[str]:
     """The instructions at ``indexes``, with what else is known of them; calls that stand in the file ``path`` are named by
     their line alone."""
     line = f"             {style('%#06x', fg='cyan')}  %s%s"
-    offsets, texts, stacks = kernel.instructions.offsets, kernel.instructions.texts, source_map.stacks
-    prologue = style("  ; prologue", dim=True)
+    offsets, texts = kernel.instructions.offsets, kernel.instructions.texts
+    stacks, origins = source_map.stacks, source_map.origins
     stack: tuple[SourcePlace, ...] = ()
-    remark = ""
+    origin = remark = ""
     for index in indexes:
-        if stacks[index] is not stack:
-            stack = stacks[index]
-            remark = _inlined(stack, path)
-        yield line % (offsets[index], texts[index].rstrip(), prologue if index < source_map.prologue else remark)
+        if stacks[index] is not stack or origins[index] is not origin:
+            stack, origin = stacks[index], origins[index]
+            remark = _remark(stack, origin, path)
+        yield line % (offsets[index], texts[index].rstrip(), remark)
 
 
-def _inlined(stack: Sequence[SourcePlace], path: str) -> str:
-    if not stack:
-        return ""
-    calls = (f"{call.line}" if call.path == path else f"{call.path}:{call.line}" for call in stack)
-    return style(f"  ; inlined at {', '.join(calls)}", dim=True)
+def _remark(stack: Sequence[SourcePlace], origin: str, path: str) -> str:
+    remarks = []
+    if stack:
+        calls = (f"{call.line}" if call.path == path else f"{call.path}:{call.line}" for call in stack)
+        remarks.append(f"inlined at {', '.join(calls)}")
+    if origin in REMARKS:
+        remarks.append(REMARKS[origin])
+    return style(f"  ; {'; '.join(remarks)}", dim=True) if remarks else ""

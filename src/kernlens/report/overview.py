@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from kernlens.errors import FormatError
 from kernlens.model.binary import Container
 from kernlens.model.figures import STATED, figures_of, notes_on_unknown
+from kernlens.model.intel_symbols import PSEUDO_KERNEL
+from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.report.describe import device_words, plural
 from kernlens.report.style import style
@@ -62,18 +64,19 @@ def program_overview(program: Program) -> Iterator[str]:
         yield f"  options: {program.build.options}"
     if program.format == "stages":
         yield f"  {', '.join(dict.fromkeys(one.stage for one in program.build.snapshots))}"
-    if program.kernels:
-        figures = {name: figures_of(kernel) for name, kernel in program.kernels.items()}
+    if kernels := program.entry_kernels:
+        figures = {name: figures_of(kernel) for name, kernel in kernels.items()}
         yield from table(
             ("kernel", *(figure.heading for figure in STATED), "lines"),
-            [
-                (name, *figures[name].values(), "no" if kernel.line_table_reason else "yes")
-                for name, kernel in program.kernels.items()
-            ],
+            [(name, *figures[name].values(), _has_lines(kernel)) for name, kernel in kernels.items()],
         )
         yield from (style(f"  {note}", dim=True) for note in notes_on_unknown(figures.values()))
-        reasons = {kernel.line_table_reason for kernel in program.kernels.values()} - {None}
+        reasons = {kernel.line_table_reason for kernel in kernels.values()} - {None}
         yield from (style(f"  no lines: {reason}", fg="yellow") for reason in sorted(map(str, reasons)))
+        warnings = [(name, kernel.line_warning) for name, kernel in kernels.items() if kernel.line_warning]
+        yield from (style(f"  lines of {name}: {warning}", fg="yellow") for name, warning in warnings)
+    if (functions := program.kernels.get(PSEUDO_KERNEL)) is not None:
+        yield f"  functions that are no kernels: {functions.code_size:,} bytes of code"
     kinds = ("export", "import", "driver") if program.kernels else ("kernel", "export", "import")
     shown = [symbol for symbol in program.symbols if symbol.kind in kinds]
     if shown:
@@ -81,6 +84,12 @@ def program_overview(program: Program) -> Iterator[str]:
             ("symbol", "kind", "type", "size", "section"),
             [(symbol.name, symbol.kind, symbol.type, symbol.size, symbol.section or "") for symbol in shown],
         )
+
+
+def _has_lines(kernel: Kernel) -> str:
+    if kernel.line_table_reason:
+        return "no"
+    return "in part" if kernel.line_warning else "yes"
 
 
 def _container(container: Container, depth: int) -> Iterator[str]:

@@ -10,7 +10,7 @@ from kernlens.model.kernel import Kernel
 from kernlens.model.line_choice import LineChoice
 from kernlens.model.program import Program
 
-COLUMNS = ("program", "device", "kernel", "offset", "size", "opcode", "text", "path", "line", "column")
+COLUMNS = ("program", "device", "kernel", "offset", "size", "opcode", "text", "path", "line", "column", "line_origin")
 
 
 def csv_lines(selection: Iterable[tuple[Program, Sequence[Kernel]]], only: LineChoice | None = None) -> Iterator[str]:
@@ -26,7 +26,8 @@ def csv_lines(selection: Iterable[tuple[Program, Sequence[Kernel]]], only: LineC
                 if only is not None and not only.holds(place):
                     continue
                 where = (place.path, place.line, place.column or "") if place else ("", "", "")
-                yield _line((program.name, device, kernel.name, *instruction, *where))
+                origin = source_map.origin(index) if source_map else ""
+                yield _line((program.name, device, kernel.name, *instruction, *where, origin))
 
 
 def _line(cells: Iterable[object]) -> str:

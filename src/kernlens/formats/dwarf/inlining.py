@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 
+from kernlens.errors import FormatError
 from kernlens.formats.dwarf.forms import DW_FORM_REF_ADDR, malformed
 from kernlens.formats.dwarf.range_lists import RangeLists
 from kernlens.formats.dwarf.strings import DebugStrings
@@ -29,7 +30,7 @@ from kernlens.formats.dwarf.units import (
     number_of,
     too_dense,
 )
-from kernlens.model.line_table import InlinedCall
+from kernlens.model.line_table import DebugFunction, InlinedCall
 
 _INFO = ".debug_info"
 #: No compiler inlines deeper; entries nested deeper than this are damage.
@@ -57,11 +58,24 @@ class InlinedCalls:
         try:
             calls = _UnitCalls(self._reader, self._ranges, offset, strings).read()
         except (IndexError, struct.error):
-            raise malformed("the unit's entries are damaged: one reaches beyond the end", _INFO, offset) from None
+            raise _cut(offset) from None
         self._left -= len(calls)
         if self._left < 0:
             raise malformed(f"its units have more than {_MOST_OF_FILE:,} inlined calls", _INFO, offset)
         return calls
+
+    def functions(self, offset: int, strings: DebugStrings) -> tuple[DebugFunction, ...]:
+        """Reads the functions of the unit at ``offset`` of .debug_info that have code, in file order. Raises FormatError."""
+        if self._reader.is_empty:
+            return ()
+        try:
+            return _UnitCalls(self._reader, self._ranges, offset, strings).functions()
+        except (IndexError, struct.error):
+            raise _cut(offset) from None
+
+
+def _cut(offset: int) -> FormatError:
+    return malformed("the unit's entries are damaged: one reaches beyond the end", _INFO, offset)
 
 
 class _UnitCalls:
@@ -101,6 +115,16 @@ class _UnitCalls:
             for origin, attributes, low, high, depth in calls
         ]
         return tuple(sorted(named, key=lambda call: (call.depth, call.low)))
+
+    def functions(self) -> tuple[DebugFunction, ...]:
+        low_of: dict[int, int] = {}
+        for position, tag, attributes, _depth in self._entries():
+            if tag == DW_TAG_SUBPROGRAM:
+                self._subprograms[position] = attributes
+                low = self._reader.address(self._header, self._unit, attributes)
+                if low is not None:
+                    low_of[position] = low
+        return tuple(DebugFunction(self._name(position), low) for position, low in low_of.items())
 
     def _entries(self) -> Iterator[tuple[int, int, Attributes, int]]:
         """Yields the unit's entries in file order: where each begins, its tag, its attributes, and the number of inlined

@@ -121,6 +121,7 @@ class LineTables(Mapping[str, "LineTable"]):
             directory=unit.directory or header.directory,
             version=header.version,
             find_inlined=lambda: self._inlined.of_unit(unit.offset, unit.strings),
+            find_functions=lambda: self._inlined.functions(unit.offset, unit.strings),
         )
 
 

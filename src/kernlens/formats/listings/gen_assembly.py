@@ -14,6 +14,7 @@ from kernlens.model.stage_map import StageRows
 _KERNEL = re.compile(r"//\.kernel (.+)")
 _FILE = re.compile(r"// File: (.*)")
 _LINE = re.compile(r"// Line (\d+)\b")
+_VISA_NUMBER = re.compile(r"\$(\d+)")
 _LABEL = re.compile(r"[\w.$]+:\s*(//.*)?$")
 
 
@@ -36,6 +37,19 @@ def read_gen_assembly_lines(text: str) -> StageRows:
         elif line.strip() and not _LABEL.match(line):
             rows.add(number, place, (), function)
     return rows
+
+
+def read_visa_numbers(text: str) -> list[tuple[int | None, bool]]:
+    """Reads of each instruction, in order, the number of the vISA instruction that it is of (``// $N``; None if it has
+    none) and whether it is compacted."""
+    found: list[tuple[int | None, bool]] = []
+    for line in text.split("\n"):
+        if line.startswith("//") or not line.strip() or _LABEL.match(line):
+            continue
+        code, _, comment = line.partition("//")
+        match = _VISA_NUMBER.search(comment)
+        found.append((int(match[1][:9]) if match else None, "Compacted" in code))
+    return found
 
 
 def kernel_name(text: str) -> str | None:

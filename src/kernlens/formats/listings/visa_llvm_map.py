@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from kernlens.formats.listings.llvm_ir import LlvmInstruction, read_llvm_instructions, read_llvm_lines
 from kernlens.model.source_map import SourcePlace
@@ -20,6 +21,7 @@ from kernlens.model.stage_map import StageRows
 
 _NUMBERS = re.compile(r"!\d+|(?<= )#\d+")
 _ID = re.compile(r"(?<!\s)\s*+; visa id: (\d+)\s*$")
+_BRANCHES = ("  br ", "  switch ")
 #: A source place, and the calls that it was inlined through.
 _Location = tuple[SourcePlace | None, tuple[SourcePlace, ...]]
 _NOWHERE: _Location = (None, ())
@@ -61,6 +63,42 @@ def read_visa_llvm_lines(text: str, codegen: CodegenFunctions) -> StageRows:
         for instruction, (place, calls) in zip(instructions, locations, strict=True):
             rows.add(instruction.line, place, calls, function)
     return rows
+
+
+class VisaStart(NamedTuple):
+    """The vISA instruction ``number`` is the first of an LLVM instruction of ``function``, which has this place.
+
+    ``is_branch``: it ends a block, and some vISA instructions before it may be of it too (what is loaded or moved for
+    the next block).
+    """
+
+    number: int
+    function: str
+    place: SourcePlace | None
+    calls: tuple[SourcePlace, ...]
+    is_branch: bool
+
+
+def read_visa_starts(text: str, codegen: CodegenFunctions) -> list[VisaStart]:
+    """Reads where each LLVM instruction begins in vISA, by number. Of several with one number, the last one became it.
+
+    Functions that differ from ``codegen`` are left out, as their places are not known.
+    """
+    lines = text.split("\n")
+    functions: dict[str, list[LlvmInstruction]] = {}
+    for instruction in read_llvm_instructions(text):
+        functions.setdefault(instruction.function, []).append(instruction)
+    starts: dict[int, VisaStart] = {}
+    for function, instructions in functions.items():
+        locations = codegen.locations(instructions, lines)
+        for instruction, location in zip(instructions, locations or (), strict=locations is not None):
+            line = lines[instruction.line - 1]
+            if match := _ID.search(line):
+                # A mark of the kernel's first line, which becomes no instruction: the compiler's own code has its number.
+                place, calls = _NOWHERE if "@llvm.genx.GenISA.CatchAllDebugLine(" in line else location
+                number = int(match[1][:9])
+                starts[number] = VisaStart(number, function, place, calls, line.startswith(_BRANCHES))
+    return [starts[number] for number in sorted(starts)]
 
 
 def _bare(line: str) -> str:

@@ -23,7 +23,7 @@ TokensOf: TypeAlias = Callable[..., tuple[PatchToken, ...]]
 _BARRIER_COUNTS = (0, 1, 2, 4, 8, 16, 24, 32)
 
 #: From this render core on (Xe-HP), code begins with a prologue that loads the payload.
-_FIRST_CORE_WITH_PROLOGUE = 0xC05
+FIRST_CORE_WITH_PROLOGUE = 0xC05
 
 _REQUIRED_SUB_GROUP = re.compile(r"\bintel_reqd_sub_group_size\((\d{1,4})\)")
 
@@ -49,7 +49,7 @@ def resources_of(tokens_of: TokensOf, render_core: int) -> KernelResources:
     scratch slot, and only the rounded sum is written. It is also None for kernels that call functions through a stack,
     whose frames may hold spilled registers. ``private_bytes`` is private memory outside scratch space, None if there is
     scratch space that may hold it. ``prologue_bytes`` is 0 before Xe-HP and else None: the tokens give the end of its
-    first part only (``ThreadPayload.skip_per_thread_load``).
+    first part only (``payload_load_bytes``).
     """
     environment: layouts.ExecutionEnvironment | None = None
     private: layouts.PrivateMemory | None = None
@@ -71,7 +71,7 @@ def resources_of(tokens_of: TokensOf, render_core: int) -> KernelResources:
         private_bytes=_private_bytes(private, scratch),
         slm_bytes=local,
         required_sub_group_size=required_sub_group,
-        prologue_bytes=0 if render_core < _FIRST_CORE_WITH_PROLOGUE else None,
+        prologue_bytes=0 if render_core < FIRST_CORE_WITH_PROLOGUE else None,
     )
     if environment is None:
         return resources
@@ -84,6 +84,14 @@ def resources_of(tokens_of: TokensOf, render_core: int) -> KernelResources:
         barriers=_BARRIER_COUNTS[barriers] if barriers < len(_BARRIER_COUNTS) else None,
         required_work_group_size=_required_size(environment),
     )
+
+
+def payload_load_bytes(tokens_of: TokensOf) -> int:
+    """Returns the size of the code at the start that loads each thread's own part of the payload."""
+    for token in tokens_of(layouts.THREAD_PAYLOAD):
+        if isinstance(token, layouts.ThreadPayload):
+            return token.skip_per_thread_load or 0
+    return 0
 
 
 def _private_bytes(private: layouts.PrivateMemory | None, scratch: int) -> int | None:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from kernlens.errors import FormatError
 from kernlens.formats.patch_tokens import layouts
 from kernlens.formats.patch_tokens import token_list as patch_token_list
-from kernlens.formats.patch_tokens.kernel_tokens import arguments_of, resources_of
+from kernlens.formats.patch_tokens.kernel_tokens import arguments_of, payload_load_bytes, resources_of
 from kernlens.formats.patch_tokens.layouts import PatchToken
 from kernlens.formats.patch_tokens.linkage import relocations_of, symbols_of, with_imports
 from kernlens.formats.patch_tokens.token_list import TokenSpan
@@ -162,6 +162,10 @@ class PatchTokenKernel:
     def resources(self) -> KernelResources:
         """Returns what the kernel takes of the machine; ``kernel_tokens.resources_of`` says what cannot be known."""
         return resources_of(self.tokens_of, self._render_core)
+
+    def payload_load_bytes(self) -> int:
+        """Returns the size of the code at the start that loads each thread's own part of the payload."""
+        return payload_load_bytes(self.tokens_of)
 
     def arguments(self) -> tuple[KernelArgument, ...]:
         """Returns the arguments by number. They have names and types only if the program was compiled with

@@ -1,0 +1,74 @@
+"""What the compiler itself said of each instruction of a kernel, where the stages of its compile were kept.
+
+In the listing of machine code (``gen-assembly``) each instruction has the number of the vISA instruction that it is of
+(``$N``), and in ``visa-llvm-map`` each LLVM instruction that became vISA has the number of its first one, with its
+debug location or none. This is the place that the compiler gave to the very instruction; its line table and the line
+comments of its listings are made from it, with faults of their own.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from kernlens.formats.listings.gen_assembly import read_visa_numbers
+from kernlens.formats.listings.visa_llvm_map import VisaStart, read_visa_starts
+from kernlens.loading.stage_maps import Beside
+from kernlens.model.instruction import COMPACTED, Instructions
+from kernlens.model.source_map import SourceMap, SourcePlace, StatedPlace
+from kernlens.model.source_path import joined
+from kernlens.model.stage import TEXT
+
+
+def with_stated_places(source_map: SourceMap, kernel: str, instructions: Instructions, beside: Beside) -> SourceMap:
+    """The source map with what the kept stages say of each instruction; as it is if they do not."""
+    listing = beside.find("gen-assembly", TEXT, kernel)
+    llvm = beside.find("visa-llvm-map", TEXT, kernel)
+    codegen = beside.codegen.get(llvm.attempt) if llvm is not None else None
+    if listing is None or llvm is None or codegen is None:
+        return source_map
+    numbered = read_visa_numbers(listing.text)[: len(instructions)]
+    if [bool(flags & COMPACTED) for flags in instructions.flags] != [compacted for _, compacted in numbered]:
+        return source_map  # The listing is of another attempt.
+    starts = read_visa_starts(llvm.text, codegen)
+    every = [start.number for start in starts]
+    numbers = [number for number, _ in numbered]
+    table = source_map.table
+    names = {joined(table.directory, file.path): file.path for file in table.files if file.path}
+    stated: list[StatedPlace | None] = []
+    for code in [function.code for function in source_map.functions] or [range(len(numbers))]:
+        # Which LLVM function it is: the one that most of its numbers fall into. (Numbers rise through all functions.)
+        votes = Counter(
+            starts[position - 1].function
+            for index in code
+            if (number := numbers[index]) is not None and (position := bisect_right(every, number))
+        )
+        function = votes.most_common(1)[0][0] if votes else None
+        stated += [_stated(numbers[index], function, starts, every, names) for index in code]
+    return replace(source_map, stated=stated)
+
+
+def _stated(
+    number: int | None,
+    function: str | None,
+    starts: Sequence[VisaStart],
+    every: Sequence[int],
+    names: Mapping[str, str],
+) -> StatedPlace | None:
+    """None for an instruction without a number, or with one that does not tell whose it is."""
+    position = bisect_right(every, number) if number is not None else 0
+    if not position or (start := starts[position - 1]).function != function:
+        return None
+    following = starts[position] if position < len(starts) else start
+    is_exact = number == start.number or (start.place, start.calls) == (following.place, following.calls)
+    if following.is_branch and not is_exact:  # It may be of either.
+        return None
+    place = _renamed(start.place, names) if start.place else None
+    return StatedPlace(place, tuple(_renamed(call, names) for call in start.calls) if place else ())
+
+
+def _renamed(place: SourcePlace, names: Mapping[str, str]) -> SourcePlace:
+    """The place with its path as the line table has it."""
+    return replace(place, path=names.get(place.path, place.path))
