@@ -19,6 +19,10 @@ TIME_LIMIT_SECONDS = 300
 RESULTS = {"program": "program", "program.bin": "program", "program.dbg": "program.dbg", "program.spv": "program.spv"}
 
 
+#: IGC's dumps that are kept: listings of machine code, and the LLVM IR that tells what each instruction came from.
+KEPT_DUMPS = ("*.asm", "*.visa.ll", "*_codegen*.ll")
+
+
 @dataclass(frozen=True)
 class Compiler:
     """An ocloc. ``root`` None: this machine's own, of Debian's ``packages``; otherwise that root folder's."""
@@ -36,7 +40,7 @@ class Compiler:
         return _version(self)
 
     def compile(self, source: str, device: str, options: str, folder: Path) -> str | None:
-        """Compiles ``source`` (below the packages' folder) into ``folder``, IGC's ``.asm`` dumps included.
+        """Compiles ``source`` (below the packages' folder) into ``folder``, IGC's dumps (``KEPT_DUMPS``) included.
 
         None if that succeeded, else the compiler's output.
         """
@@ -92,7 +96,7 @@ def _collect(scratch: Path, folder: Path) -> bool:
     for made, kept in RESULTS.items():
         if (scratch / "out" / made).is_file():
             shutil.move(scratch / "out" / made, folder / kept)
-    for path in (scratch / "dump").glob("*.asm"):
+    for path in (path for pattern in KEPT_DUMPS for path in (scratch / "dump").glob(pattern)):
         shutil.move(path, folder / "dump" / path.name)
     return (folder / "program").is_file()
 

@@ -75,3 +75,5 @@ def test_the_prologue_is_where_the_hardware_loads_no_payload(corpus_sample: list
                 text for text in kernel.instructions.texts[: source_map.prologue] if "send" in text or "load" in text
             ]
             assert bool(loads) == (source_map.prologue > 0)
+            if source_map.prologue:
+                assert " cr0.0<1>" in kernel.instructions.texts[source_map.prologue - 1]

@@ -1,0 +1,111 @@
+"""Kernels that call functions: of which instructions the lines are true, with and without the stages of the compile."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import kernlens
+from kernlens.model.kernel import Kernel
+from kernlens.model.source_map import FROM_STAGE, FROM_TABLE, IN_PROLOGUE, LINE_LOST, SourceMap
+from kernlens.toolchain.toolchains import NEWEST, SYSTEM
+
+SOURCE = """\
+__attribute__((noinline)) float helper(float x, __global float *p, int n)
+{
+    float s = x;
+    for (int i = 0; i < n; i++)
+        s = s * p[i] + 2.0f;
+    return s;
+}
+__attribute__((noinline)) float middle(float x, __global float *p)
+{
+    float y = helper(x, p, 7);
+    return y * y + x;
+}
+__kernel void k(__global float *in, __global float *out, int n)
+{
+    int i = get_global_id(0);
+    float a = in[i];
+    if (a > 3.0f)
+        a = middle(a, in);
+    out[i] = helper(a, out, n) + a;
+}
+"""
+#: The lines of each function.
+LINES = {"helper": range(1, 8), "middle": range(8, 13), "k": range(13, 21)}
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "calls.cl"
+    path.write_text(SOURCE)
+    return path
+
+
+def lines_of(source_map: SourceMap) -> dict[str, set[int]]:
+    """Function -> the lines that its instructions stand under."""
+    return {
+        str(function.name): {place.line for index in function.code if (place := source_map.place(index)) is not None}
+        for function in source_map.functions
+    }
+
+
+def share(source_map: SourceMap) -> float:
+    """The share of instructions behind the prologue that have a line."""
+    origins = [source_map.origin(index) for index in range(len(source_map.offsets))]
+    behind = [origin for origin in origins if origin != IN_PROLOGUE]
+    return sum(origin in (FROM_TABLE, FROM_STAGE) for origin in behind) / len(behind)
+
+
+def joined(kernel: Kernel) -> SourceMap:
+    assert kernel.source_map is not None
+    return kernel.source_map
+
+
+@pytest.mark.parametrize(
+    ("device", "toolchain", "loses"),
+    [
+        ("skl", SYSTEM, False), ("tgllp", SYSTEM, True), ("dg2", SYSTEM, True), ("pvc", SYSTEM, True),
+        ("tgllp", NEWEST, True), ("dg2", NEWEST, False), ("bmg", NEWEST, False),
+    ],
+)  # fmt: skip
+def test_no_instruction_stands_under_another_functions_line(
+    device: str, toolchain: str, loses: bool, source: Path, request: pytest.FixtureRequest
+) -> None:
+    if toolchain == NEWEST:
+        request.getfixturevalue("newest_root")
+    pipeline = kernlens.stages(source, device, toolchain=toolchain, options="-gline-tables-only")
+    bare = source.with_suffix(".klens")
+    (program,) = kernlens.compile(source, device, toolchain=toolchain, options="-gline-tables-only", recording=bare)
+    plain, staged = joined(program.kernels["k"]), joined(pipeline.programs[0].kernels["k"])
+    assert [function.name for function in plain.functions] == ["k", "middle", "helper"]
+    for source_map in (plain, staged):
+        for function, lines in lines_of(source_map).items():
+            assert lines <= set(LINES[function]), function
+    assert (plain.warning is not None) == loses
+    assert program.kernels["k"].line_warning == plain.warning
+    lost = [plain.origin(index) for index in plain.functions[1].code]
+    assert lost == [LINE_LOST] * len(lost) if loses else LINE_LOST not in lost
+    assert share(staged) >= 0.8
+    if loses:
+        assert share(plain) < share(staged)
+        assert lines_of(staged)["middle"], "the kept stages tell what the table lost"
+
+
+def printed(*words: str) -> str:
+    command = [sys.executable, "-c", "from kernlens.cli.main import main; main()", *words]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+
+
+def test_a_lost_line_is_said_by_the_commands(source: Path) -> None:
+    bare = source.with_suffix(".klens")
+    (program,) = kernlens.compile(source, "dg2", toolchain=SYSTEM, options="-gline-tables-only", recording=bare)
+    kernel = program.kernels["k"]
+    offset = kernel.instructions.offsets[joined(kernel).functions[1].code.start]
+    answer = printed("annotate", str(bare), "--offset", hex(offset))
+    assert "no source line: the compiler lost the line rows of middle here" in answer
+    assert f"lines of k: {kernel.line_warning}" in printed("inspect", str(bare))
