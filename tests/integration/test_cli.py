@@ -91,7 +91,7 @@ def test_json_holds_what_the_schema_says(recording: Path) -> None:
     (kernel,) = program["kernels"]
     assert list(kernel) == [
         *("name", "simd", "registers", "spill_bytes", "scratch_bytes", "slm_bytes", "barriers", "code_size"),
-        *("line_table", "line_table_reason", "instructions"),
+        *("line_table", "line_table_reason", "line_warning", "functions", "instructions"),
     ]
     assert list(kernel["instructions"][0]) == [
         "offset",
@@ -101,6 +101,7 @@ def test_json_holds_what_the_schema_says(recording: Path) -> None:
         "path",
         "line",
         "column",
+        "line_origin",
         "inlined_at",
     ]
     assert sum(one["size"] for one in kernel["instructions"]) == kernel["code_size"]

@@ -159,6 +159,10 @@ def test_the_documents_of_programs(folder: Path) -> None:
     assert done.returncode == 0, done.stderr
     (shape,) = shapes("inspect, disasm, annotate")
     documents = [answer(verb, "small.klens", cwd=folder) for verb in ("inspect", "disasm", "annotate")]
+    (folder / "called.cl").write_text("__attribute__((noinline)) " + SMALL)
+    done = kernlens("compile", "called.cl", *words[1:3], "-o", "called.klens", *words[5:], cwd=folder)
+    assert done.returncode == 0, done.stderr
+    documents.append(answer("annotate", "called.klens", cwd=folder))
     compare(shape, *documents, answer("inspect", "a.dg2.bin", cwd=folder))
 
 
