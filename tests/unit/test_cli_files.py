@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.conftest import Kernlens
+from tests.writers.patch_tokens import neo_elf, program
 from tests.writers.programs import SOURCE, spirv
 from tests.writers.recordings import FAILED, FULL
 
@@ -139,6 +140,16 @@ def test_spirv_holds_no_machine_code(verb: str, kernlens: Kernlens, tmp_path: Pa
     done = kernlens(verb, tmp_path / "module.spv")
     assert done.status == 2
     assert "holds SPIR-V but no machine code; compile it: kernlens compile" in done.err
+
+
+@pytest.mark.parametrize("verb", READING[1:])
+def test_a_binary_without_kernels_is_compiled_all_the_same(verb: str, kernlens: Kernlens, tmp_path: Path) -> None:
+    path = tmp_path / "functions.bin"
+    path.write_bytes(neo_elf([(0xFF000005, program()), (0xFF000009, spirv())]))
+    done = kernlens(verb, path)
+    assert done.status == 2
+    assert "is compiled but holds no kernel; kernlens symbols" in done.err
+    assert "compile it" not in done.err
 
 
 def test_extract(kernlens: Kernlens, file: Path) -> None:
