@@ -204,7 +204,8 @@ class Instructions(Sequence[Instruction]):
         for index in range(first, len(self)):
             if self.flags[index] & (LABEL | END_OF_THREAD):
                 break
-            written = self._make(index).destination
+            record = RECORD.unpack_from(self._records, index * RECORD.size)
+            written = read_operand(record, 17, record[37])
             if written is not None and written.file == "cr":
                 return index + 1
         return first
