@@ -105,7 +105,7 @@ def test_json_holds_what_the_schema_says(recording: Path) -> None:
         "inlined_at",
     ]
     assert sum(one["size"] for one in kernel["instructions"]) == kernel["code_size"]
-    assert any("sharpen.cl" in path for path, _ in places(document))
+    assert any("sharpen.cl" in path for path, _ in places(document) if path is not None)
     assert KERNEL in program["sources"][0]["text"]
     bare = json.loads(answer("disasm", recording, "--kernel", KERNEL, "--device", "dg2", "--json"))
     assert list(bare["programs"][0]["kernels"][0]["instructions"][0]) == ["offset", "size", "opcode", "text"]
