@@ -151,6 +151,9 @@ def test_a_call_is_known_where_the_line_within_it_is_not() -> None:
 class LostParts(Parts):
     """The same with a function behind the third instruction, and the rows of the kernel itself lost."""
 
+    def code(self) -> memoryview:
+        return memoryview(bytes(32) + b"\x2c" + bytes(47))
+
     def source_map(self, kernel: Kernel) -> SourceMap | None:
         table = replace(self.line_table(), find_functions=lambda: (DebugFunction("k", 0), DebugFunction("callee", 16)))
         return correlate(kernel.instructions.offsets, table, prologue=1, called=(48,))

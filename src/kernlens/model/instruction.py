@@ -204,8 +204,7 @@ class Instructions(Sequence[Instruction]):
         for index in range(first, len(self)):
             if self.flags[index] & (LABEL | END_OF_THREAD):
                 break
-            record = RECORD.unpack_from(self._records, index * RECORD.size)
-            written = read_operand(record, 17, record[37])
+            written = operand_of(read_operands(self._records, index, 1)[0], 0)
             if written is not None and written.file == "cr":
                 return index + 1
         return first

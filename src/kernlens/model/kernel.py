@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from kernlens.model.source_map import SourceMap
 
 
+#: The first byte of a ``call``, without its highest bit, on all devices; instructions begin at multiples of 8 bytes.
+_CALL = 0x2C
+
+
 @dataclass(frozen=True, slots=True)
 class KernelArgument:
     """One argument as the binary describes it; a field is None where the binary does not say."""
@@ -138,10 +142,8 @@ class Kernel:
     def line_warning(self) -> str | None:
         """What is known to be wrong with the line table, in one sentence; None if nothing is, or no installed libiga64 knows
         the device."""
-        table = self.line_table
-        if (
-            table is None or not table.names_functions
-        ):  # The instructions of other kernels need not be decoded for this.
+        # Most kernels call nothing: their instructions, and line tables, need not be read for this.
+        if not any(byte & 0x7F == _CALL for byte in bytes(self.code[::8])):
             return None
         try:
             return self.source_map.warning if self.source_map else None

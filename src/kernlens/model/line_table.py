@@ -116,11 +116,3 @@ class LineTable:
     def functions(self) -> tuple[DebugFunction, ...]:
         """Returns the kernel and the functions that it calls, in the order of the debug data."""
         return self.find_functions()
-
-    @property
-    def names_functions(self) -> bool:
-        """Tells whether rows behind the first name a declaration (column 0), as those of a further function begin."""
-        return any(
-            offset and line and not column
-            for offset, line, column in zip(self.offsets, self.lines, self.columns, strict=True)
-        )
