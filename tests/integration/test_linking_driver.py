@@ -14,7 +14,8 @@ from kernlens.analysis.linking.driver_rules import (
     SUCCESS,
     DriverRules,
 )
-from kernlens.analysis.linking.forecast import Forecast, predict, predict_static
+from kernlens.analysis.linking.forecast import Forecast, predict
+from kernlens.analysis.linking.static_forecast import predict_static
 from kernlens.errors import LinkError
 from kernlens.level_zero import DynamicLink, LevelZeroError, RefusedCallError, StaticInput
 from kernlens.linking.link_modules import link_on_driver
@@ -24,7 +25,7 @@ from kernlens.loading.linkable import module_of
 from kernlens.runtime.driver_environment import DriverEnvironment
 from kernlens.runtime.isolation import IsolatedDriver
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM
-from tests.integration.link_cases import Built, Source, build, cases, sources, spirv_of
+from tests.integration.link_cases import Built, Source, build, cases, read_module, sources, spirv_of
 from tests.integration.live_fixtures import driver_environment
 
 __all__ = ["driver_environment"]
@@ -80,6 +81,38 @@ int twice(int x) { return 2 * x; }
 int thrice(int x) { return 3 * x; }
 kernel void choosing(global int *out) { int (*chosen)(int) = out[0] ? twice : thrice; out[1] = chosen(out[2]); }
 """,
+    "uses_compiler": """\
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+__attribute__((overloadable)) int8 intel_sub_group_i8_i8_matrix_mad_k32(int8, int8, int8);
+__attribute__((overloadable)) uint intel_get_eu_id(void);
+int __builtin_IB_nonexistent(int);
+kernel void multiplying(global int8 *out)
+{
+    out[0] = intel_sub_group_i8_i8_matrix_mad_k32(out[1], out[2], out[3]) + (int)intel_get_eu_id();
+    out[4] = __builtin_IB_nonexistent(out[5].x);
+}
+""",
+    "uses_newer_compiler": """\
+void __devicelib_exit(void);
+__attribute__((overloadable)) uint intel_lfsr(uint, uint);
+kernel void ending(global uint *out) { if (out[0]) __devicelib_exit(); out[1] = intel_lfsr(out[2], out[3]); }
+""",
+    "uses_nobody": """\
+__attribute__((overloadable)) int intel_sub_group_nonexist(int);
+void __itt_offload_wi_finish_stub(global ulong *group, ulong item);
+kernel void asking(global int *out) { __itt_offload_wi_finish_stub(0, 1); out[0] = intel_sub_group_nonexist(out[1]); }
+""",
+    "unused_import": "int gone(int x);\nint waste(int x) { return gone(x); }\nint helper(int x) { return x; }\n",
+    "unused_pointer": """\
+extern global int counter;
+global int *global pointer = &counter;
+kernel void idle(global int *out) {}
+""",
+    "char_pointer": """\
+int read(global char *from);
+kernel void reader(global char *from, global int *out) { out[0] = read(from); }
+""",
+    "int_pointer": "int read(global int *from) { return *from; }\n",
     "pointed": """\
 int twice(int x);
 kernel void using(global int *out) { out[0] = twice(out[1]); }
@@ -196,10 +229,23 @@ def test_rows(driver_environment: DriverEnvironment, spirv: dict[str, bytes]) ->
 
 
 @on_each
+def test_functions_of_the_compiler(driver_environment: DriverEnvironment, spirv: dict[str, bytes]) -> None:
+    """They are imports of SPIR-V that no module needs to define; which there are depends on the compiler."""
+    with IsolatedDriver(driver_environment) as driver:
+        row = Rows(driver, spirv, rules_for(driver_environment))
+        is_newest = row.rules is RELEASE_26_27
+        assert row.link(row.module("uses_compiler"))[1].code == SUCCESS
+        assert row.link(row.module("uses_newer_compiler"))[1].code == (SUCCESS if is_newest else LINK_FAILURE)
+        assert row.link(row.module("uses_nobody"))[1].code == LINK_FAILURE
+
+
+@on_each
 def test_addresses_in_initialisers(driver_environment: DriverEnvironment, spirv: dict[str, bytes]) -> None:
     with IsolatedDriver(driver_environment) as driver:
         row = Rows(driver, spirv, rules_for(driver_environment))
         alone = row.link(row.module("initialiser"))[1]
+        # The initial value of a variable that no code uses, and that is not exported, goes with it.
+        assert row.link(row.module("unused_pointer", "-library-compilation"))[1].code == SUCCESS
         both = row.module("initialiser"), row.module("exporter")
         if row.rules is RELEASE_22_43:
             assert alone.code == row.link(*both)[1].code == SUCCESS
@@ -228,6 +274,7 @@ def test_disagreeing_types(driver_environment: DriverEnvironment, spirv: dict[st
 
 
 @on_each
+@pytest.mark.parametrize("flags", ["", "-library-compilation"], ids=["plain", "library"])
 @pytest.mark.parametrize(
     "names",
     [
@@ -237,14 +284,24 @@ def test_disagreeing_types(driver_environment: DriverEnvironment, spirv: dict[st
         ("first_of_circle", "second_of_circle"),
         ("chain3", "chain1", "chain2"),
         ("initialiser", "exporter"),
+        ("uses_compiler",),
+        ("uses_newer_compiler",),
+        ("uses_nobody",),
+        ("chain1", "chain2"),
+        ("chain2",),
+        ("unused_import", "importer"),
+        ("unused_pointer",),
+        ("char_pointer", "int_pointer"),
     ],
     ids="-".join,
 )
-def test_static_links(names: tuple[str, ...], driver_environment: DriverEnvironment, spirv: dict[str, bytes]) -> None:
+def test_static_links(
+    names: tuple[str, ...], flags: str, driver_environment: DriverEnvironment, spirv: dict[str, bytes]
+) -> None:
     with IsolatedDriver(driver_environment) as driver:
         row = Rows(driver, spirv, rules_for(driver_environment))
-        forecast = predict_static([row.module(name, "")[1].spirv_module for name in names], row.rules)
-        inputs = [StaticInput(spirv[name], "", name) for name in names]
+        forecast = predict_static([read_module(name, spirv[name], flags, row.rules) for name in names], row.rules)
+        inputs = [StaticInput(spirv[name], flags, name) for name in names]
         if forecast.code == SUCCESS:
             made = driver.static_link("static", inputs)
             assert made["has_imports"] == bool(forecast.unresolved)

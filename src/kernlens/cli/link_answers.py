@@ -11,6 +11,7 @@ from kernlens.cli.output import print_json, print_lines, write_bytes
 from kernlens.errors import KernlensError, LinkError
 from kernlens.model.module import Module
 from kernlens.report.style import style
+from kernlens.report.symbol_tables import shortened
 
 if TYPE_CHECKING:
     from kernlens.analysis.linking.driver_rules import DriverRules
@@ -22,7 +23,8 @@ REAL_DEVICE = "real"
 
 def predict_link(modules: Sequence[Module], rules: DriverRules, as_json: bool, dot: bool) -> int:
     """The answer without a driver."""
-    from kernlens.analysis.linking.forecast import obstacles, predict, predict_static
+    from kernlens.analysis.linking.forecast import obstacles, predict
+    from kernlens.analysis.linking.static_forecast import predict_static
     from kernlens.report.link_answer import link_document, link_graph, link_text
 
     forecast = predict(modules, rules)
@@ -67,8 +69,13 @@ def link_live(
 
 def _live_lines(answer: DriverLink, device: str, output: str | None) -> list[str]:
     colour = "green" if answer.linked else "red"
-    word = "links" if answer.linked else "does not link"
-    lines = [style(f"{answer.kind} link on {device} {word}: {answer.code_name}", fg=colour, bold=True)]
+    if answer.linked:
+        outcome = f"links: {answer.code_name}"
+    elif answer.succeeded:
+        outcome = f"builds a module that still imports {', '.join(map(shortened, answer.unresolved[:5]))}"
+    else:
+        outcome = f"does not link: {answer.code_name}"
+    lines = [style(f"{answer.kind} link on {device} {outcome}", fg=colour, bold=True)]
     lines += [f"  the driver says: {answer.words}"] if answer.words else []
     lines += [f"  {line}" for line in answer.log.splitlines()]
     for name, log in answer.build_logs:

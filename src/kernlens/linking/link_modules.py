@@ -54,6 +54,11 @@ class DriverLink:
     kernels: tuple[KernelState, ...]
     binary: bytes | None = field(default=None, repr=False)
 
+    @property
+    def succeeded(self) -> bool:
+        """Tells whether the driver's call did: a static link may leave imports all the same."""
+        return self.code_name == "ZE_RESULT_SUCCESS"
+
 
 def link_on_driver(modules: Sequence[Linkable], environment: DriverEnvironment, *, static: bool = False) -> DriverLink:
     """Link on a driver, which runs in a child process.
@@ -123,7 +128,7 @@ def _check_types(modules: Sequence[Module]) -> None:
 
     Compilers then crash, or make calls with the wrong arguments.
     """
-    from kernlens.analysis.linking.forecast import predict_static
+    from kernlens.analysis.linking.static_forecast import predict_static
 
     for mismatch in predict_static(modules).mismatches:
         raise LinkError(

@@ -7,11 +7,11 @@ The order of ``Module.uses`` is the driver's own (compute-runtime, ``Linker::pat
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kernlens.analysis.linking.driver_rules import LATEST, DriverRules
-from kernlens.errors import UnsupportedError
+from kernlens.errors import FormatError, KernlensError, UnsupportedError
 from kernlens.model.binary import Relocation, Symbol
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.module import (
@@ -20,6 +20,7 @@ from kernlens.model.module import (
     ImportUse,
     Module,
     ModuleSymbol,
+    ReferenceGraph,
     SymbolKind,
 )
 from kernlens.model.program import Program
@@ -58,14 +59,20 @@ def module_of(
     """The module that ``program`` is.
 
     ``name`` is what to call it. ``options`` are those that SPIR-V will be built with, by a driver that follows
-    ``rules``; a binary's own options count otherwise. Raises UnsupportedError for raw instructions and debug data.
+    ``rules``; a binary's own options count otherwise. Raises UnsupportedError for raw instructions and debug data,
+    KernlensError with the module's name for damaged content.
     """
     called = name or program.name
-    if program.format == "spirv":
-        return _of_spirv(program, called, options or "", rules)
     if program.format not in LINKABLE:
         raise UnsupportedError(f"{called} holds no symbols: it is {program.format}, not a program or SPIR-V")
-    return _of_binary(program, called)
+    try:
+        return (
+            _of_spirv(program, called, options or "", rules)
+            if program.format == "spirv"
+            else _of_binary(program, called)
+        )
+    except FormatError as error:
+        raise KernlensError(f"{called}: {error}") from error
 
 
 def _of_binary(program: Program, name: str) -> Module:
@@ -172,6 +179,7 @@ def _linked_symbol(linkage: SpirvLinkage) -> ModuleSymbol:
         linkage.type_name,
         linkage.size,
         None if linkage.is_function else _SPACES.get(linkage.storage_class or ""),
+        call_type=linkage.call_type,
     )
 
 
@@ -182,10 +190,14 @@ def _of_spirv(program: Program, name: str, options: str, rules: DriverRules) -> 
     assert read is not None
     uses = read_spirv_uses(program.spirv)
     kernels = tuple(dict.fromkeys(point.name for point in read.entry_points))
-    linkages = [
-        linkage for linkage in read.linkages if not linkage.name.startswith(_BUILT_IN) and linkage.name not in kernels
-    ]
-    offered = [linkage for linkage in linkages if linkage.kind == "Export"]
+    linkages = [one for one in read.linkages if not one.name.startswith(_BUILT_IN) and one.name not in kernels]
+    given_by_compiler = {
+        one.name
+        for one in linkages
+        if one.kind == "Import" and one.is_function and one.name in rules.compiler_functions
+    }
+    wanted = {one.id: one.name for one in linkages if one.kind == "Import" and one.name not in given_by_compiler}
+    offered = [one for one in linkages if one.kind == "Export"]
     words = set(options.split())
     functions = {linkage.id for linkage in offered if linkage.is_function}
     if words.isdisjoint(EXPORT_FUNCTIONS):
@@ -193,13 +205,11 @@ def _of_spirv(program: Program, name: str, options: str, rules: DriverRules) -> 
     roots = [*uses.entry_points, *sorted(functions)]
     used = uses.variables_of(uses.reached(roots)) if functions or rules.exports_variables_alone else set()
     variables = used if words.isdisjoint(EXPORT_VARIABLES) else set(uses.variables)
-    given = [linkage for linkage in offered if linkage.id in (functions if linkage.is_function else variables)]
-    hidden = [linkage for linkage in offered if linkage not in given]
-    sites = _spirv_sites(read, uses, roots, rules)
-    needed = {site.symbol for site in sites}
-    imported = _named(
-        _linked_symbol(linkage) for linkage in linkages if linkage.kind == "Import" and linkage.name in needed
-    )
+    given = [one for one in offered if one.id in (functions if one.is_function else variables)]
+    hidden = [one for one in offered if one not in given]
+    places = _spirv_places(read, uses, roots, wanted, variables if rules.reads_data_imports else ())
+    needed = {place.symbol for place in places}
+    imported = _named(_linked_symbol(one) for one in linkages if one.kind == "Import" and one.name in needed)
     return Module(
         name=name,
         format="spirv",
@@ -210,6 +220,16 @@ def _of_spirv(program: Program, name: str, options: str, rules: DriverRules) -> 
         device=program.device,
         options=options,
         hidden=_named(map(_linked_symbol, hidden)),
+        compiler_functions=tuple(sorted(given_by_compiler)),
+        graph=ReferenceGraph(
+            bodies=uses.in_functions,
+            initialisers=uses.in_initialisers,
+            functions={one.name: one.id for one in offered if one.is_function},
+            variables={one.name: one.id for one in offered if not one.is_function},
+            imported=wanted,
+            entry_points=tuple(uses.entry_points),
+            taken=frozenset(uses.taken),
+        ),
     )
 
 
@@ -222,13 +242,11 @@ def _static_variables(read: SpirvModule, uses: SpirvUses, used: set[int]) -> Ite
             yield ModuleSymbol(read.names[id], SymbolKind.VARIABLE, address_space=space, is_internal=True)
 
 
-def _spirv_sites(read: SpirvModule, uses: SpirvUses, roots: Sequence[int], rules: DriverRules) -> tuple[ImportUse, ...]:
-    """A use for each function that is reached and each import that it names; initialisers last, if they count."""
-    imported = {
-        linkage.id: linkage.name
-        for linkage in read.linkages
-        if linkage.kind == "Import" and not linkage.name.startswith(_BUILT_IN)
-    }
+def _spirv_places(
+    read: SpirvModule, uses: SpirvUses, roots: Sequence[int], imported: Mapping[int, str], kept: Collection[int]
+) -> tuple[ImportUse, ...]:
+    """A use for each function that is reached and each of ``imported`` that it names; last the initialisers of the variables
+    that are ``kept`` and whose imports count."""
     # The translator gives a kernel a second body without a name of its own, which only calls the first.
     names = {point.id: point.name for point in read.entry_points}
     names |= {linkage.id: linkage.name for linkage in read.linkages}
@@ -239,14 +257,14 @@ def _spirv_sites(read: SpirvModule, uses: SpirvUses, roots: Sequence[int], rules
         for id in uses.in_functions[function]
         if id in imported
     ]
-    if rules.reads_data_imports:
-        sites += [
-            ImportUse(imported[id], read.names.get(variable) or f"%{variable}", None, None, "")
-            for variable, named in uses.in_initialisers.items()
-            for id in named
-            if id in imported
-        ]
-    return tuple(sites)
+    found += [
+        ImportUse(imported[id], read.names.get(variable) or f"%{variable}", None, None, "")
+        for variable, named in uses.in_initialisers.items()
+        if variable in kept
+        for id in named
+        if id in imported
+    ]
+    return tuple(found)
 
 
 def linkable_programs(path: str, device: str | None = None) -> list[tuple[str, Program]]:

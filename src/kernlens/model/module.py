@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -28,7 +29,7 @@ class ModuleSymbol:
     ``type_name`` reads like ``float(float, int)``; only SPIR-V holds types. ``size`` is that of a variable or function in
     bytes, ``address_space`` global or constant; each is None if the binary does not say. ``is_internal`` marks symbols
     that the binary exports although the source does not offer them: string constants, static variables, and those that
-    the compiler adds.
+    the compiler adds. ``call_type`` is a function's type as far as calls pass it: of pointers the address space alone.
     """
 
     name: str
@@ -37,6 +38,7 @@ class ModuleSymbol:
     size: int | None = None
     address_space: str | None = None
     is_internal: bool = False
+    call_type: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,24 @@ class ImportUse:
 
 
 @dataclass(frozen=True, slots=True)
+class ReferenceGraph:
+    """Which functions and variables of a SPIR-V module name which others, by their ids.
+
+    ``bodies`` maps each function to the ids that its body names, ``initialisers`` each variable to those that its initial
+    value is made of. ``functions`` and ``variables`` map the names that the module offers to other modules to ids,
+    ``imported`` ids to the names that it wants. ``entry_points`` run, and ``taken`` are functions whose address is taken.
+    """
+
+    bodies: Mapping[int, Collection[int]]
+    initialisers: Mapping[int, Collection[int]]
+    functions: Mapping[str, int]
+    variables: Mapping[str, int]
+    imported: Mapping[int, str]
+    entry_points: Collection[int]
+    taken: Collection[int]
+
+
+@dataclass(frozen=True, slots=True)
 class Module:
     """One linkable unit.
 
@@ -64,6 +84,7 @@ class Module:
     that the SPIR-V marks for export and the binary lacks, as the flag was missing; ``driver_symbols`` are those that the
     driver defines itself. ``patches_code`` says whether its code has sites that are filled in on loading,
     ``has_functions`` whether it holds the pseudo-kernel, that is, functions that are not kernels (None for SPIR-V).
+    ``compiler_functions`` are functions that SPIR-V imports and the compiler has itself; ``graph`` is None for binaries.
     """
 
     name: str
@@ -78,6 +99,8 @@ class Module:
     driver_symbols: tuple[str, ...] = ()
     patches_code: bool = True
     has_functions: bool | None = None
+    compiler_functions: tuple[str, ...] = ()
+    graph: ReferenceGraph | None = field(default=None, repr=False)
 
     def has_flag(self, spellings: tuple[str, ...]) -> bool | None:
         """Tells whether the build options hold one of these words. Returns None if the options are not known."""

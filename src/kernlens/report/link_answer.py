@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kernlens.analysis.linking.advice import Reason, reasons
-from kernlens.analysis.linking.forecast import Forecast, StaticForecast
+from kernlens.analysis.linking.forecast import Forecast
+from kernlens.analysis.linking.static_forecast import StaticForecast
 from kernlens.model.module import ImportUse
 from kernlens.report.describe import plural
 from kernlens.report.style import style
@@ -38,7 +39,9 @@ def link_text(forecast: Forecast, obstacles: Sequence[str], static: StaticForeca
         yield style("types that disagree (a dynamic link does not check them)", bold=True)
         for mismatch in forecast.mismatches:
             wants = f"{names[mismatch.importer]} wants {shortened(mismatch.wanted)}"
-            yield f"  {shortened(mismatch.symbol)}: {wants}, {names[mismatch.provider]} has {shortened(mismatch.given)}"
+            has = f"{names[mismatch.provider]} has {shortened(mismatch.given)}"
+            calls = "; calls pass the same" if mismatch.same_call else ""
+            yield f"  {shortened(mismatch.symbol)}: {wants}, {has}{calls}"
     for cycle in forecast.cycles:
         yield f"in a circle: {_listed([names[position] for position in cycle])} (they link if given in duplicate call)"
     yield from _outcome(forecast, obstacles, static)
@@ -138,8 +141,8 @@ def link_document(forecast: Forecast, obstacles: Sequence[str], static: StaticFo
         "schema": 1,
         "driver": forecast.rules.name,
         "links": forecast.links and not obstacles,
-        "code": forecast.code,
-        "code_name": forecast.code_name,
+        "code": None if obstacles else forecast.code,
+        "code_name": None if obstacles else forecast.code_name,
         "crash": forecast.crash,
         "obstacles": list(obstacles),
         "modules": [
@@ -160,11 +163,12 @@ def link_document(forecast: Forecast, obstacles: Sequence[str], static: StaticFo
         ],
         "mismatches": [
             {
-                "symbol": mismatch.symbol,
-                "importer": mismatch.importer,
-                "provider": mismatch.provider,
-                "wanted": mismatch.wanted,
-                "given": mismatch.given,
+                "symbol": one.symbol,
+                "importer": one.importer,
+                "provider": one.provider,
+                "wanted": one.wanted,
+                "given": one.given,
+                "same_call": one.same_call,
             }
             for mismatch in forecast.mismatches
         ],

@@ -83,6 +83,8 @@ def symbols_text(program: Program, module: Module, *, all_relocations: bool = Fa
     internal = [symbol.name for symbol in module.exports if symbol.is_internal]
     if internal:
         yield f"  visible to drivers, though the source does not export them: {', '.join(map(shortened, internal))}"
+    if module.compiler_functions:
+        yield f"  the compiler's own: {', '.join(map(shortened, module.compiler_functions))}"
     if module.driver_symbols:
         yield f"  filled in by the driver: {', '.join(module.driver_symbols)}"
     yield from _relocations(program, module, all_relocations)
@@ -159,6 +161,7 @@ def symbols_document(program: Program, module: Module) -> dict[str, Any]:
         "imports": [_symbol(symbol) for symbol in module.imports],
         "hidden": [_symbol(symbol) for symbol in module.hidden],
         "driver_symbols": list(module.driver_symbols),
+        "compiler_functions": list(module.compiler_functions),
         "relocations": [
             {
                 "section": relocation.section,

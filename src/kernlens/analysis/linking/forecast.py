@@ -12,14 +12,13 @@ generations agree but for what ``driver_rules`` lists:
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from kernlens.analysis.linking import graph as module_graph
 from kernlens.analysis.linking.driver_rules import BUILD_FAILURE, LATEST, LINK_FAILURE, SUCCESS, DriverRules
 from kernlens.analysis.linking.graph import Duplicate, Edge, Mismatch
-from kernlens.model.module import EXPORT_FUNCTIONS, ImportUse, Module, SymbolKind
+from kernlens.model.module import EXPORT_FUNCTIONS, ImportUse, Module
 
 CODE_NAMES = {
     SUCCESS: "ZE_RESULT_SUCCESS",
@@ -195,47 +194,3 @@ class _Call:
         if any(module.format != "spirv" or module.has_flag(EXPORT_FUNCTIONS) for module in self.modules):
             return ""
         return f"Dynamic Link Not Supported Without Compiler flag {EXPORT_FUNCTIONS[0]}"
-
-
-@dataclass(frozen=True, slots=True)
-class StaticForecast:
-    """The outcome of building several SPIR-V modules as one (``ze_module_program_exp_desc_t``).
-
-    ``code`` is None if the result cannot be predicted: ``mismatches`` are functions whose importer and exporter disagree
-    on the type, and compilers were seen to take such modules, to refuse them and to crash. ``unresolved`` symbols do not
-    fail the build: the result then has imports that a dynamic link can meet. ``log`` is the part of the build log that is
-    certain.
-    """
-
-    code: int | None
-    unresolved: tuple[str, ...]
-    log: str = ""
-    mismatches: tuple[Mismatch, ...] = ()
-
-    @property
-    def links(self) -> bool:
-        """Tells whether the module is certain to be built with nothing left to be linked."""
-        return self.code == SUCCESS and not self.unresolved
-
-
-def predict_static(modules: Sequence[Module], rules: DriverRules = LATEST) -> StaticForecast:
-    """Predicts a static link of SPIR-V modules. Names need no flag to be exported here, as the compiler sees them all."""
-    whole = [_with_hidden(module) for module in modules]
-    provider_of = module_graph.providers(whole)
-    duplicates = module_graph.duplicates(whole)
-    if duplicates:
-        log = f"error: Linking globals named '{duplicates[0].symbol}': symbol multiply defined!"
-        # The compiler names only one of several.
-        return StaticForecast(BUILD_FAILURE, (), log if rules.names_duplicates and len(duplicates) == 1 else "")
-    missing = dict.fromkeys(use.symbol for module in modules for use in module.uses if use.symbol not in provider_of)
-    functions = {symbol.name for module in whole for symbol in module.exports if symbol.kind is SymbolKind.FUNCTION}
-    mismatches = tuple(
-        mismatch for mismatch in module_graph.mismatches(whole, provider_of) if mismatch.symbol in functions
-    )
-    return StaticForecast(None if mismatches else SUCCESS, tuple(missing), mismatches=mismatches)
-
-
-def _with_hidden(module: Module) -> Module:
-    """Returns the module as the compiler sees it when it has all sources: static variables are only the module's own."""
-    offered = [symbol for symbol in (*module.exports, *module.hidden) if not symbol.is_internal]
-    return dataclasses.replace(module, exports=tuple(offered), hidden=())

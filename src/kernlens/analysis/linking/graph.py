@@ -27,13 +27,17 @@ class Duplicate:
 
 @dataclass(frozen=True, slots=True)
 class Mismatch:
-    """An import whose provider disagrees on its type, or on whether it is a function; no dynamic link checks that."""
+    """An import whose provider disagrees on its type, or on whether it is a function; no dynamic link checks that.
+
+    ``same_call`` says that calls pass the same values all the same: the types differ only in what pointers point to.
+    """
 
     symbol: str
     importer: int
     provider: int
     wanted: str
     given: str
+    same_call: bool = False
 
 
 def providers(modules: Sequence[Module]) -> dict[str, int]:
@@ -75,9 +79,11 @@ def mismatches(modules: Sequence[Module], provider_of: dict[str, int]) -> tuple[
             provider = provider_of.get(wanted.name)
             if provider is None or provider == position:
                 continue
-            words = _disagreement(wanted, given[provider][wanted.name])
+            offered = given[provider][wanted.name]
+            words = _disagreement(wanted, offered)
             if words is not None:
-                disagreeing.append(Mismatch(wanted.name, position, provider, *words))
+                same_call = wanted.call_type is not None and wanted.call_type == offered.call_type
+                disagreeing.append(Mismatch(wanted.name, position, provider, *words, same_call))
     return tuple(disagreeing)
 
 
