@@ -115,20 +115,16 @@ def _names(listed: str | None) -> list[str]:
 
 
 def _print(recording: Path, builds: Builds) -> None:
+    from kernlens.analysis.cxx_names import readable
     from kernlens.cli.output import print_lines
     from kernlens.report.describe import plural
     from kernlens.report.style import style
     from kernlens.report.table import table
 
-    names = {compiled.toolchain.name for compiled, _ in builds if compiled.toolchain}
     rows = [
-        # One toolchain needs no column of its own.
-        (
-            [row["name"], row["device"], *([compiled.toolchain.name] if len(names) > 1 and compiled.toolchain else [])],
-            row,
-        )
+        (readable(str(name)), *figures)
         for compiled, kernels in builds
-        for row in _rows(compiled, kernels)
+        for name, *figures in (row.values() for row in _rows(compiled, kernels))
     ]
     if rows:
         rows.sort(key=lambda row: tuple(map(str, row[0])))

@@ -80,14 +80,12 @@ def _live_lines(answer: DriverLink, device: str, output: str | None) -> list[str
     lines += [f"  {line}" for line in answer.log.splitlines()]
     for name, log in answer.build_logs:
         # 26.27 writes its whole log twice.
-        distinct = dict.fromkeys(line for line in log.splitlines() if line.strip())
-        lines += [f"build log of {name}", *(f"  {line}" for line in distinct)]
-    lines += [f"unresolved: {', '.join(answer.unresolved)}"] if answer.unresolved else []
-    created = [f"{kernel.kernel} of {kernel.module}" for kernel in answer.kernels if kernel.reason is None]
-    lines += [f"kernels that can be created: {', '.join(created)}"] if created else []
-    lines += [
-        f"kernel {kernel.kernel} of {kernel.module}: {kernel.reason}" for kernel in answer.kernels if kernel.reason
-    ]
+        said = dict.fromkeys(line for line in log.splitlines() if line.strip())
+        lines += [f"build log of {name}", *(f"  {line}" for line in said)]
+    lines += [f"unresolved: {', '.join(map(shortened, answer.unresolved))}"] if answer.unresolved else []
+    made = [f"{shortened(one.kernel)} of {one.module}" for one in answer.kernels if one.reason is None]
+    lines += [f"kernels that can be created: {', '.join(made)}"] if made else []
+    lines += [f"kernel {shortened(one.kernel)} of {one.module}: {one.reason}" for one in answer.kernels if one.reason]
     lines += [f"written: {output}"] if output and answer.linked else []
     return lines
 
@@ -165,9 +163,9 @@ def _link_zebins(
             }
         )
         return 0
-    lines = [f"{symbol} comes from {module}" for symbol, module in linked.bound.items()]
+    lines = [f"{shortened(symbol)} comes from {module}" for symbol, module in linked.bound.items()]
     lines += [f"{one[1]} of {one[0]} is now {new}" for one, new in linked.renamed.items()]
-    lines += [f"still imported: {', '.join(linked.imports)}"] if linked.imports else []
+    lines += [f"still imported: {', '.join(map(shortened, linked.imports))}"] if linked.imports else []
     lines += [f"left out, as they cannot be merged: {', '.join(linked.dropped)}"] if linked.dropped else []
     print_lines([*lines, f"{len(modules)} modules linked into {output}"])
     if with_map:
@@ -178,6 +176,6 @@ def _link_zebins(
 def _unresolved(modules: Sequence[Module], imports: Sequence[str]) -> str:
     from kernlens.analysis.linking.advice import advise
 
-    advice = "; ".join(f"{symbol}: {advise(symbol, modules)}" for symbol in imports[:5])
+    said = "; ".join(f"{shortened(symbol)}: {advise(symbol, modules)}" for symbol in imports[:5])
     more = f" (and {len(imports) - 5} more)" if len(imports) > 5 else ""
     return f"unresolved: {advice}{more}; --partial links all the same"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from kernlens.analysis.cxx_names import readable
 from kernlens.errors import FormatError
 from kernlens.model.binary import Container
 from kernlens.model.figures import STATED, figures_of, notes_on_unknown
@@ -67,7 +68,7 @@ def program_overview(program: Program) -> Iterator[str]:
         yield from table(
             ("kernel", *(figure.heading for figure in STATED), "lines"),
             [
-                (name, *figures[name].values(), "no" if kernel.line_table_reason else "yes")
+                (readable(name), *figures_of(kernel).values(), "no" if kernel.line_table_reason else "yes")
                 for name, kernel in program.kernels.items()
             ],
         )
@@ -79,7 +80,7 @@ def program_overview(program: Program) -> Iterator[str]:
     if shown:
         yield from table(
             ("symbol", "kind", "type", "size", "section"),
-            [(symbol.name, symbol.kind, symbol.type, symbol.size, symbol.section or "") for symbol in shown],
+            [(readable(one.name), one.kind, one.type, one.size, one.section or "") for one in shown],
         )
 
 
