@@ -108,6 +108,32 @@ extern global int counter;
 global int *global pointer = &counter;
 kernel void idle(global int *out) {}
 """,
+    "switched_off": """\
+int gone(int x);
+constant int debug = 0;
+static int wanted(void) { return 0; }
+static int trace(int x, int deep) { return deep ? gone(x) : x; }
+kernel void tracing(global int *out)
+{
+    int never = 0, unread = 5;
+    if (never) out[0] = gone(1);
+    if (wanted()) out[1] = gone(2);
+    out[2] = trace(out[3], 0);
+    switch (never) { case 3: out[4] = gone(3); break; case 4: out[5] = 1; }
+}
+""",
+    "unread": "extern global int gone;\nkernel void ignoring(global int *out) { int unread = gone; out[0] = 1; }\n",
+    "switched_on": """\
+int gone(int x);
+kernel void calling(global int *out, int count)
+{
+    int never = 0;
+    if (never) out[1] = 2;
+    if (out[3]) never = count;
+    if (never || get_global_id(0) < count) out[0] = gone(1);
+    for (int i = 0; i < count; i++) out[i] = i;
+}
+""",
     "char_pointer": """\
 int read(global char *from);
 kernel void reader(global char *from, global int *out) { out[0] = read(from); }
@@ -237,6 +263,52 @@ def test_functions_of_the_compiler(driver_environment: DriverEnvironment, spirv:
         assert row.link(row.module("uses_compiler"))[1].code == SUCCESS
         assert row.link(row.module("uses_newer_compiler"))[1].code == (SUCCESS if is_newest else LINK_FAILURE)
         assert row.link(row.module("uses_nobody"))[1].code == LINK_FAILURE
+
+
+@on_each
+def test_code_that_the_compiler_may_drop(driver_environment: DriverEnvironment, spirv: dict[str, bytes]) -> None:
+    """From SPIR-V its imports are uncertain, from binaries certain; nothing else is uncertain."""
+    with IsolatedDriver(driver_environment) as driver:
+        row = Rows(driver, spirv, rules_for(driver_environment))
+        for name in ("switched_off", "unread"):
+            fresh, built = row.module(name)
+            early = predict([built.spirv_module], row.rules)
+            assert (early.links, {one.use.symbol for one in early.doubtful}) == (False, {"gone"})
+            late = predict([built.module], row.rules)
+            assert (late.links, late.doubtful) == (True, ())
+            assert driver.dynamic_link([fresh]).code == SUCCESS
+        forecast = row.link(row.module("switched_on"))[0]
+        assert (forecast.code, forecast.doubtful) == (LINK_FAILURE, ())
+        # With the module that has it there is nothing to be in doubt about.
+        assert predict([read_module("a", spirv["importer"], "", row.rules)], row.rules).doubtful == ()
+
+
+@on_each
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ("-cl-opt-disable -library-compilation", "-g"),
+        ("-g", "-cl-opt-disable -library-compilation"),
+        ("-library-compilation", "-library-compilation"),
+        ("-library-compilation -g", "-cl-opt-disable -g"),
+        ("-cl-std=CL2.0 -library-compilation", "-cl-fast-relaxed-math"),
+        ("-ze-opt-level=O0", "-library-compilation"),
+    ],
+    ids=" + ".join,
+)
+def test_flags_of_a_static_link_stay_apart(
+    flags: tuple[str, str], driver_environment: DriverEnvironment, spirv: dict[str, bytes]
+) -> None:
+    """They would run together, as the driver joins them without a space and rewrites some."""
+    with IsolatedDriver(driver_environment) as driver:
+        names = ("exporter", "importer")
+        driver.static_link(
+            "whole", [StaticInput(spirv[name], one, name) for name, one in zip(names, flags, strict=True)]
+        )
+        (live,) = driver.live_builds("whole")
+        assert live.binary is not None
+        exports = {one.name for one in read_module("whole", live.binary, None, rules_for(driver_environment)).exports}
+        assert "helper" in exports
 
 
 @on_each

@@ -11,7 +11,7 @@ import pytest
 
 from kernlens.errors import LinkError, UnsupportedError
 from kernlens.formats.zebin.locate import locate
-from kernlens.formats.zebin.merge import link_zebins
+from kernlens.formats.zebin.merge import LinkedZebin, link_zebins
 from kernlens.formats.zebin.zebin_file import read_zebin
 from kernlens.linking.spirv_link import link_spirv
 from kernlens.loading import open_file
@@ -68,6 +68,34 @@ def compile_importer() -> bytes:
             "int other(int a, int b);\nkernel void late(global int *out) { out[0] = other(out[1], 5); }\n"
         )
         return compile_library(source).spirv
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_merged_files_can_be_merged_again(device: str, zebins: dict[str, dict[str, Path]]) -> None:
+    """In any order and depth, though two of them have a static variable of one name, and merged files no SPIR-V."""
+
+    def merged(*parts: tuple[str, bytes]) -> LinkedZebin:
+        return link_zebins([(name, memoryview(content)) for name, content in parts])
+
+    files = {name: path.read_bytes() for name, path in zebins[device].items()}
+    left = merged(("kernels", files["kernels"]), ("library", files["library"]))
+    right = merged(("between", files["between"]), ("taken", files["taken"]))
+    whole = merged(("right", right.content), ("left", left.content))
+    again = merged(("left", left.content), ("between", files["between"]))
+    last = merged(("taken", files["taken"]), ("again", again.content))
+    assert whole.imports == last.imports == ()
+    at_once = linked(zebins[device])
+    with IsolatedDriver(simulated_driver(device, NEWEST)) as driver:
+        for name, content in (("whole", whole.content), ("last", last.content)):
+            made = driver.load_native(name, content)
+            assert made["has_imports"] is False
+            assert sorted(made["kernel_names"]) == ["choose", "own", "print", "use", "use_too"]
+            symbols = {one.name for one in read_zebin(memoryview(content)).symbols if one.kind == "export"}
+            expected = {one.name for one in read_zebin(memoryview(at_once.content)).symbols if one.kind == "export"}
+            assert {one.partition(".")[0] for one in symbols} == {one.partition(".")[0] for one in expected}
+            assert len(symbols) == len(expected)
+            assert driver.global_pointer(name, "counter").size == 4
+            assert driver.function_pointer(name, "helper")
 
 
 @pytest.mark.parametrize("device", DEVICES)

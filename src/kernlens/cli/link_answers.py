@@ -16,6 +16,7 @@ from kernlens.report.symbol_tables import shortened
 if TYPE_CHECKING:
     from kernlens.analysis.linking.driver_rules import DriverRules
     from kernlens.linking.link_modules import DriverLink, Linkable
+    from kernlens.runtime.driver_environment import DriverEnvironment
 
 #: The name by which ``--device`` means the machine's own, not a simulated one.
 REAL_DEVICE = "real"
@@ -48,16 +49,27 @@ def rules_of_toolchain(name: str) -> DriverRules:
     return LATEST if release is None else nearest(release)
 
 
+def compiled(modules: Sequence[Linkable], device: str, toolchain: str) -> list[Linkable]:
+    """The modules with their SPIR-V built by a driver."""
+    from kernlens.loading.compiled_modules import compiled_modules
+
+    return compiled_modules(modules, _environment(device, toolchain))
+
+
+def _environment(device: str, toolchain: str) -> DriverEnvironment:
+    from kernlens.runtime.driver_environment import DriverEnvironment
+    from kernlens.toolchain.simulation import simulated_driver
+
+    return DriverEnvironment(REAL_DEVICE) if device == REAL_DEVICE else simulated_driver(device, toolchain)
+
+
 def link_live(
     modules: Sequence[Linkable], device: str, toolchain: str, static: bool, output: str | None, as_json: bool
 ) -> int:
     """The answer of a driver, on a simulated device or the machine's own."""
     from kernlens.linking.link_modules import link_on_driver
-    from kernlens.runtime.driver_environment import DriverEnvironment
-    from kernlens.toolchain.simulation import simulated_driver
 
-    environment = DriverEnvironment(REAL_DEVICE) if device == REAL_DEVICE else simulated_driver(device, toolchain)
-    answer = link_on_driver(modules, environment, static=static)
+    answer = link_on_driver(modules, _environment(device, toolchain), static=static)
     if output and answer.binary is not None and answer.linked:
         write_bytes(output, [answer.binary])
     if as_json:

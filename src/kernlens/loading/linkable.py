@@ -121,7 +121,9 @@ def _symbol(symbol: Symbol, linkages: dict[str, SpirvLinkage], spirv: memoryview
         space = None
     if linkage is None:
         # A string constant, a static variable, what the compiler adds: the source does not offer it.
-        internal = symbol.kind == "export" and (bool(len(spirv)) or symbol.name.startswith((".", "__")))
+        internal = symbol.kind == "export" and (
+            bool(len(spirv)) or symbol.is_hidden or symbol.name.startswith((".", "__"))
+        )
         return ModuleSymbol(symbol.name, known, size=symbol.size or None, address_space=space, is_internal=internal)
     linked = _linked_symbol(linkage)
     return dataclasses.replace(
@@ -184,6 +186,7 @@ def _linked_symbol(linkage: SpirvLinkage) -> ModuleSymbol:
 
 
 def _of_spirv(program: Program, name: str, options: str, rules: DriverRules) -> Module:
+    from kernlens.formats.spirv.certain_code import certain_mentions
     from kernlens.formats.spirv.uses import read_spirv_uses
 
     read = program.spirv_module
@@ -207,7 +210,8 @@ def _of_spirv(program: Program, name: str, options: str, rules: DriverRules) -> 
     variables = used if words.isdisjoint(EXPORT_VARIABLES) else set(uses.variables)
     given = [one for one in offered if one.id in (functions if one.is_function else variables)]
     hidden = [one for one in offered if one not in given]
-    places = _spirv_places(read, uses, roots, wanted, variables if rules.reads_data_imports else ())
+    certain = certain_mentions(program.spirv) if wanted else {}
+    places = _spirv_places(read, uses, certain, roots, wanted, variables if rules.reads_data_imports else ())
     needed = {place.symbol for place in places}
     imported = _named(_linked_symbol(one) for one in linkages if one.kind == "Import" and one.name in needed)
     return Module(
@@ -243,7 +247,12 @@ def _static_variables(read: SpirvModule, uses: SpirvUses, used: set[int]) -> Ite
 
 
 def _spirv_places(
-    read: SpirvModule, uses: SpirvUses, roots: Sequence[int], imported: Mapping[int, str], kept: Collection[int]
+    read: SpirvModule,
+    uses: SpirvUses,
+    certain: Mapping[int, Collection[int]],
+    roots: Sequence[int],
+    imported: Mapping[int, str],
+    kept: Collection[int],
 ) -> tuple[ImportUse, ...]:
     """A use for each function that is reached and each of ``imported`` that it names; last the initialisers of the variables
     that are ``kept`` and whose imports count."""
@@ -251,9 +260,17 @@ def _spirv_places(
     names = {point.id: point.name for point in read.entry_points}
     names |= {linkage.id: linkage.name for linkage in read.linkages}
     reached = uses.reached(roots)
-    sites = [
-        ImportUse(imported[id], names.get(function) or read.names.get(function) or f"%{function}", index, None, "")
-        for index, function in enumerate(function for function in uses.in_functions if function in reached)
+    certainly_reached = uses.reached(roots, certain or None)
+    found = [
+        ImportUse(
+            imported[id],
+            names.get(function) or read.names.get(function) or f"%{function}",
+            index,
+            None,
+            "",
+            in_doubt=bool(certain) and (function not in certainly_reached or id not in certain.get(function, ())),
+        )
+        for index, function in enumerate(one for one in uses.in_functions if one in reached)
         for id in uses.in_functions[function]
         if id in imported
     ]

@@ -47,7 +47,8 @@ class ImportUse:
 
     ``segment`` is the number of the code segment as the driver counts them, None if the site is in data; ``holder``
     names the kernel, the function or the data section. In SPIR-V there are no sites yet: ``offset`` is None and
-    ``type_name`` is empty.
+    ``type_name`` is empty, and a use that is ``in_doubt`` may be gone from the machine code: constants decide whether its
+    code runs.
     """
 
     symbol: str
@@ -55,6 +56,7 @@ class ImportUse:
     segment: int | None
     offset: int | None
     type_name: str
+    in_doubt: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,9 +85,14 @@ def _outcome(forecast: Forecast, obstacles: Sequence[str], static: StaticForecas
         yield style(f"cannot be linked: {obstacle}", fg="red")
     if forecast.crash:
         yield style(f"the driver would crash: {forecast.crash}", fg="red")
-    word = "links" if good else "does not link"
-    code = "" if obstacles else f": {forecast.code_name}"
-    yield style(f"dynamic link on NEO {forecast.rules.name} {word}{code}", fg=_COLOURS[good], bold=True)
+    call = f"dynamic link on NEO {forecast.rules.name}"
+    if forecast.doubtful and not obstacles:
+        yield style(f"{call} is uncertain: {_doubts(forecast)}", fg="yellow", bold=True)
+        yield "  the compiler may drop that code, and links then; --compile --device D builds the modules to be sure; else"
+    else:
+        word = "links" if good else "does not link"
+        code = "" if obstacles else f": {forecast.code_name}"
+        yield style(f"{call} {word}{code}", fg=_COLOURS[good], bold=True)
     if forecast.words:
         yield f"  the driver says: {forecast.words}"
     if forecast.code is not None and not obstacles:
@@ -97,6 +102,15 @@ def _outcome(forecast: Forecast, obstacles: Sequence[str], static: StaticForecas
             yield f"  and {plural(len(lines) - _LOG_LINES, 'more line')}"
     if static is not None:
         yield style(f"static link {_static_words(static)}", fg=_COLOURS[static.links])
+
+
+def _doubts(forecast: Forecast) -> str:
+    holders: dict[str, dict[str, None]] = {}
+    for one in forecast.doubtful:
+        where = f"{shortened(one.use.holder)} of {forecast.modules[one.module].name}"
+        holders.setdefault(one.use.symbol, {})[where] = None
+    said = [f"{shortened(symbol)} is used only in {_listed(list(names))}" for symbol, names in holders.items()]
+    return f"{'; '.join(said[:_NAMES])}, where constants decide whether it runs or matters"
 
 
 def _static_words(static: StaticForecast) -> str:
@@ -140,7 +154,10 @@ def link_document(forecast: Forecast, obstacles: Sequence[str], static: StaticFo
     return {
         "schema": 1,
         "driver": forecast.rules.name,
-        "links": forecast.links and not obstacles,
+        "links": None if forecast.doubtful and not obstacles else forecast.links and not obstacles,
+        "doubtful": [
+            {"symbol": one.use.symbol, "module": one.module, "holder": one.use.holder} for one in forecast.doubtful
+        ],
         "code": None if obstacles else forecast.code,
         "code_name": None if obstacles else forecast.code_name,
         "crash": forecast.crash,

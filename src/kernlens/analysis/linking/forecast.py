@@ -12,6 +12,7 @@ generations agree but for what ``driver_rules`` lists:
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -45,6 +46,8 @@ class Forecast:
     ``resolutions`` are the uses that the driver gets to and logs, in its order; ``unresolved`` are all uses of imports
     that no module exports, those in modules that the driver no longer looks at included. ``linked`` holds the modules
     whose kernels can be created afterwards. ``words`` is the driver's text for its last error, empty if it has none.
+    ``doubtful`` are the unresolved uses of SPIR-V that decide about the result and may be gone from the machine code: all
+    else is said as if they stayed.
     """
 
     modules: tuple[Module, ...]
@@ -59,6 +62,7 @@ class Forecast:
     edges: tuple[Edge, ...]
     crash: str | None = None
     words: str = ""
+    doubtful: tuple[Resolution, ...] = ()
 
     @property
     def links(self) -> bool:
@@ -92,6 +96,9 @@ def predict(modules: Sequence[Module], rules: DriverRules = LATEST, linked_befor
     """
     call = _Call(modules, rules, linked_before)
     call.run()
+    without = [dataclasses.replace(one, uses=tuple(use for use in one.uses if not use.in_doubt)) for one in modules]
+    alternative = _Call(without, rules, linked_before)
+    alternative.run()
     arrows = module_graph.edges(modules, call.provider_of)
     return Forecast(
         modules=tuple(modules),
@@ -106,6 +113,7 @@ def predict(modules: Sequence[Module], rules: DriverRules = LATEST, linked_befor
         edges=arrows,
         crash=call.crash,
         words=call.words(),
+        doubtful=tuple(one for one in call.unresolved() if one.use.in_doubt) if alternative.code != call.code else (),
     )
 
 
