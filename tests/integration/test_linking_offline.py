@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from kernlens.analysis.linking.forecast import predict
 from kernlens.errors import LinkError, UnsupportedError
 from kernlens.formats.zebin.locate import locate
 from kernlens.formats.zebin.merge import LinkedZebin, link_zebins
 from kernlens.formats.zebin.zebin_file import read_zebin
+from kernlens.linking.link_modules import link_offline
 from kernlens.linking.spirv_link import link_spirv
 from kernlens.loading import open_file
 from kernlens.loading.linkable import readable_modules
@@ -68,6 +70,30 @@ def compile_importer() -> bytes:
             "int other(int a, int b);\nkernel void late(global int *out) { out[0] = other(out[1], 5); }\n"
         )
         return compile_library(source).spirv
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_functions_for_other_registers_are_not_merged(
+    device: str, zebins: dict[str, dict[str, Path]], spirv_files: dict[str, Path], tmp_path: Path
+) -> None:
+    """The driver would link them without a word."""
+    made = compile_source(
+        spirv_files["library"], device, f"{device_options('')} -ze-opt-large-register-file", toolchain(NEWEST)
+    )
+    library = tmp_path / "library.bin"
+    library.write_bytes(made.binary)
+    modules = [one for path in (zebins[device]["kernels"], library) for one in modules_in(str(path))]
+    forecast = predict([module for _, module in modules])
+    assert {(one.symbol, one.holder, one.wanted.registers, one.given.registers) for one in forecast.clashes} == {
+        ("helper", "use", 128, 256),
+        ("helper", "use_too", 128, 256),
+    }
+    with pytest.raises(
+        LinkError, match=r"use of .* \(128 registers, SIMD\d+\) calls helper of library.bin \(256 registers"
+    ):
+        link_offline(modules)
+    same = [one for name in ("kernels", "library") for one in modules_in(str(zebins[device][name]))]
+    assert link_offline(same).bound["helper"] == "library.bmg.bin".replace("bmg", device)
 
 
 @pytest.mark.parametrize("device", DEVICES)

@@ -19,7 +19,7 @@ from kernlens.analysis.linking.forecast import predict
 from kernlens.analysis.linking.graph import Duplicate, Mismatch
 from kernlens.analysis.linking.static_forecast import predict_static
 from kernlens.errors import NotFoundError
-from kernlens.model.module import ImportUse, Module, ModuleSymbol, ReferenceGraph, SymbolKind
+from kernlens.model.module import Frame, ImportUse, Module, ModuleSymbol, ReferenceGraph, SymbolKind
 from tests.limits import processor_time
 
 
@@ -94,6 +94,18 @@ def test_modules_that_were_linked_before_and_the_same_module_again_add_no_line()
     assert list(predict([importer, exporter], linked_before=[0]).log()) == []
     # Linked before, it needs nobody any more.
     assert predict([importer], linked_before=[0]).links
+
+
+def test_callers_and_functions_for_other_registers_or_simd_widths() -> None:
+    caller = dataclasses.replace(module("a", imports="f g"), frames={"k": Frame(128, 32)})
+    for given, clashing in ((Frame(128, 32), 0), (Frame(256, 32), 2), (Frame(128, 16), 2), (Frame(None, None), 0)):
+        forecast = predict([caller, dataclasses.replace(module("b", exports="f g"), function_frame=given)])
+        assert forecast.links
+        assert [(one.symbol, one.holder, one.given) for one in forecast.clashes] == [
+            (symbol, "k", given) for symbol in "fg"[:clashing]
+        ]
+    variable = dataclasses.replace(module("b", "f g", kind=SymbolKind.VARIABLE), function_frame=Frame(256, 16))
+    assert predict([caller, variable]).clashes == ()
 
 
 def test_a_cycle_links_and_is_named() -> None:

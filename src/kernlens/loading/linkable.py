@@ -17,6 +17,7 @@ from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.module import (
     EXPORT_FUNCTIONS,
     EXPORT_VARIABLES,
+    Frame,
     ImportUse,
     Module,
     ModuleSymbol,
@@ -107,7 +108,14 @@ def _of_binary(program: Program, name: str) -> Module:
         driver_symbols=tuple(dict.fromkeys(symbol.name for symbol in symbols if symbol.kind == "driver")),
         patches_code=bool(code),
         has_functions=PSEUDO_KERNEL in program.kernels,
+        frames={holder: _frame(program, holder) for holder in {use.holder for use in uses} & set(program.kernels)},
+        function_frame=_frame(program, PSEUDO_KERNEL) if PSEUDO_KERNEL in program.kernels else None,
     )
+
+
+def _frame(program: Program, kernel: str) -> Frame:
+    resources = program.kernels[kernel].resources
+    return Frame(resources.registers, resources.simd)
 
 
 def _symbol(symbol: Symbol, linkages: dict[str, SpirvLinkage], spirv: memoryview) -> ModuleSymbol:

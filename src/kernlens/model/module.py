@@ -60,6 +60,24 @@ class ImportUse:
 
 
 @dataclass(frozen=True, slots=True)
+class Frame:
+    """What code takes for granted of the thread that runs it: general registers, and work items (SIMD). A call into code
+    that was compiled for others goes wrong. Each is None if the binary does not say."""
+
+    registers: int | None
+    simd: int | None
+
+    def fits(self, other: Frame) -> bool:
+        """Tells whether code of one may call code of the other, as far as both are known."""
+        pairs = ((self.registers, other.registers), (self.simd, other.simd))
+        return all(one == two for one, two in pairs if one is not None and two is not None)
+
+    def __str__(self) -> str:
+        words = [f"{self.registers} registers"] if self.registers is not None else []
+        return ", ".join([*words, f"SIMD{self.simd}"] if self.simd is not None else words)
+
+
+@dataclass(frozen=True, slots=True)
 class ReferenceGraph:
     """Which functions and variables of a SPIR-V module name which others, by their ids.
 
@@ -87,6 +105,7 @@ class Module:
     driver defines itself. ``patches_code`` says whether its code has sites that are filled in on loading,
     ``has_functions`` whether it holds the pseudo-kernel, that is, functions that are not kernels (None for SPIR-V).
     ``compiler_functions`` are functions that SPIR-V imports and the compiler has itself; ``graph`` is None for binaries.
+    ``frames`` are those of a binary's kernels that call imports, and ``function_frame`` is that of its functions.
     """
 
     name: str
@@ -103,6 +122,8 @@ class Module:
     has_functions: bool | None = None
     compiler_functions: tuple[str, ...] = ()
     graph: ReferenceGraph | None = field(default=None, repr=False)
+    frames: Mapping[str, Frame] = field(default_factory=dict, repr=False)
+    function_frame: Frame | None = None
 
     def has_flag(self, spellings: tuple[str, ...]) -> bool | None:
         """Tells whether the build options hold one of these words. Returns None if the options are not known."""

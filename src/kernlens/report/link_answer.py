@@ -7,6 +7,7 @@ from typing import Any
 
 from kernlens.analysis.linking.advice import Reason, reasons
 from kernlens.analysis.linking.forecast import Forecast
+from kernlens.analysis.linking.graph import Clash
 from kernlens.analysis.linking.static_forecast import StaticForecast
 from kernlens.model.module import ImportUse
 from kernlens.report.describe import plural
@@ -42,9 +43,20 @@ def link_text(forecast: Forecast, obstacles: Sequence[str], static: StaticForeca
             has = f"{names[mismatch.provider]} has {shortened(mismatch.given)}"
             calls = "; calls pass the same" if mismatch.same_call else ""
             yield f"  {shortened(mismatch.symbol)}: {wants}, {has}{calls}"
+    if forecast.clashes:
+        yield style("calls that link and go wrong (no driver checks them)", fg="red", bold=True)
+        for clash in forecast.clashes:
+            yield f"  {clash_words(clash, names)}"
     for cycle in forecast.cycles:
         yield f"in a circle: {_listed([names[position] for position in cycle])} (they link if given in duplicate call)"
     yield from _outcome(forecast, obstacles, static)
+
+
+def clash_words(clash: Clash, names: Sequence[str]) -> str:
+    """What does not fit, and what helps."""
+    caller = f"{shortened(clash.holder)} of {names[clash.importer]} ({clash.wanted})"
+    callee = f"{shortened(clash.symbol)} of {names[clash.provider]} ({clash.given})"
+    return f"{caller} calls {callee}: compile both for the same registers and sub-group size"
 
 
 def _edges(forecast: Forecast, names: Sequence[str]) -> Iterator[str]:
@@ -188,6 +200,17 @@ def link_document(forecast: Forecast, obstacles: Sequence[str], static: StaticFo
                 "same_call": one.same_call,
             }
             for mismatch in forecast.mismatches
+        ],
+        "clashes": [
+            {
+                "symbol": one.symbol,
+                "importer": one.importer,
+                "provider": one.provider,
+                "holder": one.holder,
+                "wanted": {"registers": one.wanted.registers, "simd": one.wanted.simd},
+                "given": {"registers": one.given.registers, "simd": one.given.simd},
+            }
+            for one in forecast.clashes
         ],
         "cycles": [list(cycle) for cycle in forecast.cycles],
         "log": list(forecast.log()) if forecast.code is not None and not obstacles else None,

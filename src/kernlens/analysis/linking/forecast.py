@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from kernlens.analysis.linking import graph as module_graph
 from kernlens.analysis.linking.driver_rules import BUILD_FAILURE, LATEST, LINK_FAILURE, SUCCESS, DriverRules
-from kernlens.analysis.linking.graph import Duplicate, Edge, Mismatch
+from kernlens.analysis.linking.graph import Clash, Duplicate, Edge, Mismatch
 from kernlens.model.module import EXPORT_FUNCTIONS, ImportUse, Module
 
 CODE_NAMES = {
@@ -47,7 +47,7 @@ class Forecast:
     that no module exports, those in modules that the driver no longer looks at included. ``linked`` holds the modules
     whose kernels can be created afterwards. ``words`` is the driver's text for its last error, empty if it has none.
     ``doubtful`` are the unresolved uses of SPIR-V that decide about the result and may be gone from the machine code: all
-    else is said as if they stayed.
+    else is said as if they stayed. ``clashes`` are calls that link and go wrong.
     """
 
     modules: tuple[Module, ...]
@@ -63,6 +63,7 @@ class Forecast:
     crash: str | None = None
     words: str = ""
     doubtful: tuple[Resolution, ...] = ()
+    clashes: tuple[Clash, ...] = ()
 
     @property
     def links(self) -> bool:
@@ -113,6 +114,7 @@ def predict(modules: Sequence[Module], rules: DriverRules = LATEST, linked_befor
         edges=arrows,
         crash=call.crash,
         words=call.words(),
+        clashes=module_graph.clashes(modules, call.provider_of),
         doubtful=tuple(one for one in call.unresolved() if one.use.in_doubt) if alternative.code != call.code else (),
     )
 
