@@ -15,10 +15,11 @@ from kernlens.analysis.linking.driver_rules import (
     nearest,
     rules_of,
 )
-from kernlens.analysis.linking.forecast import predict
+from kernlens.analysis.linking.forecast import notes, obstacles, predict
 from kernlens.analysis.linking.graph import Duplicate, Mismatch
 from kernlens.analysis.linking.static_forecast import predict_static
 from kernlens.errors import NotFoundError
+from kernlens.isa.devices import device
 from kernlens.model.module import Frame, ImportUse, Module, ModuleSymbol, ReferenceGraph, SymbolKind
 from tests.limits import processor_time
 
@@ -106,6 +107,19 @@ def test_callers_and_functions_for_other_registers_or_simd_widths() -> None:
         ]
     variable = dataclasses.replace(module("b", "f g", kind=SymbolKind.VARIABLE), function_frame=Frame(256, 16))
     assert predict([caller, variable]).clashes == ()
+
+
+def test_the_older_compilers_crash_on_work_items_in_libraries() -> None:
+    library = dataclasses.replace(module("a.spv", "f", format="spirv"), work_item_exports=("f",))
+    skl, dg2 = device("skl"), device("dg2")
+    (sentence,) = obstacles([library], RELEASE_22_43, skl)
+    assert "crashes when it builds a.spv with -library-compilation" in sentence
+    assert notes([library], RELEASE_22_43, skl) == ()
+    assert obstacles([library], RELEASE_22_43, dg2) == obstacles([library], RELEASE_26_27, skl) == ()
+    # Without a device it is said, and does not decide.
+    assert (obstacles([library], RELEASE_22_43), notes([library], RELEASE_22_43)) == ((), (sentence,))
+    # Another module says for which device they are.
+    assert obstacles([library, dataclasses.replace(module("b"), device=skl)], RELEASE_22_43) == (sentence,)
 
 
 def test_a_cycle_links_and_is_named() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from types import SimpleNamespace
 
 import pytest
 
@@ -13,7 +14,8 @@ from kernlens.loading.assemble import raw_program, spirv_program
 from kernlens.loading.context import Context
 from kernlens.loading.linkable import module_of
 from kernlens.model.binary import Relocation, Symbol
-from kernlens.model.module import ImportUse, Module, SymbolKind
+from kernlens.model.figures import KernelResources
+from kernlens.model.module import Frame, ImportUse, Module, SymbolKind
 from kernlens.model.program import Program
 from tests.writers.spirv import SpirvWriter
 
@@ -174,13 +176,14 @@ def test_places_come_in_the_drivers_order() -> None:
     program = Program(
         "p",
         "patch-tokens",
-        {"first": None, "second": None},  # type: ignore[dict-item]
+        dict.fromkeys(("first", "second"), SimpleNamespace(resources=KernelResources(16, 128))),  # type: ignore[arg-type]
         find_symbols=lambda: symbols,
         find_relocations=lambda: relocations,
     )
     found = module_of(program)
     assert [(one.symbol, one.segment, one.offset) for one in found.uses] == [("g", 1, 24), ("f", 0, 12), ("f", 1, 8)]
     assert found.driver_symbols == ("__INTEL_PER_THREAD_OFF",)
+    assert found.frames == dict.fromkeys(("first", "second"), Frame(registers=128, simd=16))
     assert found.uses[0] == ImportUse("g", "second", 1, 24, "R_SYM_ADDR_32")
 
 

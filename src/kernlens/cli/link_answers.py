@@ -22,22 +22,25 @@ if TYPE_CHECKING:
 REAL_DEVICE = "real"
 
 
-def predict_link(modules: Sequence[Module], rules: DriverRules, as_json: bool, dot: bool) -> int:
+def predict_link(modules: Sequence[Module], rules: DriverRules, device: str | None, as_json: bool, dot: bool) -> int:
     """The answer without a driver."""
-    from kernlens.analysis.linking.forecast import obstacles, predict
+    from kernlens.analysis.linking.forecast import notes, obstacles, predict
     from kernlens.analysis.linking.static_forecast import predict_static
+    from kernlens.isa.devices import device as find_device
     from kernlens.report.link_answer import link_document, link_graph, link_text
 
     forecast = predict(modules, rules)
-    prevented = obstacles(modules, rules)
-    static = predict_static(modules, rules) if all(module.format == "spirv" for module in modules) else None
+    target = find_device(device) if device is not None else None
+    found = obstacles(modules, rules, target)
+    said = notes(modules, rules, target)
+    static = predict_static(modules, rules) if all(one.format == "spirv" for one in modules) else None
     if dot:
         print_lines(link_graph(forecast))
     elif as_json:
-        print_json(link_document(forecast, prevented, static))
+        print_json(link_document(forecast, found, static, said))
     else:
-        print_lines(link_text(forecast, prevented, static))
-    return 0 if forecast.links and not prevented else 1
+        print_lines(link_text(forecast, found, static, said))
+    return 0 if forecast.links and not found else 1
 
 
 def rules_of_toolchain(name: str) -> DriverRules:

@@ -196,6 +196,7 @@ def _linked_symbol(linkage: SpirvLinkage) -> ModuleSymbol:
 def _of_spirv(program: Program, name: str, options: str, rules: DriverRules) -> Module:
     from kernlens.formats.spirv.certain_code import certain_mentions
     from kernlens.formats.spirv.uses import read_spirv_uses
+    from kernlens.runtime.level_zero.spirv_hazards import exports_using_work_items
 
     read = program.spirv_module
     assert read is not None
@@ -233,6 +234,7 @@ def _of_spirv(program: Program, name: str, options: str, rules: DriverRules) -> 
         options=options,
         hidden=_named(map(_linked_symbol, hidden)),
         compiler_functions=tuple(sorted(given_by_compiler)),
+        work_item_exports=() if words.isdisjoint(EXPORT_FUNCTIONS) else exports_using_work_items(bytes(program.spirv)),
         graph=ReferenceGraph(
             bodies=uses.in_functions,
             initialisers=uses.in_initialisers,

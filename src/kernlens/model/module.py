@@ -106,6 +106,8 @@ class Module:
     ``has_functions`` whether it holds the pseudo-kernel, that is, functions that are not kernels (None for SPIR-V).
     ``compiler_functions`` are functions that SPIR-V imports and the compiler has itself; ``graph`` is None for binaries.
     ``frames`` are those of a binary's kernels that call imports, and ``function_frame`` is that of its functions.
+    ``work_item_exports`` are functions that SPIR-V will export with its options and that ask for their work-item's id or
+    size.
     """
 
     name: str
@@ -124,6 +126,7 @@ class Module:
     graph: ReferenceGraph | None = field(default=None, repr=False)
     frames: Mapping[str, Frame] = field(default_factory=dict, repr=False)
     function_frame: Frame | None = None
+    work_item_exports: tuple[str, ...] = ()
 
     def has_flag(self, spellings: tuple[str, ...]) -> bool | None:
         """Tells whether the build options hold one of these words. Returns None if the options are not known."""

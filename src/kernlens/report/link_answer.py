@@ -21,7 +21,9 @@ _NAMES = 8
 _COLOURS = {True: "green", False: "red"}
 
 
-def link_text(forecast: Forecast, obstacles: Sequence[str], static: StaticForecast | None) -> Iterator[str]:
+def link_text(
+    forecast: Forecast, obstacles: Sequence[str], static: StaticForecast | None, notes: Sequence[str] = ()
+) -> Iterator[str]:
     """The lines that ``kernlens link`` prints: who provides what, what is wrong, what the driver will do."""
     names = [module.name for module in forecast.modules]
     yield from _edges(forecast, names)
@@ -48,7 +50,8 @@ def link_text(forecast: Forecast, obstacles: Sequence[str], static: StaticForeca
         for clash in forecast.clashes:
             yield f"  {clash_words(clash, names)}"
     for cycle in forecast.cycles:
-        yield f"in a circle: {_listed([names[position] for position in cycle])} (they link if given in duplicate call)"
+        yield f"in a circle: {_listed([names[position] for position in cycle])} (they link if given in one call)"
+    yield from (style(note, fg="yellow") for note in notes)
     yield from _outcome(forecast, obstacles, static)
 
 
@@ -161,7 +164,9 @@ def _quoted(text: str) -> str:
     return '"' + "".join(character if character.isprintable() else "?" for character in clean) + '"'
 
 
-def link_document(forecast: Forecast, obstacles: Sequence[str], static: StaticForecast | None) -> dict[str, Any]:
+def link_document(
+    forecast: Forecast, obstacles: Sequence[str], static: StaticForecast | None, notes: Sequence[str] = ()
+) -> dict[str, Any]:
     """The answer of ``link --json``. Modules are meant by their position in ``modules``."""
     return {
         "schema": 1,
@@ -174,6 +179,7 @@ def link_document(forecast: Forecast, obstacles: Sequence[str], static: StaticFo
         "code_name": None if obstacles else forecast.code_name,
         "crash": forecast.crash,
         "obstacles": list(obstacles),
+        "notes": list(notes),
         "modules": [
             {
                 "name": module.name,

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from kernlens.analysis.linking import graph as module_graph
 from kernlens.analysis.linking.driver_rules import BUILD_FAILURE, LATEST, LINK_FAILURE, SUCCESS, DriverRules
 from kernlens.analysis.linking.graph import Clash, Duplicate, Edge, Mismatch
+from kernlens.model.device import Device
 from kernlens.model.module import EXPORT_FUNCTIONS, ImportUse, Module
 
 CODE_NAMES = {
@@ -26,6 +27,10 @@ CODE_NAMES = {
     LINK_FAILURE: "ZE_RESULT_ERROR_MODULE_LINK_FAILURE",
     BUILD_FAILURE: "ZE_RESULT_ERROR_MODULE_BUILD_FAILURE",
 }
+
+
+#: The first graphics IP version for which 22.43 builds every library module.
+_XE_HP = (12, 50)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +124,17 @@ def predict(modules: Sequence[Module], rules: DriverRules = LATEST, linked_befor
     )
 
 
-def obstacles(modules: Sequence[Module], rules: DriverRules = LATEST) -> tuple[str, ...]:
-    """Returns sentences that say what keeps the driver from even making these modules side by side; none if it can."""
+def notes(modules: Sequence[Module], rules: DriverRules = LATEST, device: Device | None = None) -> tuple[str, ...]:
+    """Returns sentences that say what will go wrong on some devices, where it is not known for which one the modules are."""
+    if device is not None or any(module.device is not None for module in modules):
+        return ()
+    return tuple(_work_item_crash(module, rules) for module in modules if _crashes(module, rules))
+
+
+def obstacles(modules: Sequence[Module], rules: DriverRules = LATEST, device: Device | None = None) -> tuple[str, ...]:
+    """Returns sentences that say what keeps the driver from even making these modules side by side; none if it can.
+    ``device`` is the one that SPIR-V will be built for, if it is known."""
+    device = device or next((module.device for module in modules if module.device is not None), None)
     sentences = []
     devices: dict[str, str] = {}
     for module in modules:
@@ -137,7 +151,21 @@ def obstacles(modules: Sequence[Module], rules: DriverRules = LATEST) -> tuple[s
             f"the modules are for different devices ({targets}), and a link is for one: a driver builds a binary of "
             "another device anew from the SPIR-V in it, or refuses it"
         )
+    if device is not None and device.ip is not None and (device.ip.architecture, device.ip.release) < _XE_HP:
+        sentences += [_work_item_crash(module, rules) for module in modules if _crashes(module, rules)]
     return tuple(sentences)
+
+
+def _crashes(module: Module, rules: DriverRules) -> bool:
+    return rules.crashes_on_work_items and bool(module.work_item_exports)
+
+
+def _work_item_crash(module: Module, rules: DriverRules) -> str:
+    return (
+        f"for devices before Xe-HP (skl, icllp, tgllp) NEO {rules.name} crashes when it builds {module.name} with "
+        f"{EXPORT_FUNCTIONS[0]}, as an exported function asks for its work-item's id or size "
+        f"({', '.join(module.work_item_exports[:5])}): pass it as an argument, or link statically without that flag"
+    )
 
 
 class _Call:
