@@ -11,7 +11,8 @@ from kernlens.errors import LinkError
 from kernlens.formats.zebin.merge import LinkedZebin, link_zebins
 from kernlens.formats.zebin.zebin_file import read_zebin
 from kernlens.linking.link_modules import link_offline
-from kernlens.loading.linkable import modules_in
+from kernlens.loading import open_file
+from kernlens.loading.linkable import readable_modules
 from kernlens.runtime.isolation import IsolatedDriver
 from kernlens.toolchain.clang import device_options
 from kernlens.toolchain.ocloc import compile_source
@@ -32,7 +33,7 @@ def test_functions_for_other_registers_are_not_merged(
     )
     library = tmp_path / "library.bin"
     library.write_bytes(made.binary)
-    modules = [one for path in (zebins[device]["kernels"], library) for one in modules_in(str(path))]
+    modules = [one for path in (zebins[device]["kernels"], library) for one in readable_modules(open_file(path))]
     forecast = predict([module for _, module in modules])
     assert {(one.symbol, one.holder, one.wanted.registers, one.given.registers) for one in forecast.clashes} == {
         ("helper", "use", 128, 256),
@@ -42,7 +43,7 @@ def test_functions_for_other_registers_are_not_merged(
         LinkError, match=r"use of .* \(128 registers, SIMD\d+\) calls helper of library.bin \(256 registers"
     ):
         link_offline(modules)
-    same = [one for name in ("kernels", "library") for one in modules_in(str(zebins[device][name]))]
+    same = [one for name in ("kernels", "library") for one in readable_modules(open_file(zebins[device][name]))]
     assert link_offline(same).bound["helper"] == "library.bmg.bin".replace("bmg", device)
 
 

@@ -121,10 +121,19 @@ def _print(recording: Path, builds: Builds) -> None:
     from kernlens.report.style import style
     from kernlens.report.table import table
 
+    names = {compiled.toolchain.name for compiled, _ in builds if compiled.toolchain}
     rows = [
-        (readable(str(name)), *figures)
+        # One toolchain needs no column of its own.
+        (
+            [
+                readable(str(row["name"])),
+                row["device"],
+                *([compiled.toolchain.name] if len(names) > 1 and compiled.toolchain else []),
+            ],
+            row,
+        )
         for compiled, kernels in builds
-        for name, *figures in (row.values() for row in _rows(compiled, kernels))
+        for row in _rows(compiled, kernels)
     ]
     if rows:
         rows.sort(key=lambda row: tuple(map(str, row[0])))

@@ -191,6 +191,6 @@ def _link_zebins(
 def _unresolved(modules: Sequence[Module], imports: Sequence[str]) -> str:
     from kernlens.analysis.linking.advice import advise
 
-    said = "; ".join(f"{shortened(symbol)}: {advise(symbol, modules)}" for symbol in imports[:5])
+    advice = "; ".join(f"{shortened(symbol)}: {advise(symbol, modules)}" for symbol in imports[:5])
     more = f" (and {len(imports) - 5} more)" if len(imports) > 5 else ""
     return f"unresolved: {advice}{more}; --partial links all the same"

@@ -202,14 +202,20 @@ def _of_spirv(program: Program, name: str, options: str, rules: DriverRules) -> 
     assert read is not None
     uses = read_spirv_uses(program.spirv)
     kernels = tuple(dict.fromkeys(point.name for point in read.entry_points))
-    linkages = [one for one in read.linkages if not one.name.startswith(_BUILT_IN) and one.name not in kernels]
+    linkages = [
+        linkage for linkage in read.linkages if not linkage.name.startswith(_BUILT_IN) and linkage.name not in kernels
+    ]
     given_by_compiler = {
-        one.name
-        for one in linkages
-        if one.kind == "Import" and one.is_function and one.name in rules.compiler_functions
+        linkage.name
+        for linkage in linkages
+        if linkage.kind == "Import" and linkage.is_function and linkage.name in rules.compiler_functions
     }
-    wanted = {one.id: one.name for one in linkages if one.kind == "Import" and one.name not in given_by_compiler}
-    offered = [one for one in linkages if one.kind == "Export"]
+    wanted = {
+        linkage.id: linkage.name
+        for linkage in linkages
+        if linkage.kind == "Import" and linkage.name not in given_by_compiler
+    }
+    offered = [linkage for linkage in linkages if linkage.kind == "Export"]
     words = set(options.split())
     functions = {linkage.id for linkage in offered if linkage.is_function}
     if words.isdisjoint(EXPORT_FUNCTIONS):
@@ -217,12 +223,14 @@ def _of_spirv(program: Program, name: str, options: str, rules: DriverRules) -> 
     roots = [*uses.entry_points, *sorted(functions)]
     used = uses.variables_of(uses.reached(roots)) if functions or rules.exports_variables_alone else set()
     variables = used if words.isdisjoint(EXPORT_VARIABLES) else set(uses.variables)
-    given = [one for one in offered if one.id in (functions if one.is_function else variables)]
-    hidden = [one for one in offered if one not in given]
+    given = [linkage for linkage in offered if linkage.id in (functions if linkage.is_function else variables)]
+    hidden = [linkage for linkage in offered if linkage not in given]
     certain = certain_mentions(program.spirv) if wanted else {}
-    places = _spirv_places(read, uses, certain, roots, wanted, variables if rules.reads_data_imports else ())
-    needed = {place.symbol for place in places}
-    imported = _named(_linked_symbol(one) for one in linkages if one.kind == "Import" and one.name in needed)
+    sites = _spirv_sites(read, uses, certain, roots, wanted, variables if rules.reads_data_imports else ())
+    needed = {site.symbol for site in sites}
+    imported = _named(
+        _linked_symbol(linkage) for linkage in linkages if linkage.kind == "Import" and linkage.name in needed
+    )
     return Module(
         name=name,
         format="spirv",
@@ -238,8 +246,8 @@ def _of_spirv(program: Program, name: str, options: str, rules: DriverRules) -> 
         graph=ReferenceGraph(
             bodies=uses.in_functions,
             initialisers=uses.in_initialisers,
-            functions={one.name: one.id for one in offered if one.is_function},
-            variables={one.name: one.id for one in offered if not one.is_function},
+            functions={linkage.name: linkage.id for linkage in offered if linkage.is_function},
+            variables={linkage.name: linkage.id for linkage in offered if not linkage.is_function},
             imported=wanted,
             entry_points=tuple(uses.entry_points),
             taken=frozenset(uses.taken),
@@ -256,7 +264,7 @@ def _static_variables(read: SpirvModule, uses: SpirvUses, used: set[int]) -> Ite
             yield ModuleSymbol(read.names[id], SymbolKind.VARIABLE, address_space=space, is_internal=True)
 
 
-def _spirv_places(
+def _spirv_sites(
     read: SpirvModule,
     uses: SpirvUses,
     certain: Mapping[int, Collection[int]],
@@ -271,7 +279,7 @@ def _spirv_places(
     names |= {linkage.id: linkage.name for linkage in read.linkages}
     reached = uses.reached(roots)
     certainly_reached = uses.reached(roots, certain or None)
-    found = [
+    sites = [
         ImportUse(
             imported[id],
             names.get(function) or read.names.get(function) or f"%{function}",
@@ -280,18 +288,18 @@ def _spirv_places(
             "",
             in_doubt=bool(certain) and (function not in certainly_reached or id not in certain.get(function, ())),
         )
-        for index, function in enumerate(one for one in uses.in_functions if one in reached)
+        for index, function in enumerate(function for function in uses.in_functions if function in reached)
         for id in uses.in_functions[function]
         if id in imported
     ]
-    found += [
+    sites += [
         ImportUse(imported[id], read.names.get(variable) or f"%{variable}", None, None, "")
         for variable, named in uses.in_initialisers.items()
         if variable in kept
         for id in named
         if id in imported
     ]
-    return tuple(found)
+    return tuple(sites)
 
 
 def linkable_programs(path: str, device: str | None = None) -> list[tuple[str, Program]]:

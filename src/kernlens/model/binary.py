@@ -54,21 +54,8 @@ class Symbol(NamedTuple):
     is_hidden: bool = False
 
     def of_kind(self, kind: str) -> Symbol:
-        """Returns the symbol with this kind; much faster than ``dataclasses.replace``, as there may be a million."""
-        if kind == self.kind:
-            return self
-        return Symbol(
-            self.name,
-            self.value,
-            self.size,
-            self.binding,
-            self.type,
-            self.section,
-            self.section_index,
-            self.index,
-            kind,
-            self.is_hidden,
-        )
+        """Returns the symbol with this kind."""
+        return self if kind == self.kind else Symbol._make((*self[:-2], kind, self.is_hidden))
 
 
 @dataclass(frozen=True, slots=True)

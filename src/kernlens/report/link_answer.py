@@ -198,12 +198,12 @@ def link_document(
         ],
         "mismatches": [
             {
-                "symbol": one.symbol,
-                "importer": one.importer,
-                "provider": one.provider,
-                "wanted": one.wanted,
-                "given": one.given,
-                "same_call": one.same_call,
+                "symbol": mismatch.symbol,
+                "importer": mismatch.importer,
+                "provider": mismatch.provider,
+                "wanted": mismatch.wanted,
+                "given": mismatch.given,
+                "same_call": mismatch.same_call,
             }
             for mismatch in forecast.mismatches
         ],

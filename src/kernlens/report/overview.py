@@ -68,7 +68,7 @@ def program_overview(program: Program) -> Iterator[str]:
         yield from table(
             ("kernel", *(figure.heading for figure in STATED), "lines"),
             [
-                (readable(name), *figures_of(kernel).values(), "no" if kernel.line_table_reason else "yes")
+                (readable(name), *figures[name].values(), "no" if kernel.line_table_reason else "yes")
                 for name, kernel in program.kernels.items()
             ],
         )
@@ -80,7 +80,7 @@ def program_overview(program: Program) -> Iterator[str]:
     if shown:
         yield from table(
             ("symbol", "kind", "type", "size", "section"),
-            [(readable(one.name), one.kind, one.type, one.size, one.section or "") for one in shown],
+            [(readable(symbol.name), symbol.kind, symbol.type, symbol.size, symbol.section or "") for symbol in shown],
         )
 
 

@@ -199,7 +199,9 @@ class Elf:
         sections = self.sections
         symbols = []
         # A hot loop (large modules have a million symbols): no record is made of an entry.
-        entries = SYM_LAYOUT.iter_unpack(table.data)
+        # Of bytes: Python 3.11 crashes if its garbage collector finds a view that an iterator still reads, as in the
+        # traceback of an error that is kept (gh-77894 of CPython).
+        entries = SYM_LAYOUT.iter_unpack(bytes(table.data))
         for index, (st_name, st_info, st_other, st_shndx, st_value, st_size) in enumerate(entries):
             if st_shndx == SHN_XINDEX:
                 st_shndx = extended[index] if index < len(extended) else SHN_UNDEF
