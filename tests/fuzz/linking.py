@@ -7,7 +7,8 @@ import struct
 
 from kernlens.analysis.linking.advice import reasons
 from kernlens.analysis.linking.driver_rules import rules_of
-from kernlens.analysis.linking.forecast import obstacles, predict, predict_static
+from kernlens.analysis.linking.forecast import obstacles, predict
+from kernlens.analysis.linking.static_forecast import predict_static
 from kernlens.errors import KernlensError
 from kernlens.formats.zebin.locate import locate
 from kernlens.formats.zebin.merge import link_zebins

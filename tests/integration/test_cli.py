@@ -223,7 +223,17 @@ def test_spirv_lists_its_entry_points_and_has_no_machine_code_to_show(corpus_sam
 
 def test_without_a_line_table_the_flag_is_named(darktable_kernels: Path, tmp_path: Path) -> None:
     path = tmp_path / "x.klens"
-    answer("compile", darktable_kernels / "sharpen.cl", "--device", "dg2", "--options", "-cl-mad-enable", "--no-lines", "-o", path)
+    answer(
+        "compile",
+        darktable_kernels / "sharpen.cl",
+        "--device",
+        "dg2",
+        "--options",
+        "-cl-mad-enable",
+        "--no-lines",
+        "-o",
+        path,
+    )
     document = json.loads(answer("annotate", path, "--kernel", KERNEL, "--json"))
     (kernel,) = document["programs"][0]["kernels"]
     assert kernel["line_table"] is False

@@ -14,8 +14,10 @@ from kernlens.analysis.linking.driver_rules import (
     SUCCESS,
     DriverRules,
 )
-from kernlens.analysis.linking.forecast import Forecast, predict, predict_static
+from kernlens.analysis.linking.forecast import Forecast, obstacles, predict
+from kernlens.analysis.linking.static_forecast import predict_static
 from kernlens.errors import LinkError
+from kernlens.isa.devices import device
 from kernlens.level_zero import DynamicLink, LevelZeroError, RefusedCallError, StaticInput
 from kernlens.linking.link_modules import link_on_driver
 from kernlens.loading.assemble import spirv_program
@@ -24,7 +26,8 @@ from kernlens.loading.linkable import module_of
 from kernlens.runtime.driver_environment import DriverEnvironment
 from kernlens.runtime.isolation import IsolatedDriver
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM
-from tests.integration.link_cases import Built, Source, build, cases, sources, spirv_of
+from tests.integration.link_cases import Built, Source, build, cases, read_module, sources, spirv_of
+from tests.integration.link_texts import TEXTS
 from tests.integration.live_fixtures import driver_environment
 
 __all__ = ["driver_environment"]
@@ -38,53 +41,6 @@ GENERATED_MODULES = 30
 GENERATED_LINKS = 400
 #: A driver's modules stay until its process ends; this many links are made before a new one is started.
 LINKS_PER_PROCESS = 80
-
-TEXTS = {
-    "exporter": """\
-global int counter = 5;
-int helper(int x) { return x * 3 + 1; }
-kernel void exporting(global int *out) { out[0] = helper(1) + counter; }
-""",
-    "importer": """\
-int helper(int x);
-kernel void importing(global int *out) { out[0] = helper(out[1]); }
-kernel void importing_too(global int *out) { out[0] = helper(helper(out[2])); }
-""",
-    "other_exporter": "int helper(int x) { return x - 1; }\n",
-    "mistyped": "float helper(float x) { return x * 0.5f; }\n",
-    "variable": """\
-extern global int counter;
-kernel void reading(global int *out) { out[0] = counter; }
-""",
-    "initialiser": """\
-extern global int counter;
-global int *global pointer = &counter;
-kernel void following(global int *out) { out[0] = *pointer; }
-""",
-    "first_of_circle": """\
-int pong(int x);
-int ping(int x) { return x > 9 ? x : pong(x + 1); }
-kernel void serving(global int *out) { out[0] = ping(0); }
-""",
-    "second_of_circle": "int ping(int x);\nint pong(int x) { return ping(x + 2); }\n",
-    "chain1": """\
-int link2(int x);
-kernel void starting(global int *out) { out[0] = link2(out[1]); }
-""",
-    "chain2": "int link3(int x);\nint link2(int x) { return link3(x) + 1; }\n",
-    "chain3": "int link3(int x) { return x + 1; }\n",
-    "plain": "kernel void alone(global int *out) { out[0] = 1; }\n",
-    "pointers": """\
-#pragma OPENCL EXTENSION __cl_clang_function_pointers : enable
-int twice(int x) { return 2 * x; }
-int thrice(int x) { return 3 * x; }
-kernel void choosing(global int *out) { int (*chosen)(int) = out[0] ? twice : thrice; out[1] = chosen(out[2]); }
-""",
-    "pointed": """\
-int twice(int x);
-kernel void using(global int *out) { out[0] = twice(out[1]); }
-""",
-}
 
 
 @pytest.fixture(scope="session")
@@ -196,10 +152,85 @@ def test_rows(driver_environment: DriverEnvironment, spirv: dict[str, bytes]) ->
 
 
 @on_each
+def test_functions_of_the_compiler(driver_environment: DriverEnvironment, spirv: dict[str, bytes]) -> None:
+    """They are imports of SPIR-V that no module needs to define; which there are depends on the compiler."""
+    with IsolatedDriver(driver_environment) as driver:
+        row = Rows(driver, spirv, rules_for(driver_environment))
+        is_newest = row.rules is RELEASE_26_27
+        assert row.link(row.module("uses_compiler"))[1].code == SUCCESS
+        assert row.link(row.module("uses_newer_compiler"))[1].code == (SUCCESS if is_newest else LINK_FAILURE)
+        assert row.link(row.module("uses_nobody"))[1].code == LINK_FAILURE
+
+
+@on_each
+@pytest.mark.parametrize("flags", ["", "-library-compilation"])
+def test_work_items_in_libraries(flags: str, driver_environment: DriverEnvironment, spirv: dict[str, bytes]) -> None:
+    """Where the forecast says that the driver crashes, it refuses the call, as is known from its crashes; else it builds."""
+    rules = rules_for(driver_environment)
+    module = read_module("items", spirv["items"], flags, rules)
+    found = obstacles([module], rules, device(driver_environment.device))
+    assert bool(found) == (bool(flags) and driver_environment.device == "skl")
+    with IsolatedDriver(driver_environment) as driver:
+        if found:
+            with pytest.raises(RefusedCallError, match="crashes on devices before Xe-HP"):
+                driver.build_spirv("items", spirv["items"], flags)
+        else:
+            driver.build_spirv("items", spirv["items"], flags)
+
+
+@on_each
+def test_code_that_the_compiler_may_drop(driver_environment: DriverEnvironment, spirv: dict[str, bytes]) -> None:
+    """From SPIR-V its imports are uncertain, from binaries certain; nothing else is uncertain."""
+    with IsolatedDriver(driver_environment) as driver:
+        row = Rows(driver, spirv, rules_for(driver_environment))
+        for name in ("switched_off", "unread"):
+            fresh, built = row.module(name)
+            early = predict([built.spirv_module], row.rules)
+            assert (early.links, {one.use.symbol for one in early.doubtful}) == (False, {"gone"})
+            late = predict([built.module], row.rules)
+            assert (late.links, late.doubtful) == (True, ())
+            assert driver.dynamic_link([fresh]).code == SUCCESS
+        forecast = row.link(row.module("switched_on"))[0]
+        assert (forecast.code, forecast.doubtful) == (LINK_FAILURE, ())
+        # With the module that has it there is nothing to be in doubt about.
+        assert predict([read_module("a", spirv["importer"], "", row.rules)], row.rules).doubtful == ()
+
+
+@on_each
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ("-cl-opt-disable -library-compilation", "-g"),
+        ("-g", "-cl-opt-disable -library-compilation"),
+        ("-library-compilation", "-library-compilation"),
+        ("-library-compilation -g", "-cl-opt-disable -g"),
+        ("-cl-std=CL2.0 -library-compilation", "-cl-fast-relaxed-math"),
+        ("-ze-opt-level=O0", "-library-compilation"),
+    ],
+    ids=" + ".join,
+)
+def test_flags_of_a_static_link_stay_apart(
+    flags: tuple[str, str], driver_environment: DriverEnvironment, spirv: dict[str, bytes]
+) -> None:
+    """They would run together, as the driver joins them without a space and rewrites some."""
+    with IsolatedDriver(driver_environment) as driver:
+        names = ("exporter", "importer")
+        driver.static_link(
+            "whole", [StaticInput(spirv[name], one, name) for name, one in zip(names, flags, strict=True)]
+        )
+        (live,) = driver.live_builds("whole")
+        assert live.binary is not None
+        exports = {one.name for one in read_module("whole", live.binary, None, rules_for(driver_environment)).exports}
+        assert "helper" in exports
+
+
+@on_each
 def test_addresses_in_initialisers(driver_environment: DriverEnvironment, spirv: dict[str, bytes]) -> None:
     with IsolatedDriver(driver_environment) as driver:
         row = Rows(driver, spirv, rules_for(driver_environment))
         alone = row.link(row.module("initialiser"))[1]
+        # The initial value of a variable that no code uses, and that is not exported, goes with it.
+        assert row.link(row.module("unused_pointer", "-library-compilation"))[1].code == SUCCESS
         both = row.module("initialiser"), row.module("exporter")
         if row.rules is RELEASE_22_43:
             assert alone.code == row.link(*both)[1].code == SUCCESS
@@ -228,6 +259,7 @@ def test_disagreeing_types(driver_environment: DriverEnvironment, spirv: dict[st
 
 
 @on_each
+@pytest.mark.parametrize("flags", ["", "-library-compilation"], ids=["plain", "library"])
 @pytest.mark.parametrize(
     "names",
     [
@@ -237,14 +269,24 @@ def test_disagreeing_types(driver_environment: DriverEnvironment, spirv: dict[st
         ("first_of_circle", "second_of_circle"),
         ("chain3", "chain1", "chain2"),
         ("initialiser", "exporter"),
+        ("uses_compiler",),
+        ("uses_newer_compiler",),
+        ("uses_nobody",),
+        ("chain1", "chain2"),
+        ("chain2",),
+        ("unused_import", "importer"),
+        ("unused_pointer",),
+        ("char_pointer", "int_pointer"),
     ],
     ids="-".join,
 )
-def test_static_links(names: tuple[str, ...], driver_environment: DriverEnvironment, spirv: dict[str, bytes]) -> None:
+def test_static_links(
+    names: tuple[str, ...], flags: str, driver_environment: DriverEnvironment, spirv: dict[str, bytes]
+) -> None:
     with IsolatedDriver(driver_environment) as driver:
         row = Rows(driver, spirv, rules_for(driver_environment))
-        forecast = predict_static([row.module(name, "")[1].spirv_module for name in names], row.rules)
-        inputs = [StaticInput(spirv[name], "", name) for name in names]
+        forecast = predict_static([read_module(name, spirv[name], flags, row.rules) for name in names], row.rules)
+        inputs = [StaticInput(spirv[name], flags, name) for name in names]
         if forecast.code == SUCCESS:
             made = driver.static_link("static", inputs)
             assert made["has_imports"] == bool(forecast.unresolved)

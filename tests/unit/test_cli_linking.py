@@ -83,6 +83,17 @@ def test_what_link_refuses(
     assert "Traceback" not in done.err
 
 
+def test_a_damaged_module_is_named(kernlens: Kernlens, modules: tuple[Path, Path]) -> None:
+    user, library = modules
+    content = bytearray(library.read_bytes())
+    content[-4:] = b"\xff\xff\xff\x7f"
+    library.write_bytes(content)
+    for verb in ("link", "symbols"):
+        done = kernlens(verb, user, library)
+        assert done.status == 2
+        assert "library.spv: spirv" in done.err, verb
+
+
 def test_patch_tokens_are_not_linked_offline(kernlens: Kernlens, tmp_path: Path) -> None:
     (tmp_path / "a.bin").write_bytes(binary())
     done = kernlens("link", "--offline", tmp_path / "a.bin", "-o", tmp_path / "x.bin")

@@ -15,10 +15,12 @@ from kernlens.analysis.linking.driver_rules import (
     nearest,
     rules_of,
 )
-from kernlens.analysis.linking.forecast import predict, predict_static
+from kernlens.analysis.linking.forecast import notes, obstacles, predict
 from kernlens.analysis.linking.graph import Duplicate, Mismatch
+from kernlens.analysis.linking.static_forecast import predict_static
 from kernlens.errors import NotFoundError
-from kernlens.model.module import ImportUse, Module, ModuleSymbol, SymbolKind
+from kernlens.isa.devices import device
+from kernlens.model.module import Frame, ImportUse, Module, ModuleSymbol, ReferenceGraph, SymbolKind
 from tests.limits import processor_time
 
 
@@ -93,6 +95,31 @@ def test_modules_that_were_linked_before_and_the_same_module_again_add_no_line()
     assert list(predict([importer, exporter], linked_before=[0]).log()) == []
     # Linked before, it needs nobody any more.
     assert predict([importer], linked_before=[0]).links
+
+
+def test_callers_and_functions_for_other_registers_or_simd_widths() -> None:
+    caller = dataclasses.replace(module("a", imports="f g"), frames={"k": Frame(128, 32)})
+    for given, clashing in ((Frame(128, 32), 0), (Frame(256, 32), 2), (Frame(128, 16), 2), (Frame(None, None), 0)):
+        forecast = predict([caller, dataclasses.replace(module("b", exports="f g"), function_frame=given)])
+        assert forecast.links
+        assert [(one.symbol, one.holder, one.given) for one in forecast.clashes] == [
+            (symbol, "k", given) for symbol in "fg"[:clashing]
+        ]
+    variable = dataclasses.replace(module("b", "f g", kind=SymbolKind.VARIABLE), function_frame=Frame(256, 16))
+    assert predict([caller, variable]).clashes == ()
+
+
+def test_the_older_compilers_crash_on_work_items_in_libraries() -> None:
+    library = dataclasses.replace(module("a.spv", "f", format="spirv"), work_item_exports=("f",))
+    skl, dg2 = device("skl"), device("dg2")
+    (sentence,) = obstacles([library], RELEASE_22_43, skl)
+    assert "crashes when it builds a.spv with -library-compilation" in sentence
+    assert notes([library], RELEASE_22_43, skl) == ()
+    assert obstacles([library], RELEASE_22_43, dg2) == obstacles([library], RELEASE_26_27, skl) == ()
+    # Without a device it is said, and does not decide.
+    assert (obstacles([library], RELEASE_22_43), notes([library], RELEASE_22_43)) == ((), (sentence,))
+    # Another module says for which device they are.
+    assert obstacles([library, dataclasses.replace(module("b"), device=skl)], RELEASE_22_43) == (sentence,)
 
 
 def test_a_cycle_links_and_is_named() -> None:
@@ -196,6 +223,87 @@ def test_a_static_link_of_disagreeing_types_is_open() -> None:
     assert forecast.code is None
     assert not forecast.links
     assert [one.symbol for one in forecast.mismatches] == ["f"]
+
+
+def test_functions_that_the_compiler_has_itself() -> None:
+    """Names that drivers linked without a module that defines them, and names close by that they did not."""
+    older, newer = RELEASE_22_43.compiler_functions, RELEASE_26_27.compiler_functions
+    for name in (
+        "__builtin_IB_frnd_ne",
+        "__igcbuiltin_dp_add",
+        "printf",
+        "_Z36intel_sub_group_i8_i8_matrix_mad_k32Dv8_iS_S_",
+        "_Z38intel_sub_group_f16_f16_matrix_mad_k16Dv8_sDv8_iDv8_f",
+        "_Z15intel_get_eu_idv",
+        "_Z9intel_bfijjjj",
+    ):
+        assert name in older, name
+        assert name in newer, name
+    for name in (
+        "_Z45intel_sub_group_2d_block_prefetch_16b_8r16x1cPU3AS1viiiDv2_i",
+        "_Z10intel_lfsrjj",
+        "_Z17clock_read_devicev",
+        "__devicelib_assert_fail",
+        "__devicelib_exit",
+        "__devicelib_default_work_group_joint_sort_ascending_p1u8_u32_p1i8",
+    ):
+        assert name not in older, name
+        assert name in newer, name
+    for name in (
+        "_Z24intel_sub_group_nonexisti",
+        "intel_get_eu_id",
+        "intel_convert_bfloat16_as_ushort",
+        "_Z16intel_atomic_addPU3AS1Vff",
+        "_Z20intel_work_group_anyi",
+        "__devicelib_default_nonsense",
+        "__devicelib_sinf",
+        "__itt_offload_wi_start_stub",
+        "printf_twice",
+        "helper",
+    ):
+        assert name not in older, name
+        assert name not in newer, name
+
+
+def graph_module(name: str, bodies: dict[int, tuple[int, ...]], **fields: object) -> Module:
+    """A SPIR-V module of functions; 1 is its kernel if there is one."""
+    graph = ReferenceGraph(
+        bodies=bodies, initialisers={}, functions={}, variables={}, imported={}, entry_points=(), taken=()
+    )
+    graph = dataclasses.replace(graph, **fields)  # type: ignore[arg-type]
+    exports = " ".join(graph.functions)
+    return module(name, exports, format="spirv", graph=graph, options="")
+
+
+def test_a_static_link_looks_into_functions_that_are_not_exported() -> None:
+    kernels = graph_module("k", {1: (2,)}, imported={2: "f"}, entry_points=(1,))
+    library = graph_module("a", {1: (2,), 2: (3,), 4: (5,)}, functions={"f": 1, "g": 4}, imported={3: "x", 5: "y"})
+    assert predict_static([kernels, library]).unresolved == ("x",)
+    # What nothing reaches is dropped, unless a flag, be it that of another module, exports it.
+    assert predict_static([library]).unresolved == ()
+    flagged = dataclasses.replace(kernels, options="-library-compilation")
+    assert set(predict_static([flagged, library]).unresolved) == {"x", "y"}
+
+
+def test_initialisers_count_where_the_driver_reads_them() -> None:
+    user = graph_module("k", {1: (2,)}, initialisers={2: (3,)}, imported={3: "v"}, entry_points=(1,))
+    assert predict_static([user], RELEASE_26_27).unresolved == ("v",)
+    assert predict_static([user], RELEASE_22_43).unresolved == ()
+
+
+def test_pointers_to_other_types_do_not_keep_a_static_link_back() -> None:
+    def typed(type_name: str, call_type: str) -> tuple[ModuleSymbol, ...]:
+        return (ModuleSymbol("f", SymbolKind.FUNCTION, type_name, call_type=call_type),)
+
+    wanted = dataclasses.replace(module("a", imports="f"), imports=typed("int(global char*)", "int(global*)"))
+    given = dataclasses.replace(module("b", exports="f"), exports=typed("int(global int*)", "int(global*)"))
+    forecast = predict_static([wanted, given])
+    assert forecast.links
+    assert forecast.mismatches == ()
+    # They are still named.
+    assert [one.same_call for one in predict([wanted, given]).mismatches] == [True]
+    other = dataclasses.replace(given, exports=typed("int(local int*)", "int(local*)"))
+    assert predict_static([wanted, other]).code is None
 
 
 def test_a_release_between_the_measured_ones_behaves_like_the_nearer() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from types import SimpleNamespace
 
 import pytest
 
@@ -13,7 +14,8 @@ from kernlens.loading.assemble import raw_program, spirv_program
 from kernlens.loading.context import Context
 from kernlens.loading.linkable import module_of
 from kernlens.model.binary import Relocation, Symbol
-from kernlens.model.module import ImportUse, Module, SymbolKind
+from kernlens.model.figures import KernelResources
+from kernlens.model.module import Frame, ImportUse, Module, SymbolKind
 from kernlens.model.program import Program
 from tests.writers.spirv import SpirvWriter
 
@@ -71,15 +73,23 @@ def names(module: Module) -> tuple[set[str], set[str], set[str]]:
 @pytest.mark.parametrize(
     ("options", "rules", "exports", "imports", "hidden"),
     [
-        ("", RELEASE_26_27, {"taken", "used", "state"}, {"foreign", "outer"}, {"offered", "unused", "table"}),
+        # No code uses table, which goes with its initial value.
+        ("", RELEASE_26_27, {"taken", "used", "state"}, {"foreign"}, {"offered", "unused", "table"}),
         # A function that is exported is why 22.43 exports the variables that are used.
         ("", RELEASE_22_43, {"taken", "used", "state"}, {"foreign"}, {"offered", "unused", "table"}),
         (
             LIBRARY,
             RELEASE_26_27,
             {"taken", "offered", "used", "state"},
-            {"foreign", "foreign2", "outer"},
+            {"foreign", "foreign2"},
             {"unused", "table"},
+        ),
+        (
+            f"{LIBRARY} {GLOBALS}",
+            RELEASE_26_27,
+            {"taken", "offered", "used", "unused", "table", "state"},
+            {"foreign", "foreign2", "outer"},
+            set(),
         ),
         (
             f"{LIBRARY} {GLOBALS}",
@@ -101,7 +111,7 @@ def test_static_variables_are_seen_but_not_offered() -> None:
 
 
 def test_uses_name_the_function_that_needs_them() -> None:
-    found = module(LIBRARY)
+    found = module(f"{LIBRARY} {GLOBALS}")
     assert found.kernels == ("work",)
     assert [(one.symbol, one.holder, one.segment is None, one.offset) for one in found.uses] == [
         ("foreign", "work", False, None),
@@ -111,7 +121,7 @@ def test_uses_name_the_function_that_needs_them() -> None:
 
 
 def test_kinds_and_types_of_imports() -> None:
-    found = {one.name: (one.kind, one.type_name, one.size) for one in module().imports}
+    found = {one.name: (one.kind, one.type_name, one.size) for one in module(GLOBALS).imports}
     assert found == {"foreign": (SymbolKind.FUNCTION, "int(int)", None), "outer": (SymbolKind.VARIABLE, "int", 4)}
 
 
@@ -166,13 +176,14 @@ def test_places_come_in_the_drivers_order() -> None:
     program = Program(
         "p",
         "patch-tokens",
-        {"first": None, "second": None},  # type: ignore[dict-item]
+        dict.fromkeys(("first", "second"), SimpleNamespace(resources=KernelResources(16, 128))),  # type: ignore[arg-type]
         find_symbols=lambda: symbols,
         find_relocations=lambda: relocations,
     )
     found = module_of(program)
     assert [(one.symbol, one.segment, one.offset) for one in found.uses] == [("g", 1, 24), ("f", 0, 12), ("f", 1, 8)]
     assert found.driver_symbols == ("__INTEL_PER_THREAD_OFF",)
+    assert found.frames == dict.fromkeys(("first", "second"), Frame(registers=128, simd=16))
     assert found.uses[0] == ImportUse("g", "second", 1, 24, "R_SYM_ADDR_32")
 
 

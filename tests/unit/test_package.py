@@ -46,6 +46,8 @@ FOR_VERSION = {
 #: What ``kernlens inspect`` loads for a zebin: what it is asked, and neither line programs nor instructions.
 FOR_INSPECT = FOR_VERSION | {
     *(
+        ".analysis",
+        ".analysis.cxx_names",
         ".cli.completion",
         ".cli.inspect",
         ".cli.options",

@@ -56,7 +56,7 @@ def test_a_whole_module_in_either_byte_order(byte_order: str) -> None:
         SpirvEntryPoint("Kernel", "vadd", KERNEL, (("out", "global float*"), ("count", "int"))),
     )
     assert found.linkages == (
-        SpirvLinkage("scale", "Export", FUNCTION, True, "float(float, int)"),
+        SpirvLinkage("scale", "Export", FUNCTION, True, "float(float, int)", call_type="float(float, int)"),
         SpirvLinkage("table", "Import", TRIPLE, False, "float3[7]", "CrossWorkgroup", 7 * 16),
         SpirvLinkage("pair", "LinkOnceODR", BUFFER, False, "struct.pair", "UniformConstant", 8),
     )

@@ -133,6 +133,7 @@ def _render(selection: Selection, format_name: str, only: LineChoice | None) -> 
 
 def _print_place(selection: Selection, offset: int) -> None:
     """The line of each chosen kernel's instruction at ``offset``, with the calls that it was inlined through."""
+    from kernlens.analysis.cxx_names import readable
     from kernlens.cli.output import print_lines
     from kernlens.report.listing import where_from
 
@@ -147,7 +148,7 @@ def _print_place(selection: Selection, offset: int) -> None:
             words = where_from(kernel, index)
             calls = source_map.inlined_at(index) if source_map else ()
             inlined = "".join(f", inlined at {call.path}:{call.line}" for call in calls)
-            where = f"{program.name}: {kernel.name}+{instruction.offset:#x}"
+            where = f"{program.name}: {readable(kernel.name)}+{instruction.offset:#x}"
             print_lines([f"{where}: {instruction.text}", f"    {words}{inlined}"])
     if not is_covered:
         raise NotFoundError(

@@ -115,6 +115,7 @@ def _names(listed: str | None) -> list[str]:
 
 
 def _print(recording: Path, builds: Builds) -> None:
+    from kernlens.analysis.cxx_names import readable
     from kernlens.cli.output import print_lines
     from kernlens.report.describe import plural
     from kernlens.report.style import style
@@ -124,7 +125,11 @@ def _print(recording: Path, builds: Builds) -> None:
     rows = [
         # One toolchain needs no column of its own.
         (
-            [row["name"], row["device"], *([compiled.toolchain.name] if len(names) > 1 and compiled.toolchain else [])],
+            [
+                readable(str(row["name"])),
+                row["device"],
+                *([compiled.toolchain.name] if len(names) > 1 and compiled.toolchain else []),
+            ],
             row,
         )
         for compiled, kernels in builds

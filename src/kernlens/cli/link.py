@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     metavar="RELEASE",
     help="Predict for this driver (22.43, 26.27); else the newest that takes the modules.",
 )
+@click.option(
+    "--compile", "is_compiled", is_flag=True, help="Build SPIR-V for --device first: the forecast is certain then."
+)
 @click.option("--dot", is_flag=True, help="Print the graph in Graphviz's language.")
 @click.option(
     "--device",
@@ -53,6 +56,7 @@ def command(
     options: str,
     options_for: tuple[tuple[str, str], ...],
     driver: str | None,
+    is_compiled: bool,
     dot: bool,
     device: str | None,
     how: str | None,
@@ -66,12 +70,17 @@ def command(
     """Say whether modules link, who provides what to whom, and why not; or link them.
 
     Without --dynamic, --static or --offline nothing is run: the answer is what zeModuleDynamicLink of the chosen driver
-    will return and log, worked out from the modules alone. Exit status 0: they link, 1: they do not.
+    will return and log, worked out from the modules alone. Exit status 0: they link, 1: they do not, or SPIR-V alone does
+    not tell.
     """
     if not paths:
         raise click.UsageError("there is nothing to link: name at least one module")
     if how != "offline" and (partial or base or with_map):
         raise click.UsageError("--partial, --base and --map belong to --offline")
+    if is_compiled and (how or driver or device is None):
+        raise click.UsageError(
+            "--compile needs --device, whose driver builds the modules, and goes with the forecast alone"
+        )
     if output and how not in ("static", "offline"):
         raise click.UsageError("-o needs --static or --offline: a dynamic link leaves no file")
     from kernlens.analysis.linking.driver_rules import rules_of
@@ -82,11 +91,14 @@ def command(
             raise click.UsageError(f"--{how} needs --device (kernlens devices lists what can be simulated)")
         _, modules = _modules(paths, options, options_for, device, answers.rules_of_toolchain(toolchain))
         sys.exit(answers.link_live(modules, device, toolchain, how == "static", output, as_json))
-    rules, modules = _modules(paths, options, options_for, device, rules_of(driver) if driver else None)
+    given = answers.rules_of_toolchain(toolchain) if is_compiled else rules_of(driver) if driver else None
+    rules, modules = _modules(paths, options, options_for, device, given)
+    if is_compiled and device is not None:
+        modules = answers.compiled(modules, device, toolchain)
     if how == "offline":
         address = number_of(base, "--base") if base is not None else None
         sys.exit(answers.link_offline(modules, output, partial, address, with_map, as_json))
-    sys.exit(answers.predict_link([module for _, module in modules], rules, as_json, dot))
+    sys.exit(answers.predict_link([module for _, module in modules], rules, device, as_json, dot))
 
 
 def _modules(

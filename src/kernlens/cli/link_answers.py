@@ -11,30 +11,36 @@ from kernlens.cli.output import print_json, print_lines, write_bytes
 from kernlens.errors import KernlensError, LinkError
 from kernlens.model.module import Module
 from kernlens.report.style import style
+from kernlens.report.symbol_tables import shortened
 
 if TYPE_CHECKING:
     from kernlens.analysis.linking.driver_rules import DriverRules
     from kernlens.linking.link_modules import DriverLink, Linkable
+    from kernlens.runtime.driver_environment import DriverEnvironment
 
 #: The name by which ``--device`` means the machine's own, not a simulated one.
 REAL_DEVICE = "real"
 
 
-def predict_link(modules: Sequence[Module], rules: DriverRules, as_json: bool, dot: bool) -> int:
+def predict_link(modules: Sequence[Module], rules: DriverRules, device: str | None, as_json: bool, dot: bool) -> int:
     """The answer without a driver."""
-    from kernlens.analysis.linking.forecast import obstacles, predict, predict_static
+    from kernlens.analysis.linking.forecast import notes, obstacles, predict
+    from kernlens.analysis.linking.static_forecast import predict_static
+    from kernlens.isa.devices import device as find_device
     from kernlens.report.link_answer import link_document, link_graph, link_text
 
     forecast = predict(modules, rules)
-    prevented = obstacles(modules, rules)
-    static = predict_static(modules, rules) if all(module.format == "spirv" for module in modules) else None
+    target = find_device(device) if device is not None else None
+    found = obstacles(modules, rules, target)
+    said = notes(modules, rules, target)
+    static = predict_static(modules, rules) if all(one.format == "spirv" for one in modules) else None
     if dot:
         print_lines(link_graph(forecast))
     elif as_json:
-        print_json(link_document(forecast, prevented, static))
+        print_json(link_document(forecast, found, static, said))
     else:
-        print_lines(link_text(forecast, prevented, static))
-    return 0 if forecast.links and not prevented else 1
+        print_lines(link_text(forecast, found, static, said))
+    return 0 if forecast.links and not found else 1
 
 
 def rules_of_toolchain(name: str) -> DriverRules:
@@ -46,16 +52,27 @@ def rules_of_toolchain(name: str) -> DriverRules:
     return LATEST if release is None else nearest(release)
 
 
+def compiled(modules: Sequence[Linkable], device: str, toolchain: str) -> list[Linkable]:
+    """The modules with their SPIR-V built by a driver."""
+    from kernlens.loading.compiled_modules import compiled_modules
+
+    return compiled_modules(modules, _environment(device, toolchain))
+
+
+def _environment(device: str, toolchain: str) -> DriverEnvironment:
+    from kernlens.runtime.driver_environment import DriverEnvironment
+    from kernlens.toolchain.simulation import simulated_driver
+
+    return DriverEnvironment(REAL_DEVICE) if device == REAL_DEVICE else simulated_driver(device, toolchain)
+
+
 def link_live(
     modules: Sequence[Linkable], device: str, toolchain: str, static: bool, output: str | None, as_json: bool
 ) -> int:
     """The answer of a driver, on a simulated device or the machine's own."""
     from kernlens.linking.link_modules import link_on_driver
-    from kernlens.runtime.driver_environment import DriverEnvironment
-    from kernlens.toolchain.simulation import simulated_driver
 
-    environment = DriverEnvironment(REAL_DEVICE) if device == REAL_DEVICE else simulated_driver(device, toolchain)
-    answer = link_on_driver(modules, environment, static=static)
+    answer = link_on_driver(modules, _environment(device, toolchain), static=static)
     if output and answer.binary is not None and answer.linked:
         write_bytes(output, [answer.binary])
     if as_json:
@@ -67,20 +84,23 @@ def link_live(
 
 def _live_lines(answer: DriverLink, device: str, output: str | None) -> list[str]:
     colour = "green" if answer.linked else "red"
-    word = "links" if answer.linked else "does not link"
-    lines = [style(f"{answer.kind} link on {device} {word}: {answer.code_name}", fg=colour, bold=True)]
+    if answer.linked:
+        outcome = f"links: {answer.code_name}"
+    elif answer.succeeded:
+        outcome = f"builds a module that still imports {', '.join(map(shortened, answer.unresolved[:5]))}"
+    else:
+        outcome = f"does not link: {answer.code_name}"
+    lines = [style(f"{answer.kind} link on {device} {outcome}", fg=colour, bold=True)]
     lines += [f"  the driver says: {answer.words}"] if answer.words else []
     lines += [f"  {line}" for line in answer.log.splitlines()]
     for name, log in answer.build_logs:
         # 26.27 writes its whole log twice.
-        distinct = dict.fromkeys(line for line in log.splitlines() if line.strip())
-        lines += [f"build log of {name}", *(f"  {line}" for line in distinct)]
-    lines += [f"unresolved: {', '.join(answer.unresolved)}"] if answer.unresolved else []
-    created = [f"{kernel.kernel} of {kernel.module}" for kernel in answer.kernels if kernel.reason is None]
-    lines += [f"kernels that can be created: {', '.join(created)}"] if created else []
-    lines += [
-        f"kernel {kernel.kernel} of {kernel.module}: {kernel.reason}" for kernel in answer.kernels if kernel.reason
-    ]
+        said = dict.fromkeys(line for line in log.splitlines() if line.strip())
+        lines += [f"build log of {name}", *(f"  {line}" for line in said)]
+    lines += [f"unresolved: {', '.join(map(shortened, answer.unresolved))}"] if answer.unresolved else []
+    made = [f"{shortened(one.kernel)} of {one.module}" for one in answer.kernels if one.reason is None]
+    lines += [f"kernels that can be created: {', '.join(made)}"] if made else []
+    lines += [f"kernel {shortened(one.kernel)} of {one.module}: {one.reason}" for one in answer.kernels if one.reason]
     lines += [f"written: {output}"] if output and answer.linked else []
     return lines
 
@@ -158,9 +178,9 @@ def _link_zebins(
             }
         )
         return 0
-    lines = [f"{symbol} comes from {module}" for symbol, module in linked.bound.items()]
+    lines = [f"{shortened(symbol)} comes from {module}" for symbol, module in linked.bound.items()]
     lines += [f"{one[1]} of {one[0]} is now {new}" for one, new in linked.renamed.items()]
-    lines += [f"still imported: {', '.join(linked.imports)}"] if linked.imports else []
+    lines += [f"still imported: {', '.join(map(shortened, linked.imports))}"] if linked.imports else []
     lines += [f"left out, as they cannot be merged: {', '.join(linked.dropped)}"] if linked.dropped else []
     print_lines([*lines, f"{len(modules)} modules linked into {output}"])
     if with_map:
@@ -171,6 +191,6 @@ def _link_zebins(
 def _unresolved(modules: Sequence[Module], imports: Sequence[str]) -> str:
     from kernlens.analysis.linking.advice import advise
 
-    advice = "; ".join(f"{symbol}: {advise(symbol, modules)}" for symbol in imports[:5])
+    advice = "; ".join(f"{shortened(symbol)}: {advise(symbol, modules)}" for symbol in imports[:5])
     more = f" (and {len(imports) - 5} more)" if len(imports) > 5 else ""
     return f"unresolved: {advice}{more}; --partial links all the same"

@@ -138,12 +138,17 @@ def line_of(text: str) -> LineChoice:
 
 
 def select(programs: Sequence[Program], kernel_names: Sequence[str], device: str | None = None) -> Selection:
-    """The programs with those of their kernels that are asked for; no names: all.
+    """The programs with those of their kernels that are asked for, as the binary or as C++ calls them; no names: all.
 
     Raises UnknownKernelError if a name exists in no program, NotFoundError if no program is for ``device``.
     """
     programs = for_device(programs, device)
     known = {name for program in programs for name in program.kernels}
+    if not known.issuperset(kernel_names):
+        from kernlens.analysis.cxx_names import readable
+
+        mangled = {readable(name): name for name in known}
+        kernel_names = [mangled.get(name, name) for name in kernel_names]
     for name in kernel_names:
         if name not in known:
             raise UnknownKernelError(name, sorted(known))

@@ -54,6 +54,11 @@ class DriverLink:
     kernels: tuple[KernelState, ...]
     binary: bytes | None = field(default=None, repr=False)
 
+    @property
+    def succeeded(self) -> bool:
+        """Tells whether the driver's call did: a static link may leave imports all the same."""
+        return self.code_name == "ZE_RESULT_SUCCESS"
+
 
 def link_on_driver(modules: Sequence[Linkable], environment: DriverEnvironment, *, static: bool = False) -> DriverLink:
     """Link on a driver, which runs in a child process.
@@ -123,7 +128,7 @@ def _check_types(modules: Sequence[Module]) -> None:
 
     Compilers then crash, or make calls with the wrong arguments.
     """
-    from kernlens.analysis.linking.forecast import predict_static
+    from kernlens.analysis.linking.static_forecast import predict_static
 
     for mismatch in predict_static(modules).mismatches:
         raise LinkError(
@@ -131,6 +136,18 @@ def _check_types(modules: Sequence[Module]) -> None:
             f"{modules[mismatch.provider].name} defines it as {mismatch.given}, "
             "and the compilers crash on that in a static link: make the declarations agree",
             (mismatch.symbol,),
+        )
+
+
+def _check_calls(modules: Sequence[Module], names: Sequence[str]) -> None:
+    """Raise LinkError if a module calls a function that is compiled for other registers or another SIMD width."""
+    from kernlens.analysis.linking.graph import clashes, providers
+
+    for clash in clashes(modules, providers(modules)):
+        raise LinkError(
+            f"{clash.holder} of {names[clash.importer]} ({clash.wanted}) calls {clash.symbol} of {names[clash.provider]} "
+            f"({clash.given}), which goes wrong: compile both for the same registers and sub-group size",
+            (clash.symbol,),
         )
 
 
@@ -155,7 +172,8 @@ def _unique(names: Sequence[str]) -> list[str]:
 def link_offline(modules: Sequence[Linkable]) -> LinkedZebin:
     """Merge zebin modules into one, without a driver. Imports that no module exports stay imports.
 
-    Raises UnsupportedError for modules that are not zebin, LinkError for what cannot be merged.
+    Raises UnsupportedError for modules that are not zebin, LinkError for what cannot be merged, and for calls between
+    modules that would go wrong as they are compiled for different registers or SIMD widths.
     """
     from kernlens.formats.zebin.merge import link_zebins
 
@@ -166,4 +184,5 @@ def link_offline(modules: Sequence[Linkable]) -> LinkedZebin:
                 "(kernlens compile --toolchain newest), or with IGC_EnableZEBinary=1 in 22.43"
             )
     names = _unique([module.name for _, module in modules])
+    _check_calls([module for _, module in modules], names)
     return link_zebins([(name, program.binary) for name, (program, _) in zip(names, modules, strict=True)])

@@ -7,19 +7,21 @@ The order of ``Module.uses`` is the driver's own (compute-runtime, ``Linker::pat
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kernlens.analysis.linking.driver_rules import LATEST, DriverRules
-from kernlens.errors import UnsupportedError
+from kernlens.errors import FormatError, KernlensError, UnsupportedError
 from kernlens.model.binary import Relocation, Symbol
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.module import (
     EXPORT_FUNCTIONS,
     EXPORT_VARIABLES,
+    Frame,
     ImportUse,
     Module,
     ModuleSymbol,
+    ReferenceGraph,
     SymbolKind,
 )
 from kernlens.model.program import Program
@@ -58,14 +60,20 @@ def module_of(
     """The module that ``program`` is.
 
     ``name`` is what to call it. ``options`` are those that SPIR-V will be built with, by a driver that follows
-    ``rules``; a binary's own options count otherwise. Raises UnsupportedError for raw instructions and debug data.
+    ``rules``; a binary's own options count otherwise. Raises UnsupportedError for raw instructions and debug data,
+    KernlensError with the module's name for damaged content.
     """
     called = name or program.name
-    if program.format == "spirv":
-        return _of_spirv(program, called, options or "", rules)
     if program.format not in LINKABLE:
         raise UnsupportedError(f"{called} holds no symbols: it is {program.format}, not a program or SPIR-V")
-    return _of_binary(program, called)
+    try:
+        return (
+            _of_spirv(program, called, options or "", rules)
+            if program.format == "spirv"
+            else _of_binary(program, called)
+        )
+    except FormatError as error:
+        raise KernlensError(f"{called}: {error}") from error
 
 
 def _of_binary(program: Program, name: str) -> Module:
@@ -100,7 +108,14 @@ def _of_binary(program: Program, name: str) -> Module:
         driver_symbols=tuple(dict.fromkeys(symbol.name for symbol in symbols if symbol.kind == "driver")),
         patches_code=bool(code),
         has_functions=PSEUDO_KERNEL in program.kernels,
+        frames={holder: _frame(program, holder) for holder in {use.holder for use in uses} & set(program.kernels)},
+        function_frame=_frame(program, PSEUDO_KERNEL) if PSEUDO_KERNEL in program.kernels else None,
     )
+
+
+def _frame(program: Program, kernel: str) -> Frame:
+    resources = program.kernels[kernel].resources
+    return Frame(resources.registers, resources.simd)
 
 
 def _symbol(symbol: Symbol, linkages: dict[str, SpirvLinkage], spirv: memoryview) -> ModuleSymbol:
@@ -114,7 +129,9 @@ def _symbol(symbol: Symbol, linkages: dict[str, SpirvLinkage], spirv: memoryview
         space = None
     if linkage is None:
         # A string constant, a static variable, what the compiler adds: the source does not offer it.
-        internal = symbol.kind == "export" and (bool(len(spirv)) or symbol.name.startswith((".", "__")))
+        internal = symbol.kind == "export" and (
+            bool(len(spirv)) or symbol.is_hidden or symbol.name.startswith((".", "__"))
+        )
         return ModuleSymbol(symbol.name, known, size=symbol.size or None, address_space=space, is_internal=internal)
     linked = _linked_symbol(linkage)
     return dataclasses.replace(
@@ -172,11 +189,14 @@ def _linked_symbol(linkage: SpirvLinkage) -> ModuleSymbol:
         linkage.type_name,
         linkage.size,
         None if linkage.is_function else _SPACES.get(linkage.storage_class or ""),
+        call_type=linkage.call_type,
     )
 
 
 def _of_spirv(program: Program, name: str, options: str, rules: DriverRules) -> Module:
+    from kernlens.formats.spirv.certain_code import certain_mentions
     from kernlens.formats.spirv.uses import read_spirv_uses
+    from kernlens.runtime.level_zero.spirv_hazards import exports_using_work_items
 
     read = program.spirv_module
     assert read is not None
@@ -185,6 +205,16 @@ def _of_spirv(program: Program, name: str, options: str, rules: DriverRules) -> 
     linkages = [
         linkage for linkage in read.linkages if not linkage.name.startswith(_BUILT_IN) and linkage.name not in kernels
     ]
+    given_by_compiler = {
+        linkage.name
+        for linkage in linkages
+        if linkage.kind == "Import" and linkage.is_function and linkage.name in rules.compiler_functions
+    }
+    wanted = {
+        linkage.id: linkage.name
+        for linkage in linkages
+        if linkage.kind == "Import" and linkage.name not in given_by_compiler
+    }
     offered = [linkage for linkage in linkages if linkage.kind == "Export"]
     words = set(options.split())
     functions = {linkage.id for linkage in offered if linkage.is_function}
@@ -195,7 +225,8 @@ def _of_spirv(program: Program, name: str, options: str, rules: DriverRules) -> 
     variables = used if words.isdisjoint(EXPORT_VARIABLES) else set(uses.variables)
     given = [linkage for linkage in offered if linkage.id in (functions if linkage.is_function else variables)]
     hidden = [linkage for linkage in offered if linkage not in given]
-    sites = _spirv_sites(read, uses, roots, rules)
+    certain = certain_mentions(program.spirv) if wanted else {}
+    sites = _spirv_sites(read, uses, certain, roots, wanted, variables if rules.reads_data_imports else ())
     needed = {site.symbol for site in sites}
     imported = _named(
         _linked_symbol(linkage) for linkage in linkages if linkage.kind == "Import" and linkage.name in needed
@@ -210,6 +241,17 @@ def _of_spirv(program: Program, name: str, options: str, rules: DriverRules) -> 
         device=program.device,
         options=options,
         hidden=_named(map(_linked_symbol, hidden)),
+        compiler_functions=tuple(sorted(given_by_compiler)),
+        work_item_exports=() if words.isdisjoint(EXPORT_FUNCTIONS) else exports_using_work_items(bytes(program.spirv)),
+        graph=ReferenceGraph(
+            bodies=uses.in_functions,
+            initialisers=uses.in_initialisers,
+            functions={linkage.name: linkage.id for linkage in offered if linkage.is_function},
+            variables={linkage.name: linkage.id for linkage in offered if not linkage.is_function},
+            imported=wanted,
+            entry_points=tuple(uses.entry_points),
+            taken=frozenset(uses.taken),
+        ),
     )
 
 
@@ -222,30 +264,41 @@ def _static_variables(read: SpirvModule, uses: SpirvUses, used: set[int]) -> Ite
             yield ModuleSymbol(read.names[id], SymbolKind.VARIABLE, address_space=space, is_internal=True)
 
 
-def _spirv_sites(read: SpirvModule, uses: SpirvUses, roots: Sequence[int], rules: DriverRules) -> tuple[ImportUse, ...]:
-    """A use for each function that is reached and each import that it names; initialisers last, if they count."""
-    imported = {
-        linkage.id: linkage.name
-        for linkage in read.linkages
-        if linkage.kind == "Import" and not linkage.name.startswith(_BUILT_IN)
-    }
+def _spirv_sites(
+    read: SpirvModule,
+    uses: SpirvUses,
+    certain: Mapping[int, Collection[int]],
+    roots: Sequence[int],
+    imported: Mapping[int, str],
+    kept: Collection[int],
+) -> tuple[ImportUse, ...]:
+    """A use for each function that is reached and each of ``imported`` that it names; last the initialisers of the variables
+    that are ``kept`` and whose imports count."""
     # The translator gives a kernel a second body without a name of its own, which only calls the first.
     names = {point.id: point.name for point in read.entry_points}
     names |= {linkage.id: linkage.name for linkage in read.linkages}
     reached = uses.reached(roots)
+    certainly_reached = uses.reached(roots, certain or None)
     sites = [
-        ImportUse(imported[id], names.get(function) or read.names.get(function) or f"%{function}", index, None, "")
+        ImportUse(
+            imported[id],
+            names.get(function) or read.names.get(function) or f"%{function}",
+            index,
+            None,
+            "",
+            in_doubt=bool(certain) and (function not in certainly_reached or id not in certain.get(function, ())),
+        )
         for index, function in enumerate(function for function in uses.in_functions if function in reached)
         for id in uses.in_functions[function]
         if id in imported
     ]
-    if rules.reads_data_imports:
-        sites += [
-            ImportUse(imported[id], read.names.get(variable) or f"%{variable}", None, None, "")
-            for variable, named in uses.in_initialisers.items()
-            for id in named
-            if id in imported
-        ]
+    sites += [
+        ImportUse(imported[id], read.names.get(variable) or f"%{variable}", None, None, "")
+        for variable, named in uses.in_initialisers.items()
+        if variable in kept
+        for id in named
+        if id in imported
+    ]
     return tuple(sites)
 
 

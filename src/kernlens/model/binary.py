@@ -39,6 +39,7 @@ class Symbol(NamedTuple):
     ``binding`` is local, global or weak; ``type`` notype, object, func, section or file (the ELF names, lower case, a
     number in decimal where it has no name). ``section`` is the defining section's name, None if the symbol is undefined.
     ``kind`` is the reader's verdict: kernel, export, import, driver (filled in by the driver itself), or local.
+    ``is_hidden`` is ELF's visibility: only the file itself means it.
     """
 
     name: str
@@ -50,10 +51,11 @@ class Symbol(NamedTuple):
     section_index: int
     index: int  # type: ignore[assignment]  # not the method of tuples
     kind: str = "local"
+    is_hidden: bool = False
 
     def of_kind(self, kind: str) -> Symbol:
         """Returns the symbol with this kind."""
-        return self if kind == self.kind else Symbol._make((*self[:-1], kind))
+        return self if kind == self.kind else Symbol._make((*self[:-2], kind, self.is_hidden))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -28,7 +29,7 @@ class ModuleSymbol:
     ``type_name`` reads like ``float(float, int)``; only SPIR-V holds types. ``size`` is that of a variable or function in
     bytes, ``address_space`` global or constant; each is None if the binary does not say. ``is_internal`` marks symbols
     that the binary exports although the source does not offer them: string constants, static variables, and those that
-    the compiler adds.
+    the compiler adds. ``call_type`` is a function's type as far as calls pass it: of pointers the address space alone.
     """
 
     name: str
@@ -37,6 +38,7 @@ class ModuleSymbol:
     size: int | None = None
     address_space: str | None = None
     is_internal: bool = False
+    call_type: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,8 @@ class ImportUse:
 
     ``segment`` is the number of the code segment as the driver counts them, None if the site is in data; ``holder``
     names the kernel, the function or the data section. In SPIR-V there are no sites yet: ``offset`` is None and
-    ``type_name`` is empty.
+    ``type_name`` is empty, and a use that is ``in_doubt`` may be gone from the machine code: constants decide whether its
+    code runs.
     """
 
     symbol: str
@@ -53,6 +56,43 @@ class ImportUse:
     segment: int | None
     offset: int | None
     type_name: str
+    in_doubt: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What code takes for granted of the thread that runs it: general registers, and work items (SIMD). A call into code
+    that was compiled for others goes wrong. Each is None if the binary does not say."""
+
+    registers: int | None
+    simd: int | None
+
+    def fits(self, other: Frame) -> bool:
+        """Tells whether code of one may call code of the other, as far as both are known."""
+        pairs = ((self.registers, other.registers), (self.simd, other.simd))
+        return all(one == two for one, two in pairs if one is not None and two is not None)
+
+    def __str__(self) -> str:
+        words = [f"{self.registers} registers"] if self.registers is not None else []
+        return ", ".join([*words, f"SIMD{self.simd}"] if self.simd is not None else words)
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceGraph:
+    """Which functions and variables of a SPIR-V module name which others, by their ids.
+
+    ``bodies`` maps each function to the ids that its body names, ``initialisers`` each variable to those that its initial
+    value is made of. ``functions`` and ``variables`` map the names that the module offers to other modules to ids,
+    ``imported`` ids to the names that it wants. ``entry_points`` run, and ``taken`` are functions whose address is taken.
+    """
+
+    bodies: Mapping[int, Collection[int]]
+    initialisers: Mapping[int, Collection[int]]
+    functions: Mapping[str, int]
+    variables: Mapping[str, int]
+    imported: Mapping[int, str]
+    entry_points: Collection[int]
+    taken: Collection[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +104,10 @@ class Module:
     that the SPIR-V marks for export and the binary lacks, as the flag was missing; ``driver_symbols`` are those that the
     driver defines itself. ``patches_code`` says whether its code has sites that are filled in on loading,
     ``has_functions`` whether it holds the pseudo-kernel, that is, functions that are not kernels (None for SPIR-V).
+    ``compiler_functions`` are functions that SPIR-V imports and the compiler has itself; ``graph`` is None for binaries.
+    ``frames`` are those of a binary's kernels that call imports, and ``function_frame`` is that of its functions.
+    ``work_item_exports`` are functions that SPIR-V will export with its options and that ask for their work-item's id or
+    size.
     """
 
     name: str
@@ -78,6 +122,11 @@ class Module:
     driver_symbols: tuple[str, ...] = ()
     patches_code: bool = True
     has_functions: bool | None = None
+    compiler_functions: tuple[str, ...] = ()
+    graph: ReferenceGraph | None = field(default=None, repr=False)
+    frames: Mapping[str, Frame] = field(default_factory=dict, repr=False)
+    function_frame: Frame | None = None
+    work_item_exports: tuple[str, ...] = ()
 
     def has_flag(self, spellings: tuple[str, ...]) -> bool | None:
         """Tells whether the build options hold one of these words. Returns None if the options are not known."""

@@ -23,7 +23,8 @@ class SpirvLinkage:
     """A name that the module exports or imports.
 
     ``kind`` is ``Export``, ``Import`` or ``LinkOnceODR``; ``type_name`` reads like ``float(float, int)``, or is a
-    variable's own type; ``storage_class`` and ``size`` (bytes, None if unknown) are a variable's.
+    variable's own type; ``storage_class`` and ``size`` (bytes, None if unknown) are a variable's. ``call_type`` is a
+    function's type as far as calls pass it: of pointers the address space alone.
     """
 
     name: str
@@ -33,6 +34,7 @@ class SpirvLinkage:
     type_name: str | None = None
     storage_class: str | None = None
     size: int | None = None
+    call_type: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

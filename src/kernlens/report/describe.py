@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kernlens.analysis.cxx_names import readable
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 
@@ -20,4 +21,4 @@ def device_words(program: Program) -> str:
 
 
 def kernel_heading(program: Program, kernel: Kernel) -> str:
-    return f"{kernel.name}  {program.name} on {device_words(program)}"
+    return f"{readable(kernel.name)}  {program.name} on {device_words(program)}"

@@ -6,7 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kernlens.analysis.linking.advice import Reason, reasons
-from kernlens.analysis.linking.forecast import Forecast, StaticForecast
+from kernlens.analysis.linking.forecast import Forecast
+from kernlens.analysis.linking.graph import Clash
+from kernlens.analysis.linking.static_forecast import StaticForecast
 from kernlens.model.module import ImportUse
 from kernlens.report.describe import plural
 from kernlens.report.style import style
@@ -19,7 +21,9 @@ _NAMES = 8
 _COLOURS = {True: "green", False: "red"}
 
 
-def link_text(forecast: Forecast, obstacles: Sequence[str], static: StaticForecast | None) -> Iterator[str]:
+def link_text(
+    forecast: Forecast, obstacles: Sequence[str], static: StaticForecast | None, notes: Sequence[str] = ()
+) -> Iterator[str]:
     """The lines that ``kernlens link`` prints: who provides what, what is wrong, what the driver will do."""
     names = [module.name for module in forecast.modules]
     yield from _edges(forecast, names)
@@ -38,10 +42,24 @@ def link_text(forecast: Forecast, obstacles: Sequence[str], static: StaticForeca
         yield style("types that disagree (a dynamic link does not check them)", bold=True)
         for mismatch in forecast.mismatches:
             wants = f"{names[mismatch.importer]} wants {shortened(mismatch.wanted)}"
-            yield f"  {shortened(mismatch.symbol)}: {wants}, {names[mismatch.provider]} has {shortened(mismatch.given)}"
+            has = f"{names[mismatch.provider]} has {shortened(mismatch.given)}"
+            calls = "; calls pass the same" if mismatch.same_call else ""
+            yield f"  {shortened(mismatch.symbol)}: {wants}, {has}{calls}"
+    if forecast.clashes:
+        yield style("calls that link and go wrong (no driver checks them)", fg="red", bold=True)
+        for clash in forecast.clashes:
+            yield f"  {clash_words(clash, names)}"
     for cycle in forecast.cycles:
-        yield f"in a circle: {_listed([names[position] for position in cycle])} (they link if given in duplicate call)"
+        yield f"in a circle: {_listed([names[position] for position in cycle])} (they link if given in one call)"
+    yield from (style(note, fg="yellow") for note in notes)
     yield from _outcome(forecast, obstacles, static)
+
+
+def clash_words(clash: Clash, names: Sequence[str]) -> str:
+    """What does not fit, and what helps."""
+    caller = f"{shortened(clash.holder)} of {names[clash.importer]} ({clash.wanted})"
+    callee = f"{shortened(clash.symbol)} of {names[clash.provider]} ({clash.given})"
+    return f"{caller} calls {callee}: compile both for the same registers and sub-group size"
 
 
 def _edges(forecast: Forecast, names: Sequence[str]) -> Iterator[str]:
@@ -82,9 +100,14 @@ def _outcome(forecast: Forecast, obstacles: Sequence[str], static: StaticForecas
         yield style(f"cannot be linked: {obstacle}", fg="red")
     if forecast.crash:
         yield style(f"the driver would crash: {forecast.crash}", fg="red")
-    word = "links" if good else "does not link"
-    code = "" if obstacles else f": {forecast.code_name}"
-    yield style(f"dynamic link on NEO {forecast.rules.name} {word}{code}", fg=_COLOURS[good], bold=True)
+    call = f"dynamic link on NEO {forecast.rules.name}"
+    if forecast.doubtful and not obstacles:
+        yield style(f"{call} is uncertain: {_doubts(forecast)}", fg="yellow", bold=True)
+        yield "  the compiler may drop that code, and links then; --compile --device D builds the modules to be sure; else"
+    else:
+        word = "links" if good else "does not link"
+        code = "" if obstacles else f": {forecast.code_name}"
+        yield style(f"{call} {word}{code}", fg=_COLOURS[good], bold=True)
     if forecast.words:
         yield f"  the driver says: {forecast.words}"
     if forecast.code is not None and not obstacles:
@@ -94,6 +117,15 @@ def _outcome(forecast: Forecast, obstacles: Sequence[str], static: StaticForecas
             yield f"  and {plural(len(lines) - _LOG_LINES, 'more line')}"
     if static is not None:
         yield style(f"static link {_static_words(static)}", fg=_COLOURS[static.links])
+
+
+def _doubts(forecast: Forecast) -> str:
+    holders: dict[str, dict[str, None]] = {}
+    for one in forecast.doubtful:
+        where = f"{shortened(one.use.holder)} of {forecast.modules[one.module].name}"
+        holders.setdefault(one.use.symbol, {})[where] = None
+    said = [f"{shortened(symbol)} is used only in {_listed(list(names))}" for symbol, names in holders.items()]
+    return f"{'; '.join(said[:_NAMES])}, where constants decide whether it runs or matters"
 
 
 def _static_words(static: StaticForecast) -> str:
@@ -132,16 +164,22 @@ def _quoted(text: str) -> str:
     return '"' + "".join(character if character.isprintable() else "?" for character in clean) + '"'
 
 
-def link_document(forecast: Forecast, obstacles: Sequence[str], static: StaticForecast | None) -> dict[str, Any]:
+def link_document(
+    forecast: Forecast, obstacles: Sequence[str], static: StaticForecast | None, notes: Sequence[str] = ()
+) -> dict[str, Any]:
     """The answer of ``link --json``. Modules are meant by their position in ``modules``."""
     return {
         "schema": 1,
         "driver": forecast.rules.name,
-        "links": forecast.links and not obstacles,
-        "code": forecast.code,
-        "code_name": forecast.code_name,
+        "links": None if forecast.doubtful and not obstacles else forecast.links and not obstacles,
+        "doubtful": [
+            {"symbol": one.use.symbol, "module": one.module, "holder": one.use.holder} for one in forecast.doubtful
+        ],
+        "code": None if obstacles else forecast.code,
+        "code_name": None if obstacles else forecast.code_name,
         "crash": forecast.crash,
         "obstacles": list(obstacles),
+        "notes": list(notes),
         "modules": [
             {
                 "name": module.name,
@@ -165,8 +203,20 @@ def link_document(forecast: Forecast, obstacles: Sequence[str], static: StaticFo
                 "provider": mismatch.provider,
                 "wanted": mismatch.wanted,
                 "given": mismatch.given,
+                "same_call": mismatch.same_call,
             }
             for mismatch in forecast.mismatches
+        ],
+        "clashes": [
+            {
+                "symbol": one.symbol,
+                "importer": one.importer,
+                "provider": one.provider,
+                "holder": one.holder,
+                "wanted": {"registers": one.wanted.registers, "simd": one.wanted.simd},
+                "given": {"registers": one.given.registers, "simd": one.given.simd},
+            }
+            for one in forecast.clashes
         ],
         "cycles": [list(cycle) for cycle in forecast.cycles],
         "log": list(forecast.log()) if forecast.code is not None and not obstacles else None,

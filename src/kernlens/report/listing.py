@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from kernlens.analysis.cxx_names import readable
 from kernlens.model.build import Source
 from kernlens.model.figures import figure_words
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
@@ -46,7 +47,7 @@ def annotated(program: Program, kernel: Kernel, only: LineChoice | None = None) 
     if source_map is None:
         if only is not None and kernel.name == PSEUDO_KERNEL:
             return
-        yield style(f"No source lines for {kernel.name}: {kernel.line_table_reason}", fg="yellow")
+        yield style(f"No source lines for {readable(kernel.name)}: {kernel.line_table_reason}", fg="yellow")
         yield from disassembly(program, kernel)
         return
     if only is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from kernlens.analysis.cxx_names import readable
 from kernlens.errors import FormatError
 from kernlens.model.binary import Container
 from kernlens.model.figures import STATED, figures_of, notes_on_unknown
@@ -68,13 +69,13 @@ def program_overview(program: Program) -> Iterator[str]:
         figures = {name: figures_of(kernel) for name, kernel in kernels.items()}
         yield from table(
             ("kernel", *(figure.heading for figure in STATED), "lines"),
-            [(name, *figures[name].values(), _has_lines(kernel)) for name, kernel in kernels.items()],
+            [(readable(name), *figures[name].values(), _has_lines(kernel)) for name, kernel in kernels.items()],
         )
         yield from (style(f"  {note}", dim=True) for note in notes_on_unknown(figures.values()))
         reasons = {kernel.line_table_reason for kernel in kernels.values()} - {None}
         yield from (style(f"  no lines: {reason}", fg="yellow") for reason in sorted(map(str, reasons)))
         warnings = [(name, kernel.line_warning) for name, kernel in kernels.items() if kernel.line_warning]
-        yield from (style(f"  lines of {name}: {warning}", fg="yellow") for name, warning in warnings)
+        yield from (style(f"  lines of {readable(name)}: {warning}", fg="yellow") for name, warning in warnings)
     if (functions := program.kernels.get(PSEUDO_KERNEL)) is not None:
         yield f"  functions that are no kernels: {functions.code_size:,} bytes of code"
     kinds = ("export", "import", "driver") if program.kernels else ("kernel", "export", "import")
@@ -82,7 +83,7 @@ def program_overview(program: Program) -> Iterator[str]:
     if shown:
         yield from table(
             ("symbol", "kind", "type", "size", "section"),
-            [(symbol.name, symbol.kind, symbol.type, symbol.size, symbol.section or "") for symbol in shown],
+            [(readable(symbol.name), symbol.kind, symbol.type, symbol.size, symbol.section or "") for symbol in shown],
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from kernlens.analysis.cxx_names import readable
 from kernlens.model.binary import Relocation
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.module import EXPORT_FUNCTIONS, EXPORT_VARIABLES, Module, ModuleSymbol, SymbolKind
@@ -37,7 +38,8 @@ _DRIVER_MEANINGS = {
 
 
 def shortened(name: str) -> str:
-    """A name for a line of text; the middle of a very long one is left out."""
+    """A name for a line of text, as its source has it; the middle of a very long one is left out."""
+    name = readable(name)
     if len(name) <= NAME_LENGTH:
         return name
     half = NAME_LENGTH // 2 - 2
@@ -83,6 +85,8 @@ def symbols_text(program: Program, module: Module, *, all_relocations: bool = Fa
     internal = [symbol.name for symbol in module.exports if symbol.is_internal]
     if internal:
         yield f"  visible to drivers, though the source does not export them: {', '.join(map(shortened, internal))}"
+    if module.compiler_functions:
+        yield f"  the compiler's own: {', '.join(map(shortened, module.compiler_functions))}"
     if module.driver_symbols:
         yield f"  filled in by the driver: {', '.join(module.driver_symbols)}"
     yield from _relocations(program, module, all_relocations)
@@ -159,6 +163,7 @@ def symbols_document(program: Program, module: Module) -> dict[str, Any]:
         "imports": [_symbol(symbol) for symbol in module.imports],
         "hidden": [_symbol(symbol) for symbol in module.hidden],
         "driver_symbols": list(module.driver_symbols),
+        "compiler_functions": list(module.compiler_functions),
         "relocations": [
             {
                 "section": relocation.section,

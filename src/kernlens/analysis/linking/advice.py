@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from kernlens.analysis.cxx_names import readable
 from kernlens.analysis.linking.forecast import Forecast, Resolution
 from kernlens.model.module import EXPORT_FUNCTIONS, EXPORT_VARIABLES, ImportUse, Module, SymbolKind
 
@@ -70,4 +71,4 @@ def _nearest(symbol: str, modules: Sequence[Module]) -> str | None:
         if len(export.name) <= _COMPARED_LENGTH
     }
     near = get_close_matches(symbol, list(exporters)[:1000], 1, 0.75)
-    return f"the nearest exported name is {near[0]} of {exporters[near[0]]}" if near else None
+    return f"the nearest exported name is {readable(near[0])} of {exporters[near[0]]}" if near else None

@@ -8,6 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kernlens.analysis.linking.compiler_functions import (
+    FUNCTIONS_22_43,
+    FUNCTIONS_26_27,
+    CompilerFunctions,
+)
 from kernlens.errors import NotFoundError
 
 #: ze_result_t values that a link can give.
@@ -31,6 +36,9 @@ class DriverRules:
       (zeDriverGetLastErrorDescription).
     * ``names_duplicates``: a static link says which symbol is defined twice.
     * ``loads_patch_tokens``: the driver takes patch-token programs as native binaries.
+    * ``compiler_functions``: the functions that its compiler has itself.
+    * ``crashes_on_work_items``: for devices before Xe-HP, building a library module is a segmentation fault if it exports a
+      function that asks for its work-item's id or size.
     """
 
     name: str
@@ -41,6 +49,8 @@ class DriverRules:
     names_missing_flag: bool
     names_duplicates: bool
     loads_patch_tokens: bool
+    compiler_functions: CompilerFunctions
+    crashes_on_work_items: bool
 
 
 RELEASE_22_43 = DriverRules(
@@ -52,6 +62,8 @@ RELEASE_22_43 = DriverRules(
     names_missing_flag=False,
     names_duplicates=False,
     loads_patch_tokens=True,
+    compiler_functions=FUNCTIONS_22_43,
+    crashes_on_work_items=True,
 )
 RELEASE_26_27 = DriverRules(
     name="26.27",
@@ -62,6 +74,8 @@ RELEASE_26_27 = DriverRules(
     names_missing_flag=True,
     names_duplicates=True,
     loads_patch_tokens=False,
+    compiler_functions=FUNCTIONS_26_27,
+    crashes_on_work_items=False,
 )
 GENERATIONS = (RELEASE_22_43, RELEASE_26_27)
 LATEST = RELEASE_26_27

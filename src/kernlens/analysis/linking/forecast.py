@@ -18,14 +18,19 @@ from dataclasses import dataclass
 
 from kernlens.analysis.linking import graph as module_graph
 from kernlens.analysis.linking.driver_rules import BUILD_FAILURE, LATEST, LINK_FAILURE, SUCCESS, DriverRules
-from kernlens.analysis.linking.graph import Duplicate, Edge, Mismatch
-from kernlens.model.module import EXPORT_FUNCTIONS, ImportUse, Module, SymbolKind
+from kernlens.analysis.linking.graph import Clash, Duplicate, Edge, Mismatch
+from kernlens.model.device import Device
+from kernlens.model.module import EXPORT_FUNCTIONS, ImportUse, Module
 
 CODE_NAMES = {
     SUCCESS: "ZE_RESULT_SUCCESS",
     LINK_FAILURE: "ZE_RESULT_ERROR_MODULE_LINK_FAILURE",
     BUILD_FAILURE: "ZE_RESULT_ERROR_MODULE_BUILD_FAILURE",
 }
+
+
+#: The first graphics IP version for which 22.43 builds every library module.
+_XE_HP = (12, 50)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +51,8 @@ class Forecast:
     ``resolutions`` are the uses that the driver gets to and logs, in its order; ``unresolved`` are all uses of imports
     that no module exports, those in modules that the driver no longer looks at included. ``linked`` holds the modules
     whose kernels can be created afterwards. ``words`` is the driver's text for its last error, empty if it has none.
+    ``doubtful`` are the unresolved uses of SPIR-V that decide about the result and may be gone from the machine code: all
+    else is said as if they stayed. ``clashes`` are calls that link and go wrong.
     """
 
     modules: tuple[Module, ...]
@@ -60,6 +67,8 @@ class Forecast:
     edges: tuple[Edge, ...]
     crash: str | None = None
     words: str = ""
+    doubtful: tuple[Resolution, ...] = ()
+    clashes: tuple[Clash, ...] = ()
 
     @property
     def links(self) -> bool:
@@ -93,6 +102,9 @@ def predict(modules: Sequence[Module], rules: DriverRules = LATEST, linked_befor
     """
     call = _Call(modules, rules, linked_before)
     call.run()
+    without = [dataclasses.replace(one, uses=tuple(use for use in one.uses if not use.in_doubt)) for one in modules]
+    alternative = _Call(without, rules, linked_before)
+    alternative.run()
     arrows = module_graph.edges(modules, call.provider_of)
     return Forecast(
         modules=tuple(modules),
@@ -107,11 +119,22 @@ def predict(modules: Sequence[Module], rules: DriverRules = LATEST, linked_befor
         edges=arrows,
         crash=call.crash,
         words=call.words(),
+        clashes=module_graph.clashes(modules, call.provider_of),
+        doubtful=tuple(one for one in call.unresolved() if one.use.in_doubt) if alternative.code != call.code else (),
     )
 
 
-def obstacles(modules: Sequence[Module], rules: DriverRules = LATEST) -> tuple[str, ...]:
-    """Returns sentences that say what keeps the driver from even making these modules side by side; none if it can."""
+def notes(modules: Sequence[Module], rules: DriverRules = LATEST, device: Device | None = None) -> tuple[str, ...]:
+    """Returns sentences that say what will go wrong on some devices, where it is not known for which one the modules are."""
+    if device is not None or any(module.device is not None for module in modules):
+        return ()
+    return tuple(_work_item_crash(module, rules) for module in modules if _crashes(module, rules))
+
+
+def obstacles(modules: Sequence[Module], rules: DriverRules = LATEST, device: Device | None = None) -> tuple[str, ...]:
+    """Returns sentences that say what keeps the driver from even making these modules side by side; none if it can.
+    ``device`` is the one that SPIR-V will be built for, if it is known."""
+    device = device or next((module.device for module in modules if module.device is not None), None)
     sentences = []
     devices: dict[str, str] = {}
     for module in modules:
@@ -128,7 +151,21 @@ def obstacles(modules: Sequence[Module], rules: DriverRules = LATEST) -> tuple[s
             f"the modules are for different devices ({targets}), and a link is for one: a driver builds a binary of "
             "another device anew from the SPIR-V in it, or refuses it"
         )
+    if device is not None and device.ip is not None and (device.ip.architecture, device.ip.release) < _XE_HP:
+        sentences += [_work_item_crash(module, rules) for module in modules if _crashes(module, rules)]
     return tuple(sentences)
+
+
+def _crashes(module: Module, rules: DriverRules) -> bool:
+    return rules.crashes_on_work_items and bool(module.work_item_exports)
+
+
+def _work_item_crash(module: Module, rules: DriverRules) -> str:
+    return (
+        f"for devices before Xe-HP (skl, icllp, tgllp) NEO {rules.name} crashes when it builds {module.name} with "
+        f"{EXPORT_FUNCTIONS[0]}, as an exported function asks for its work-item's id or size "
+        f"({', '.join(module.work_item_exports[:5])}): pass it as an argument, or link statically without that flag"
+    )
 
 
 class _Call:
@@ -195,47 +232,3 @@ class _Call:
         if any(module.format != "spirv" or module.has_flag(EXPORT_FUNCTIONS) for module in self.modules):
             return ""
         return f"Dynamic Link Not Supported Without Compiler flag {EXPORT_FUNCTIONS[0]}"
-
-
-@dataclass(frozen=True, slots=True)
-class StaticForecast:
-    """The outcome of building several SPIR-V modules as one (``ze_module_program_exp_desc_t``).
-
-    ``code`` is None if the result cannot be predicted: ``mismatches`` are functions whose importer and exporter disagree
-    on the type, and compilers were seen to take such modules, to refuse them and to crash. ``unresolved`` symbols do not
-    fail the build: the result then has imports that a dynamic link can meet. ``log`` is the part of the build log that is
-    certain.
-    """
-
-    code: int | None
-    unresolved: tuple[str, ...]
-    log: str = ""
-    mismatches: tuple[Mismatch, ...] = ()
-
-    @property
-    def links(self) -> bool:
-        """Tells whether the module is certain to be built with nothing left to be linked."""
-        return self.code == SUCCESS and not self.unresolved
-
-
-def predict_static(modules: Sequence[Module], rules: DriverRules = LATEST) -> StaticForecast:
-    """Predicts a static link of SPIR-V modules. Names need no flag to be exported here, as the compiler sees them all."""
-    whole = [_with_hidden(module) for module in modules]
-    provider_of = module_graph.providers(whole)
-    duplicates = module_graph.duplicates(whole)
-    if duplicates:
-        log = f"error: Linking globals named '{duplicates[0].symbol}': symbol multiply defined!"
-        # The compiler names only one of several.
-        return StaticForecast(BUILD_FAILURE, (), log if rules.names_duplicates and len(duplicates) == 1 else "")
-    missing = dict.fromkeys(use.symbol for module in modules for use in module.uses if use.symbol not in provider_of)
-    functions = {symbol.name for module in whole for symbol in module.exports if symbol.kind is SymbolKind.FUNCTION}
-    mismatches = tuple(
-        mismatch for mismatch in module_graph.mismatches(whole, provider_of) if mismatch.symbol in functions
-    )
-    return StaticForecast(None if mismatches else SUCCESS, tuple(missing), mismatches=mismatches)
-
-
-def _with_hidden(module: Module) -> Module:
-    """Returns the module as the compiler sees it when it has all sources: static variables are only the module's own."""
-    offered = [symbol for symbol in (*module.exports, *module.hidden) if not symbol.is_internal]
-    return dataclasses.replace(module, exports=tuple(offered), hidden=())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from kernlens.model.module import Module, ModuleSymbol, SymbolKind
+from kernlens.model.module import Frame, Module, ModuleSymbol, SymbolKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +27,46 @@ class Duplicate:
 
 @dataclass(frozen=True, slots=True)
 class Mismatch:
-    """An import whose provider disagrees on its type, or on whether it is a function; no dynamic link checks that."""
+    """An import whose provider disagrees on its type, or on whether it is a function; no dynamic link checks that.
+
+    ``same_call`` says that calls pass the same values all the same: the types differ only in what pointers point to.
+    """
 
     symbol: str
     importer: int
     provider: int
     wanted: str
     given: str
+    same_call: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Clash:
+    """A call of another module's function that is compiled for other registers or another SIMD width than its caller
+    ``holder``. Every driver links it without a word, and it goes wrong."""
+
+    symbol: str
+    importer: int
+    provider: int
+    holder: str
+    wanted: Frame
+    given: Frame
+
+
+def clashes(modules: Sequence[Module], provider_of: dict[str, int]) -> tuple[Clash, ...]:
+    """Returns the calls between modules whose two sides do not fit each other, each caller's once per function."""
+    found: dict[Clash, None] = {}
+    variables = [{one.name for one in module.exports if one.kind is SymbolKind.VARIABLE} for module in modules]
+    for position, module in enumerate(modules):
+        functions = {symbol.name for symbol in module.imports if symbol.kind is not SymbolKind.VARIABLE}
+        for use in module.uses:
+            provider = provider_of.get(use.symbol, position)
+            wanted, given = module.frames.get(use.holder), modules[provider].function_frame
+            if provider == position or use.symbol not in functions or wanted is None or given is None:
+                continue
+            if use.symbol not in variables[provider] and not wanted.fits(given):
+                found[Clash(use.symbol, position, provider, use.holder, wanted, given)] = None
+    return tuple(found)
 
 
 def providers(modules: Sequence[Module]) -> dict[str, int]:
@@ -75,9 +108,11 @@ def mismatches(modules: Sequence[Module], provider_of: dict[str, int]) -> tuple[
             provider = provider_of.get(wanted.name)
             if provider is None or provider == position:
                 continue
-            words = _disagreement(wanted, given[provider][wanted.name])
+            offered = given[provider][wanted.name]
+            words = _disagreement(wanted, offered)
             if words is not None:
-                disagreeing.append(Mismatch(wanted.name, position, provider, *words))
+                same_call = wanted.call_type is not None and wanted.call_type == offered.call_type
+                disagreeing.append(Mismatch(wanted.name, position, provider, *words, same_call))
     return tuple(disagreeing)
 
 

@@ -28,6 +28,7 @@ from kernlens.formats.elf.header import (
     SHT_STRTAB,
     SHT_SYMTAB,
     SHT_SYMTAB_SHNDX,
+    STV_HIDDEN,
     ElfHeader,
     SectionTable,
     is_elf,
@@ -201,7 +202,7 @@ class Elf:
         # Of bytes: Python 3.11 crashes if its garbage collector finds a view that an iterator still reads, as in the
         # traceback of an error that is kept (gh-77894 of CPython).
         entries = SYM_LAYOUT.iter_unpack(bytes(table.data))
-        for index, (st_name, st_info, _st_other, st_shndx, st_value, st_size) in enumerate(entries):
+        for index, (st_name, st_info, st_other, st_shndx, st_value, st_size) in enumerate(entries):
             if st_shndx == SHN_XINDEX:
                 st_shndx = extended[index] if index < len(extended) else SHN_UNDEF
                 is_reserved = False
@@ -214,7 +215,8 @@ class Elf:
             else:
                 owner = sections[st_shndx].name if st_shndx else None
             binding, type = _KINDS[st_info]
-            symbols.append(Symbol(names.name(st_name), st_value, st_size, binding, type, owner, st_shndx, index))
+            name, is_hidden = names.name(st_name), st_other & 3 == STV_HIDDEN
+            symbols.append(Symbol(name, st_value, st_size, binding, type, owner, st_shndx, index, is_hidden=is_hidden))
         return tuple(symbols)
 
     def _extended_indexes(self, table: Section) -> tuple[int, ...]:

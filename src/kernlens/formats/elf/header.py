@@ -38,6 +38,7 @@ SHF_COMPRESSED = 0x800
 SHN_UNDEF = 0
 SHN_LORESERVE = 0xFF00
 SHN_XINDEX = 0xFFFF
+STV_HIDDEN = 2
 _PN_XNUM = 0xFFFF
 
 #: Parts of ``Elf64_Shdr``: sh_name, sh_type, sh_size and sh_info; sh_type, sh_offset and sh_size.

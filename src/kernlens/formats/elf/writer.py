@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from kernlens.formats.elf.elf_file import SHT_NOBITS, SHT_REL, SHT_RELA, SHT_STRTAB, SHT_SYMTAB
+from kernlens.formats.elf.header import STV_HIDDEN
 from kernlens.formats.elf.structures import (
     EHDR_LAYOUT,
     REL_LAYOUT,
@@ -50,7 +51,7 @@ class OutputSection:
 
 @dataclass(frozen=True, slots=True)
 class OutputSymbol:
-    """A symbol to write; ``section`` is a section's number, 0 for an undefined one."""
+    """A symbol to write; ``section`` is a section's number, 0 for an undefined one. ``is_hidden`` is its visibility."""
 
     name: str
     value: int
@@ -58,6 +59,7 @@ class OutputSymbol:
     binding: str
     type: str
     section: int
+    is_hidden: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +101,7 @@ def symbol_table(symbols: Sequence[OutputSymbol], names: OutputStringTable, link
         entry = Elf64Sym(
             st_name=names.offset(symbol.name),
             st_info=_number(BINDING_NUMBERS, symbol.binding) << 4 | _number(TYPE_NUMBERS, symbol.type),
-            st_other=0,
+            st_other=STV_HIDDEN if symbol.is_hidden else 0,
             st_shndx=symbol.section,
             st_value=symbol.value,
             st_size=symbol.size,

@@ -287,19 +287,20 @@ class _Tables:
 
     def _linkage(self, id: int, name: str, kind: str, types: SpirvTypes) -> SpirvLinkage:
         if id in self.functions:
-            return SpirvLinkage(name, kind, id, is_function=True, type_name=types.text(self.functions[id][0]))
+            type = self.functions[id][0]
+            return SpirvLinkage(name, kind, id, True, types.text(type), call_type=types.call_text(type))
         if id not in self.variables:
             raise _error(f"linkage of {name!r} names id {id}, which is neither a function nor a variable", 0)
         pointer, storage_class = self.variables[id]
-        type = types.pointee(pointer)
+        held = types.pointee(pointer)
         return SpirvLinkage(
             name,
             kind,
             id,
             is_function=False,
-            type_name=None if type is None else types.text(type),
+            type_name=None if held is None else types.text(held),
             storage_class=name_of(STORAGE_CLASSES, storage_class),
-            size=None if type is None else types.size(type),
+            size=None if held is None else types.size(held),
         )
 
     def _types(self) -> SpirvTypes:

@@ -112,6 +112,20 @@ class SpirvTypes:
         opcode, operands = self._declared.get(id, (0, ()))
         return operands[1] if opcode == OP_TYPE_POINTER and len(operands) > 1 else None
 
+    def call_text(self, function_type: int) -> str:
+        """Returns what a call of such a function passes: its type, but for what pointers point to."""
+        opcode, operands = self._declared.get(function_type, (0, ()))
+        if opcode != OP_TYPE_FUNCTION or not operands:
+            return self.text(function_type)
+        returned, *parameters = (self._passed(operand) for operand in operands[: 1 + _LONGEST])
+        return f"{returned}({', '.join(parameters)})"
+
+    def _passed(self, id: int) -> str:
+        opcode, operands = self._declared.get(id, (0, ()))
+        if opcode == OP_TYPE_POINTER and operands:
+            return f"{ADDRESS_SPACES.get(operands[0], '')}*"
+        return self.text(id)
+
     def parameters(self, function_type: int) -> tuple[int, ...]:
         """Returns the types of a function type's parameters."""
         opcode, operands = self._declared.get(function_type, (0, ()))

@@ -7,7 +7,7 @@ and module-scope constants and initialisers; SPV_INTEL_function_pointers (OpCons
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from kernlens.errors import FormatError
@@ -23,7 +23,7 @@ _OP_CONSTANT_FUNCTION_POINTER = 5600
 #: end the range early, and the instruction number of OpExtInst, before it.
 _Range = tuple[int, int | None]
 _ALL: _Range = (3, None)
-_BODY_OPERANDS: dict[int, _Range] = {
+BODY_OPERANDS: dict[int, _Range] = {
     **{12: (5, None), 57: _ALL, 5601: _ALL},  # OpExtInst, OpFunctionCall, OpFunctionPointerCallINTEL
     **{61: (3, 4), 62: (1, 3), 63: (1, 3), 64: (1, 4)},  # OpLoad, OpStore, OpCopyMemory, OpCopyMemorySized
     **dict.fromkeys(range(65, 71), _ALL),  # access chains and what asks about them
@@ -65,12 +65,16 @@ class SpirvUses:
                     waiting.append(id)
         return variables
 
-    def reached(self, roots: Iterable[int]) -> dict[int, None]:
-        """Returns the functions that can run when ``roots`` do, the roots included, in order of discovery."""
+    def reached(self, roots: Iterable[int], mentions: Mapping[int, Collection[int]] | None = None) -> dict[int, None]:
+        """Returns the functions that can run when ``roots`` do, the roots included, in order of discovery; of what their
+        bodies name, only ``mentions`` count if they are given."""
         functions: dict[int, None] = dict.fromkeys(roots)
         waiting = list(functions)
         while waiting:
-            for id in self.in_functions.get(waiting.pop(), ()):
+            function = waiting.pop()
+            for id in self.in_functions.get(function, ()):
+                if mentions is not None and id not in mentions.get(function, ()):
+                    continue
                 if id in self.in_functions and id not in functions:
                     functions[id] = None
                     waiting.append(id)
@@ -92,8 +96,8 @@ def read_spirv_uses(data: memoryview) -> SpirvUses:
         if body is not None:
             if opcode == _OP_FUNCTION_END:
                 body = None
-            elif opcode in _BODY_OPERANDS:
-                start, stop = _BODY_OPERANDS[opcode]
+            elif opcode in BODY_OPERANDS:
+                start, stop = BODY_OPERANDS[opcode]
                 last = after if stop is None else min(position + stop, after)
                 body.update(dict.fromkeys(words[position + start : last]))
         elif after > position + 2:

@@ -66,10 +66,12 @@ class LinkInput:
             return None
         return frozenset(linkage.name for linkage in read_spirv(self.zebin.spirv).linkages if linkage.kind == "Export")
 
-    def is_own(self, symbol: str) -> bool:
+    def is_own(self, symbol: Symbol) -> bool:
         """Tells whether a global symbol is this module's own affair (a string constant, a static variable), so that
-        another module may have one of the same name."""
-        return symbol.startswith(".") if self.source_exports is None else symbol not in self.source_exports
+        another module may have one of the same name. A merged file has no SPIR-V, and says so by ELF's visibility."""
+        if self.source_exports is None:
+            return symbol.is_hidden or symbol.name.startswith(".")
+        return symbol.name not in self.source_exports
 
 
 @dataclass(frozen=True)
@@ -197,9 +199,9 @@ class _Linker:
         earlier = defined.get(symbol.name)
         if earlier is None:
             defined[symbol.name] = module, symbol
-        elif self.inputs[module].is_own(symbol.name):
+        elif self.inputs[module].is_own(symbol):
             defined[self._rename(module, symbol, taken)] = module, symbol
-        elif self.inputs[earlier[0]].is_own(symbol.name):
+        elif self.inputs[earlier[0]].is_own(earlier[1]):
             defined[self._rename(earlier[0], earlier[1], taken)] = earlier
             defined[symbol.name] = module, symbol
         else:
@@ -224,13 +226,18 @@ class _Linker:
             # The pseudo-kernel is all of the merged code, up to where the last function ends.
             size = self.layout.functions_size()
         number = self.section_numbers[section]
-        self.symbols.append(OutputSymbol(name, value % (1 << 64), size, symbol.binding, symbol.type, number))
+        is_hidden = symbol.binding != "local" and self.inputs[module].is_own(symbol)
+        self.symbols.append(OutputSymbol(name, value % (1 << 64), size, symbol.binding, symbol.type, number, is_hidden))
         self.numbers[module, symbol.index] = len(self.symbols)
 
     def _bind(self, name: str, uses: list[tuple[int, Symbol]], defined: dict[str, tuple[int, Symbol]]) -> None:
         definition = defined.get(name)
         # A variable that is a module's own affair is not the one that others import by the same name.
-        if definition is not None and name not in DRIVER_SYMBOLS and not self.inputs[definition[0]].is_own(name):
+        if (
+            definition is not None
+            and name not in DRIVER_SYMBOLS
+            and not self.inputs[definition[0]].is_own(definition[1])
+        ):
             number = self.numbers[definition[0], definition[1].index]
             self.bound[name] = self.inputs[definition[0]].name
         else:

@@ -159,8 +159,9 @@ def static_link(
     count = len(inputs)
     sizes = (c_size_t * count)(*(len(item.spirv) for item in inputs))
     binaries = (c_void_p * count)(*(cast(c_char_p(item.spirv), c_void_p).value for item in inputs))
-    # The drivers join the modules' flags without a separator: two `-library-compilation` became one unknown word.
-    flags = (c_char_p * count)(*(f"{item.flags} ".encode() if item.flags else b"" for item in inputs))
+    # The drivers join the modules' flags without a separator, and before that rewrite some words, which takes the spaces
+    # at one end or the other: `-library-compilation` and `-g` became one unknown word.
+    flags = (c_char_p * count)(*(f" {item.flags} ".encode() if item.flags else b"" for item in inputs))
     program = make(
         ze_module_program_exp_desc_t,
         count=count,

@@ -1,0 +1,88 @@
+"""C++ names as people read them."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from kernlens.analysis.cxx_names import readable
+from tests.limits import processor_time
+from tests.unit.conftest import Kernlens
+from tests.writers.programs import spirv
+
+#: What c++filt prints; the names are of SYCL kernels, of clang's and of LLVM's.
+NAMES = {
+    "_Z5scalei": "scale(int)",
+    "_ZN3rng5scaleIfEEvPT_": "void rng::scale<float>(float*)",
+    "_Z1fPU3AS1Vf": "f(float volatile AS1*)",
+    "_Z36intel_sub_group_i8_i8_matrix_mad_k32Dv8_iS_S_": (
+        "intel_sub_group_i8_i8_matrix_mad_k32(int __vector(8), int __vector(8), int __vector(8))"
+    ),
+    "_Z1fIJiffEEvDpT_": "void f<int, float, float>(int, float, float)",
+    "_Z1fIJEEvDpT_": "void f<>()",
+    "_ZZ4mainENKUlT_E_clIiEEDaS_": "auto main::{lambda(auto:1)#1}::operator()<int>(int) const",
+    "_ZTSZ4mainEUlvE_": "typeinfo name for main::{lambda()#1}",
+    "_ZTSZZ4mainENKUlRN4sycl3_V17handlerEE_clES2_EUlNS0_4itemILi1ELb1EEEE_": (
+        "typeinfo name for main::{lambda(sycl::_V1::handler&)#1}::operator()(sycl::_V1::handler&) const::"
+        "{lambda(sycl::_V1::item<1, true>)#1}"
+    ),
+    "_ZN1A1BC2ERKS0_": "A::B::B(A::B const&)",
+    "_ZN1AD0Ev": "A::~A()",
+    "_ZNK1AcvbEv": "A::operator bool() const",
+    "_ZNSt6vectorIiSaIiEE9push_backERKi": "std::vector<int, std::allocator<int> >::push_back(int const&)",
+    "_ZNKSt3mapIiS_IiiEE4findERKi": "std::map<int, std::map<int, int> >::find(int const&) const",
+    "_Z1fPFivE": "f(int (*)())",
+    "_Z1fRA3_KcM1AFvvE": "f(char const (&) [3], void (A::*)())",
+    "_ZTV3Foo": "vtable for Foo",
+    "_ZN12_GLOBAL__N_14helpEv": "(anonymous namespace)::help()",
+    "_Z1fDF16_DhDn": "f(_Float16, half, decltype(nullptr))",
+    "_ZlsR1AS0_": "operator<<(A&, A&)",
+    "_Z3foov.clone.1": "foo() [clone .clone.1]",
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names(name: str) -> None:
+    assert readable(name) == NAMES[name]
+
+
+@pytest.mark.parametrize(
+    "name", ["scale", "_entry", "", "_Z", "_Zx", "_Z5scal", "_Z1fIXsr3fooE5valueEvv", "_ZSx_", "_Z1fT_"]
+)
+def test_other_names_stay_as_they_are(name: str) -> None:
+    assert readable(name) == name
+
+
+def test_names_made_to_be_long_or_deep_stay_as_they_are() -> None:
+    pairs, last = "St4pairIiiE", ""
+    for number in range(40):
+        pairs += f"St4pairIS{last}_S{last}_E"
+        last = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[number % 36]
+    deep = [f"_Z1f{'P' * 5000}i", "_ZN" * 2000, f"_Z1fI{'J' * 3000}", "_ZZ" * 2000, f"_Z1f{pairs}"]
+    packs = f"_Z1fIJ{'i' * 3000}EEv{'DpT_' * 300}"
+    with processor_time():
+        for name in (*deep, packs):
+            assert len(readable(name)) < 20 * len(name)
+        assert readable(packs) == packs
+
+
+def test_damaged_names_raise_nothing() -> None:
+    chance = random.Random(4)
+    letters = "_ZNSTIEJPRKFvidDpUl0123456789tLXAMOCLw"
+    with processor_time(10):
+        for _ in range(20_000):
+            name = list(chance.choice(list(NAMES)))
+            for _ in range(chance.randint(1, 6)):
+                name[chance.randrange(2, len(name))] = chance.choice(letters)
+            readable("".join(name))
+
+
+def test_link_and_symbols_show_them_and_documents_keep_the_mangled_ones(kernlens: Kernlens, tmp_path: Path) -> None:
+    user = tmp_path / "user.spv"
+    user.write_bytes(spirv(imports="_Z5scalei"))
+    assert "scale(int): user.spv needs it" in kernlens("link", user).out
+    assert "scale(int)" in kernlens("symbols", user).out
+    (reason,) = kernlens("link", user, "--json").document["unresolved"]
+    assert reason["symbol"] == "_Z5scalei"
