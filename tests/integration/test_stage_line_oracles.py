@@ -284,7 +284,7 @@ def test_a_line_is_followed_through_every_stage_that_has_lines(small: Path, tmp_
             assert all(part.indexes for part in parts)
             assert not pipeline.line(5, "other.cl").stages[0].indexes
         # Without debug information there is nothing to say.
-        assert kernlens.stages(small, device, options="").stage_maps == ()
+        assert kernlens.stages(small, device, lines=False).stage_maps == ()
 
 
 def test_another_name_for_the_source_stays(small: Path) -> None:

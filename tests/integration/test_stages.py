@@ -220,7 +220,7 @@ def _opcodes(module: bytes) -> list[int]:
 
 
 def test_spirv_without_debug_information_is_valid(small: Path, tmp_path: Path) -> None:
-    (module,) = kernlens.stages(small, "dg2", options="").choose("spirv", form="binary")
+    (module,) = kernlens.stages(small, "dg2", lines=False).choose("spirv", form="binary")
     (tmp_path / "a.spv").write_bytes(module.content)
     run_tool("spirv-val", "--target-env", "spv1.4", tmp_path / "a.spv")
 
