@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from kernlens.analysis.linking.driver_rules import LATEST, DriverRules
 from kernlens.errors import FormatError, KernlensError, UnsupportedError
+from kernlens.loading.use_places import places_in_binary, places_in_spirv
 from kernlens.model.binary import Relocation, Symbol
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.module import (
@@ -110,6 +111,7 @@ def _of_binary(program: Program, name: str) -> Module:
         has_functions=PSEUDO_KERNEL in program.kernels,
         frames={holder: _frame(program, holder) for holder in {use.holder for use in uses} & set(program.kernels)},
         function_frame=_frame(program, PSEUDO_KERNEL) if PSEUDO_KERNEL in program.kernels else None,
+        find_places=places_in_binary(program),
     )
 
 
@@ -226,7 +228,9 @@ def _of_spirv(program: Program, name: str, options: str, rules: DriverRules) -> 
     given = [linkage for linkage in offered if linkage.id in (functions if linkage.is_function else variables)]
     hidden = [linkage for linkage in offered if linkage not in given]
     certain = certain_mentions(program.spirv) if wanted else {}
-    sites = _spirv_sites(read, uses, certain, roots, wanted, variables if rules.reads_data_imports else ())
+    reached = uses.reached(roots)
+    ordered = [function for function in uses.in_functions if function in reached]
+    sites = _spirv_sites(read, uses, certain, roots, ordered, wanted, variables if rules.reads_data_imports else ())
     needed = {site.symbol for site in sites}
     imported = _named(
         _linked_symbol(linkage) for linkage in linkages if linkage.kind == "Import" and linkage.name in needed
@@ -252,6 +256,7 @@ def _of_spirv(program: Program, name: str, options: str, rules: DriverRules) -> 
             entry_points=tuple(uses.entry_points),
             taken=frozenset(uses.taken),
         ),
+        find_places=places_in_spirv(program, ordered, wanted),
     )
 
 
@@ -269,15 +274,15 @@ def _spirv_sites(
     uses: SpirvUses,
     certain: Mapping[int, Collection[int]],
     roots: Sequence[int],
+    reached: Sequence[int],
     imported: Mapping[int, str],
     kept: Collection[int],
 ) -> tuple[ImportUse, ...]:
-    """A use for each function that is reached and each of ``imported`` that it names; last the initialisers of the variables
-    that are ``kept`` and whose imports count."""
+    """A use for each function that is ``reached`` and each of ``imported`` that it names; last the initialisers of the
+    variables that are ``kept`` and whose imports count."""
     # The translator gives a kernel a second body without a name of its own, which only calls the first.
     names = {point.id: point.name for point in read.entry_points}
     names |= {linkage.id: linkage.name for linkage in read.linkages}
-    reached = uses.reached(roots)
     certainly_reached = uses.reached(roots, certain or None)
     sites = [
         ImportUse(
@@ -288,7 +293,7 @@ def _spirv_sites(
             "",
             in_doubt=bool(certain) and (function not in certainly_reached or id not in certain.get(function, ())),
         )
-        for index, function in enumerate(function for function in uses.in_functions if function in reached)
+        for index, function in enumerate(reached)
         for id in uses.in_functions[function]
         if id in imported
     ]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 from kernlens.model.device import Device
+from kernlens.model.source_map import SourcePlace
 
 #: Flags that make the compiler export symbols, with the spellings that it takes
 #: (compute-runtime, MODULE_SYMBOL_SUPPORT.md). ``-cl-take-global-address`` is known to work with NEO 22.43.
@@ -107,7 +108,8 @@ class Module:
     ``compiler_functions`` are functions that SPIR-V imports and the compiler has itself; ``graph`` is None for binaries.
     ``frames`` are those of a binary's kernels that call imports, and ``function_frame`` is that of its functions.
     ``work_item_exports`` are functions that SPIR-V will export with its options and that ask for their work-item's id or
-    size.
+    size. ``find_places`` reads where in the source one of ``uses`` stands: all places where its function names the symbol,
+    or of a site in a binary the one that is known, else those that are possible; none if nothing holds lines.
     """
 
     name: str
@@ -127,6 +129,9 @@ class Module:
     frames: Mapping[str, Frame] = field(default_factory=dict, repr=False)
     function_frame: Frame | None = None
     work_item_exports: tuple[str, ...] = ()
+    find_places: Callable[[ImportUse], tuple[SourcePlace, ...]] = field(
+        default=lambda use: (), repr=False, compare=False
+    )
 
     def has_flag(self, spellings: tuple[str, ...]) -> bool | None:
         """Tells whether the build options hold one of these words. Returns None if the options are not known."""

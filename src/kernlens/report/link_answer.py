@@ -9,10 +9,11 @@ from kernlens.analysis.linking.advice import Reason, reasons
 from kernlens.analysis.linking.forecast import Forecast
 from kernlens.analysis.linking.graph import Clash
 from kernlens.analysis.linking.static_forecast import StaticForecast
-from kernlens.model.module import ImportUse
+from kernlens.model.module import ImportUse, Module
 from kernlens.report.describe import plural
 from kernlens.report.style import style
 from kernlens.report.symbol_tables import shortened
+from kernlens.report.use_places import places_text, use_documents
 
 #: Lines of the driver's log, and sites of one import, that a text shows; the document has them all.
 _LOG_LINES = 40
@@ -31,7 +32,8 @@ def link_text(
     if unresolved:
         yield style("unresolved", bold=True)
         for reason in unresolved:
-            yield f"  {shortened(reason.symbol)}: {names[reason.module]} needs it in {sites(reason.uses)}"
+            where = sites(forecast.modules[reason.module], reason.uses)
+            yield f"  {shortened(reason.symbol)}: {names[reason.module]} needs it in {where}"
             yield style(f"    {reason.advice}", fg="yellow")
     if forecast.duplicates:
         yield style("defined more than once", bold=True)
@@ -80,18 +82,23 @@ def _listed(names: Sequence[str]) -> str:
     return shown if len(names) <= _NAMES else f"{shown} and {len(names) - _NAMES} more"
 
 
-def sites(uses: Sequence[ImportUse]) -> str:
-    """``use at 0x22c, 0x26c and 3 more sites``."""
-    holders: dict[str, list[str]] = {}
+def sites(module: Module, uses: Sequence[ImportUse]) -> str:
+    """``use at 0x22c, 0x26c (kernels.cl:4) and 3 more sites``. Only the places of the sites that are shown are read."""
+    holders: dict[str, dict[str, list[str]]] = {}
     for use in uses[:_SITES]:
-        holders.setdefault(use.holder, []).extend([] if use.offset is None else [f"{use.offset:#x}"])
-    words = [
-        f"{shortened(holder)} at {', '.join(offsets)}" if offsets else shortened(holder)
-        for holder, offsets in holders.items()
-    ]
+        offsets = holders.setdefault(use.holder, {}).setdefault(places_text(module.find_places(use)), [])
+        offsets += [] if use.offset is None else [f"{use.offset:#x}"]
+    words = [_site_words(shortened(holder), places) for holder, places in holders.items()]
     if len(uses) > _SITES:
         words.append(f"and {plural(len(uses) - _SITES, 'more site')}")
     return ", ".join(words)
+
+
+def _site_words(holder: str, offsets_at: dict[str, list[str]]) -> str:
+    words = []
+    for place, offsets in offsets_at.items():
+        words.append(" ".join([*([", ".join(offsets)] if offsets else []), *([f"({place})"] if place else [])]))
+    return f"{holder}{' at' if any(offsets_at.values()) else ''} {', '.join(words)}".rstrip()
 
 
 def _outcome(forecast: Forecast, obstacles: Sequence[str], static: StaticForecast | None) -> Iterator[str]:
@@ -192,7 +199,7 @@ def link_document(
         "edges": [
             {"importer": edge.importer, "provider": edge.provider, "symbol": edge.symbol} for edge in forecast.edges
         ],
-        "unresolved": [_reason(reason) for reason in reasons(forecast)],
+        "unresolved": [_reason(reason, forecast.modules[reason.module]) for reason in reasons(forecast)],
         "duplicates": [
             {"symbol": duplicate.symbol, "modules": list(duplicate.modules)} for duplicate in forecast.duplicates
         ],
@@ -227,13 +234,10 @@ def link_document(
     }
 
 
-def _reason(reason: Reason) -> dict[str, Any]:
+def _reason(reason: Reason, module: Module) -> dict[str, Any]:
     return {
         "symbol": reason.symbol,
         "module": reason.module,
-        "uses": [
-            {"holder": use.holder, "segment": use.segment, "offset": use.offset, "type": use.type_name}
-            for use in reason.uses
-        ],
+        "uses": list(use_documents(module, reason.uses)),
         "advice": reason.advice,
     }

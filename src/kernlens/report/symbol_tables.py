@@ -12,6 +12,7 @@ from kernlens.model.module import EXPORT_FUNCTIONS, EXPORT_VARIABLES, Module, Mo
 from kernlens.model.program import Program
 from kernlens.report.style import style
 from kernlens.report.table import table
+from kernlens.report.use_places import places_text, use_documents
 
 #: Characters of a symbol's name that a text shows; the document has them all.
 NAME_LENGTH = 80
@@ -123,9 +124,15 @@ def _relocations(program: Program, module: Module, everything: bool) -> Iterator
     relocations = program.relocations if everything else loaded_relocations(program)
     if relocations:
         imported = {symbol.name for symbol in module.imports}
+        places = {
+            (use.holder, use.offset, use.symbol): places_text(module.find_places(use))
+            for use in module.uses
+            if use.segment is not None
+        }
+        placed = any(places.values())
         rows = [
             (
-                relocation.section.removeprefix(".text."),
+                _holder(relocation),
                 f"{relocation.offset:#x}",
                 relocation.type_name,
                 shortened(relocation.symbol),
@@ -135,18 +142,23 @@ def _relocations(program: Program, module: Module, everything: bool) -> Iterator
                 if relocation.symbol in module.driver_symbols
                 else "own",
                 meaning(relocation),
+                *((places.get((_holder(relocation), relocation.offset, relocation.symbol), ""),) if placed else ()),
             )
             for relocation in relocations
         ]
         yield "  relocations"
-        yield from table(("in", "offset", "type", "symbol", "whose", "meaning"), rows, indent="    ")
+        headings = ("in", "offset", "type", "symbol", "whose", "meaning", *(("source",) if placed else ()))
+        yield from table(headings, rows, indent="    ")
     elif module.format == "spirv" and module.uses:
         yield "  imports are used in"
-        yield from table(
-            ("function", "symbol"),
-            [(shortened(use.holder), shortened(use.symbol)) for use in module.uses],
-            indent="    ",
-        )
+        rows = [
+            (shortened(use.holder), shortened(use.symbol), places_text(module.find_places(use))) for use in module.uses
+        ]
+        yield from table(("function", "symbol", "source"), rows, indent="    ")
+
+
+def _holder(relocation: Relocation) -> str:
+    return relocation.section.removeprefix(".text.")
 
 
 def symbols_document(program: Program, module: Module) -> dict[str, Any]:
@@ -176,6 +188,7 @@ def symbols_document(program: Program, module: Module) -> dict[str, Any]:
             }
             for relocation in loaded_relocations(program)
         ],
+        "uses": [{"symbol": use.symbol, **one} for use in module.uses for one in use_documents(module, (use,))],
     }
 
 

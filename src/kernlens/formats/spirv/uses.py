@@ -35,7 +35,7 @@ BODY_OPERANDS: dict[int, _Range] = {
     **dict.fromkeys(range(401, 404), _ALL),  # comparisons of pointers
 }
 #: Module-scope constants that are made of other ids: composites, and constant expressions behind their opcode.
-_CONSTANT_OPERANDS = {44: 3, 51: 3, 52: 4, _OP_CONSTANT_FUNCTION_POINTER: 3}
+CONSTANT_OPERANDS = {44: 3, 51: 3, 52: 4, _OP_CONSTANT_FUNCTION_POINTER: 3}
 
 
 @dataclass
@@ -105,8 +105,8 @@ def read_spirv_uses(data: memoryview) -> SpirvUses:
                 uses.entry_points[words[position + 2]] = None
             elif opcode == _OP_FUNCTION:
                 body = uses.in_functions.setdefault(words[position + 2], {})
-            elif opcode in _CONSTANT_OPERANDS:
-                constants[words[position + 2]] = words[position + _CONSTANT_OPERANDS[opcode] : after]
+            elif opcode in CONSTANT_OPERANDS:
+                constants[words[position + 2]] = words[position + CONSTANT_OPERANDS[opcode] : after]
                 if opcode == _OP_CONSTANT_FUNCTION_POINTER:
                     uses.taken.update(words[position + 3 : after])
             elif opcode == _OP_VARIABLE and after > position + 3:

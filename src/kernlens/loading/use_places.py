@@ -1,0 +1,114 @@
+"""Where in the source modules use their imports. Nothing is read before a place is asked for.
+
+The site of a relocation is in the instruction that loads the symbol's address, which Intel's compilers may move away from
+the call and give the line of a neighbour. Where the SPIR-V is at hand, it says which places can be meant.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING
+
+from kernlens import log
+from kernlens.errors import FormatError, UnsupportedError
+from kernlens.model.intel_symbols import PSEUDO_KERNEL
+from kernlens.model.module import ImportUse
+from kernlens.model.program import Program
+from kernlens.model.source_map import SourceMap, SourcePlace
+from kernlens.model.source_path import end_alike
+
+if TYPE_CHECKING:
+    from kernlens.formats.spirv.uses import SpirvUses
+
+FindPlaces = Callable[[ImportUse], tuple[SourcePlace, ...]]
+
+
+def places_in_binary(program: Program) -> FindPlaces:
+    """The place of the instruction that a site lies in, as the kernel's source map says it; if the SPIR-V shows that the
+    source does not name the symbol there, or the map says nothing, the places where it does."""
+
+    @cache
+    def source_map(kernel: str) -> SourceMap | None:
+        try:
+            return program.kernels[kernel].source_map
+        except (FormatError, UnsupportedError) as error:
+            # Links do not depend on line tables, and can be told about without them.
+            log.debug("loading", "%s of %s: no source places: %s", kernel, program.name, error)
+            return None
+
+    @cache
+    def spirv() -> _SpirvPlaces:
+        return _SpirvPlaces(program)
+
+    def find(use: ImportUse) -> tuple[SourcePlace, ...]:
+        if use.segment is None or use.offset is None or use.holder not in program.kernels:
+            return ()
+        possible = spirv().below(use.holder, use.symbol)
+        found = source_map(use.holder)
+        index = bisect_right(found.offsets, use.offset) - 1 if found else -1
+        place = found.place(index) if found and index >= 0 else None
+        if place and (not possible or any(_same_line(place, one) for one in possible)):
+            return (place,)
+        files = [file.path for file in found.table.files] if found else []
+        return tuple(_renamed(one, files) for one in possible)
+
+    return find
+
+
+def places_in_spirv(program: Program, functions: Sequence[int], imported: Mapping[int, str]) -> FindPlaces:
+    """All places where the function of a use names the import. ``functions`` are the ids by the uses' segments."""
+
+    @cache
+    def places() -> _SpirvPlaces:
+        return _SpirvPlaces(program, imported)
+
+    def find(use: ImportUse) -> tuple[SourcePlace, ...]:
+        return () if use.segment is None else places().of([functions[use.segment]], use.symbol)
+
+    return find
+
+
+class _SpirvPlaces:
+    """Where the functions of a program's SPIR-V name imports; nowhere if there is none, or it has no lines."""
+
+    def __init__(self, program: Program, imported: Mapping[int, str] | None = None) -> None:
+        from kernlens.formats.spirv.use_places import read_use_places
+
+        module = program.spirv_module
+        self._data = program.spirv
+        self._imported = imported or {
+            one.id: one.name for one in (module.linkages if module else ()) if one.kind == "Import"
+        }
+        self._places = read_use_places(program.spirv, module.strings, self._imported) if module else {}
+        self._entry_points = {point.name: point.id for point in module.entry_points} if module else {}
+        self._uses: SpirvUses | None = None
+
+    def of(self, functions: Collection[int], symbol: str) -> tuple[SourcePlace, ...]:
+        """The places in these functions that name ``symbol``, each once."""
+        ids = [id for id, name in self._imported.items() if name == symbol]
+        found = (self._places.get((function, id), ()) for function in functions for id in ids)
+        return tuple(dict.fromkeys(place for places in found for place in places))
+
+    def below(self, kernel: str, symbol: str) -> tuple[SourcePlace, ...]:
+        """The places in a kernel and in all that it calls; in all functions if ``kernel`` is what stands for them."""
+        if not self._places:
+            return ()
+        if self._uses is None:
+            from kernlens.formats.spirv.uses import read_spirv_uses
+
+            self._uses = read_spirv_uses(self._data)
+        if kernel == PSEUDO_KERNEL:
+            return self.of(self._uses.in_functions, symbol)
+        return self.of(self._uses.reached([self._entry_points[kernel]]), symbol) if kernel in self._entry_points else ()
+
+
+def _same_line(one: SourcePlace, other: SourcePlace) -> bool:
+    return one.line == other.line and end_alike(one.path, other.path)
+
+
+def _renamed(place: SourcePlace, files: Sequence[str]) -> SourcePlace:
+    """The place with its path as the line table has it."""
+    return replace(place, path=next((path for path in files if end_alike(path, place.path)), place.path))
