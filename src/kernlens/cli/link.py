@@ -24,6 +24,12 @@ if TYPE_CHECKING:
     "--options-for", metavar="PATH O", nargs=2, multiple=True, help="The build options of one module; may be repeated."
 )
 @click.option(
+    "--specialize",
+    metavar="ID=VALUE",
+    multiple=True,
+    help="A specialisation constant of SPIR-V modules, by its SpecId; may be repeated (kernlens symbols lists them).",
+)
+@click.option(
     "--driver",
     metavar="RELEASE",
     help="Predict for this driver (22.43, 26.27); else the newest that takes the modules.",
@@ -55,6 +61,7 @@ def command(
     paths: tuple[str, ...],
     options: str,
     options_for: tuple[tuple[str, str], ...],
+    specialize: tuple[str, ...],
     driver: str | None,
     is_compiled: bool,
     dot: bool,
@@ -81,6 +88,8 @@ def command(
         raise click.UsageError(
             "--compile needs --device, whose driver builds the modules, and goes with the forecast alone"
         )
+    if specialize and how == "offline":
+        raise click.UsageError("--specialize goes with a forecast or a driver: merged modules keep their constants")
     if output and how not in ("static", "offline"):
         raise click.UsageError("-o needs --static or --offline: a dynamic link leaves no file")
     from kernlens.analysis.linking.driver_rules import rules_of
@@ -89,10 +98,11 @@ def command(
     if how in ("dynamic", "static"):
         if device is None:
             raise click.UsageError(f"--{how} needs --device (kernlens devices lists what can be simulated)")
-        _, modules = _modules(paths, options, options_for, device, answers.rules_of_toolchain(toolchain))
+        given = answers.rules_of_toolchain(toolchain)
+        _, modules = _modules(paths, options, options_for, specialize, device, given)
         sys.exit(answers.link_live(modules, device, toolchain, how == "static", output, as_json))
-    given = answers.rules_of_toolchain(toolchain) if is_compiled else rules_of(driver) if driver else None
-    rules, modules = _modules(paths, options, options_for, device, given)
+    chosen = answers.rules_of_toolchain(toolchain) if is_compiled else rules_of(driver) if driver else None
+    rules, modules = _modules(paths, options, options_for, specialize, device, chosen)
     if is_compiled and device is not None:
         modules = answers.compiled(modules, device, toolchain)
     if how == "offline":
@@ -105,6 +115,7 @@ def _modules(
     paths: Sequence[str],
     options: str,
     options_for: Sequence[tuple[str, str]],
+    specialize: Sequence[str],
     device: str | None,
     given: DriverRules | None,
 ) -> tuple[DriverRules, list[Linkable]]:
@@ -127,7 +138,25 @@ def _modules(
     twice = [path for path in dict.fromkeys(paths) if paths.count(path) > 1]
     if twice:
         print_message(f"kernlens: {twice[0]} is named {paths.count(twice[0])} times and counts once")
-    return rules, [
-        (program, module_of(program, name=name, options=module_options.get(path, options), rules=rules))
+    constants = dict(map(_constant, specialize))
+    modules = [
+        (
+            program,
+            module_of(program, name=name, options=module_options.get(path, options), rules=rules, constants=constants),
+        )
         for path, name, program in programs
     ]
+    known = {one.number: str(one) for _, module in modules for one in module.spec_constants}
+    for number in constants:
+        if number not in known:
+            there = f"there are {', '.join(known.values())}" if known else "there are none"
+            raise KernlensError(f"no SPIR-V module here has specialisation constant {number}; {there}")
+    return rules, modules
+
+
+def _constant(text: str) -> tuple[int, str]:
+    """The number and the value of ``--specialize``."""
+    number, is_given, value = text.partition("=")
+    if not is_given or not value or not (number.isascii() and number.isdigit() and len(number) < 11):
+        raise click.UsageError(f"--specialize {text!r} does not read like 5=1: the constant's SpecId and its value")
+    return int(number), value

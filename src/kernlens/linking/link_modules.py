@@ -80,7 +80,7 @@ def _dynamic(modules: Sequence[Linkable], driver: IsolatedDriver) -> DriverLink:
     logs = []
     for name, (program, module) in zip(names, modules, strict=True):
         if program.format == "spirv":
-            answer = driver.build_spirv(name, bytes(program.spirv), module.options or "")
+            answer = driver.build_spirv(name, bytes(program.spirv), module.options or "", constants=module.constants)
         else:
             answer = driver.load_native(name, bytes(program.binary))
         logs.append((name, str(answer["log"]).strip()))
@@ -106,7 +106,9 @@ def _static(modules: Sequence[Linkable], driver: IsolatedDriver) -> DriverLink:
     for program, module in modules:
         if not len(program.spirv):
             raise UnsupportedError(f"{module.name} holds no SPIR-V, which is what a static link takes")
-        inputs.append(StaticInput(bytes(program.spirv), module.options or "", module.name))
+        inputs.append(
+            StaticInput(bytes(program.spirv), module.options or "", module.name, tuple(module.constants.items()))
+        )
     name = "linked module"
     answer = driver.static_link(name, inputs)
     unresolved = driver.inspect_linkage([name])[0].unresolved if answer["has_imports"] else ()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def compiled_modules(
     modules: Sequence[tuple[Program, Module]], environment: DriverEnvironment
 ) -> list[tuple[Program, Module]]:
-    """``modules`` with those that are SPIR-V built on a driver, with their options; the others stay as they are.
+    """``modules`` with those that are SPIR-V built on a driver, with their options and constants; the others stay as they are.
 
     Raises RefusedCallError before a call that is known to crash the driver, LevelZeroError with the log for a module that
     does not build.
@@ -28,7 +28,7 @@ def compiled_modules(
     with IsolatedDriver(environment) as driver:
         for program, module in modules:
             if program.format == "spirv":
-                driver.build_spirv(module.name, bytes(program.spirv), module.options or "")
+                driver.build_spirv(module.name, bytes(program.spirv), module.options or "", constants=module.constants)
                 (built,) = programs_of(driver.live_builds(module.name))
                 found.append((built, module_of(built, name=module.name)))
             else:

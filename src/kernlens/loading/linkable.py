@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from kernlens.analysis.linking.driver_rules import LATEST, DriverRules
@@ -18,6 +19,7 @@ from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.module import (
     EXPORT_FUNCTIONS,
     EXPORT_VARIABLES,
+    NOT_OPTIMISED,
     Frame,
     ImportUse,
     Module,
@@ -30,7 +32,7 @@ from kernlens.model.program import Program
 if TYPE_CHECKING:
     from kernlens.formats.spirv.uses import SpirvUses
     from kernlens.loading.open import Contents
-    from kernlens.model.spirv import SpirvLinkage, SpirvModule
+    from kernlens.model.spirv import SpecConstant, SpirvLinkage, SpirvModule
 
 #: The formats that hold symbols.
 LINKABLE = ("zebin", "patch-tokens", "spirv")
@@ -56,20 +58,27 @@ _BUILT_IN = "__spirv_"
 
 
 def module_of(
-    program: Program, *, name: str | None = None, options: str | None = None, rules: DriverRules = LATEST
+    program: Program,
+    *,
+    name: str | None = None,
+    options: str | None = None,
+    rules: DriverRules = LATEST,
+    constants: Mapping[int, str] = MappingProxyType({}),
 ) -> Module:
     """The module that ``program`` is.
 
     ``name`` is what to call it. ``options`` are those that SPIR-V will be built with, by a driver that follows
-    ``rules``; a binary's own options count otherwise. Raises UnsupportedError for raw instructions and debug data,
-    KernlensError with the module's name for damaged content.
+    ``rules``; a binary's own options count otherwise. ``constants`` are the values, as a user writes them, of the
+    specialisation constants that SPIR-V will be built with, by number; those that it does not have are passed over. Raises
+    UnsupportedError for raw instructions and debug data, KernlensError with the module's name for damaged content, or for a
+    value that is none of the constant's type.
     """
     called = name or program.name
     if program.format not in LINKABLE:
         raise UnsupportedError(f"{called} holds no symbols: it is {program.format}, not a program or SPIR-V")
     try:
         return (
-            _of_spirv(program, called, options or "", rules)
+            _of_spirv(program, called, options or "", rules, constants)
             if program.format == "spirv"
             else _of_binary(program, called)
         )
@@ -195,14 +204,21 @@ def _linked_symbol(linkage: SpirvLinkage) -> ModuleSymbol:
     )
 
 
-def _of_spirv(program: Program, name: str, options: str, rules: DriverRules) -> Module:
+def _of_spirv(program: Program, name: str, options: str, rules: DriverRules, constants: Mapping[int, str]) -> Module:
     from kernlens.formats.spirv.certain_code import certain_mentions
+    from kernlens.formats.spirv.decided_code import without_undecided
+    from kernlens.formats.spirv.specialization import read_spec_constants
     from kernlens.formats.spirv.uses import read_spirv_uses
     from kernlens.runtime.level_zero.spirv_hazards import exports_using_work_items
 
     read = program.spirv_module
     assert read is not None
-    uses = read_spirv_uses(program.spirv)
+    spec_constants = read_spec_constants(program.spirv)
+    given = _given(spec_constants, constants, name)
+    content = program.spirv
+    if given and set(options.split()).isdisjoint(NOT_OPTIMISED):
+        content = without_undecided(content, given)
+    uses = read_spirv_uses(content)
     kernels = tuple(dict.fromkeys(point.name for point in read.entry_points))
     linkages = [
         linkage for linkage in read.linkages if not linkage.name.startswith(_BUILT_IN) and linkage.name not in kernels
@@ -225,9 +241,9 @@ def _of_spirv(program: Program, name: str, options: str, rules: DriverRules) -> 
     roots = [*uses.entry_points, *sorted(functions)]
     used = uses.variables_of(uses.reached(roots)) if functions or rules.exports_variables_alone else set()
     variables = used if words.isdisjoint(EXPORT_VARIABLES) else set(uses.variables)
-    given = [linkage for linkage in offered if linkage.id in (functions if linkage.is_function else variables)]
-    hidden = [linkage for linkage in offered if linkage not in given]
-    certain = certain_mentions(program.spirv) if wanted else {}
+    shown = [linkage for linkage in offered if linkage.id in (functions if linkage.is_function else variables)]
+    hidden = [linkage for linkage in offered if linkage not in shown]
+    certain = certain_mentions(content) if wanted else {}
     reached = uses.reached(roots)
     ordered = [function for function in uses.in_functions if function in reached]
     sites = _spirv_sites(read, uses, certain, roots, ordered, wanted, variables if rules.reads_data_imports else ())
@@ -238,7 +254,7 @@ def _of_spirv(program: Program, name: str, options: str, rules: DriverRules) -> 
     return Module(
         name=name,
         format="spirv",
-        exports=_named([*map(_linked_symbol, given), *_static_variables(read, uses, used)]),
+        exports=_named([*map(_linked_symbol, shown), *_static_variables(read, uses, used)]),
         imports=imported,
         uses=sites,
         kernels=kernels,
@@ -256,8 +272,23 @@ def _of_spirv(program: Program, name: str, options: str, rules: DriverRules) -> 
             entry_points=tuple(uses.entry_points),
             taken=frozenset(uses.taken),
         ),
+        spec_constants=tuple(spec_constants.values()),
+        constants=given,
         find_places=places_in_spirv(program, ordered, wanted),
     )
+
+
+def _given(found: Mapping[int, SpecConstant], constants: Mapping[int, str], name: str) -> dict[int, int]:
+    bits = {}
+    for number, text in constants.items():
+        if number in found:
+            try:
+                bits[number] = found[number].bits(text)
+            except ValueError as error:
+                raise KernlensError(
+                    f"{name}: {text!r} is no value of specialisation constant {found[number]}"
+                ) from error
+    return bits
 
 
 def _static_variables(read: SpirvModule, uses: SpirvUses, used: set[int]) -> Iterator[ModuleSymbol]:

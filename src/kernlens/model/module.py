@@ -8,11 +8,14 @@ from enum import StrEnum
 
 from kernlens.model.device import Device
 from kernlens.model.source_map import SourcePlace
+from kernlens.model.spirv import SpecConstant
 
 #: Flags that make the compiler export symbols, with the spellings that it takes
 #: (compute-runtime, MODULE_SYMBOL_SUPPORT.md). ``-cl-take-global-address`` is known to work with NEO 22.43.
 EXPORT_FUNCTIONS = ("-library-compilation", "-ze-library-compilation")
 EXPORT_VARIABLES = ("-ze-take-global-address", "-cl-take-global-address")
+#: Flags with which the compilers may keep code that constants leave unreachable.
+NOT_OPTIMISED = ("-cl-opt-disable", "-ze-opt-disable", "-ze-opt-level=O0", "-ze-opt-level=0")
 
 
 class SymbolKind(StrEnum):
@@ -108,8 +111,10 @@ class Module:
     ``compiler_functions`` are functions that SPIR-V imports and the compiler has itself; ``graph`` is None for binaries.
     ``frames`` are those of a binary's kernels that call imports, and ``function_frame`` is that of its functions.
     ``work_item_exports`` are functions that SPIR-V will export with its options and that ask for their work-item's id or
-    size. ``find_places`` reads where in the source one of ``uses`` stands: all places where its function names the symbol,
-    or of a site in a binary the one that is known, else those that are possible; none if nothing holds lines.
+    size. ``spec_constants`` are the specialisation constants of SPIR-V, and ``constants`` the bits of those that it will be
+    built with, by number. ``find_places`` reads where in the source one of ``uses`` stands: all places where its function
+    names the symbol, or of a site in a binary the one that is known, else those that are possible; none if nothing holds
+    lines.
     """
 
     name: str
@@ -129,6 +134,8 @@ class Module:
     frames: Mapping[str, Frame] = field(default_factory=dict, repr=False)
     function_frame: Frame | None = None
     work_item_exports: tuple[str, ...] = ()
+    spec_constants: tuple[SpecConstant, ...] = ()
+    constants: Mapping[int, int] = field(default_factory=dict)
     find_places: Callable[[ImportUse], tuple[SourcePlace, ...]] = field(
         default=lambda use: (), repr=False, compare=False
     )

@@ -2,9 +2,45 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+
+_FLOATS = {16: "<e", 32: "<f", 64: "<d"}
+_BOOLS = {"true": 1, "false": 0, "1": 1, "0": 0}
+
+
+@dataclass(frozen=True, slots=True)
+class SpecConstant:
+    """``kind`` is bool, int or float, ``width`` its number of bits; ``ids`` are the constants of this number."""
+
+    number: int
+    kind: str
+    width: int
+    ids: tuple[int, ...]
+
+    def bits(self, text: str) -> int:
+        """Returns the bits of a value that a user has written (``5``, ``-1``, ``0x10``, ``true``, ``0.5``). Raises ValueError
+        if it is none of this type."""
+        if self.kind == "bool":
+            if text not in _BOOLS:
+                raise ValueError
+            return _BOOLS[text]
+        if self.kind == "float":
+            if self.width not in _FLOATS:
+                raise ValueError
+            try:
+                return int.from_bytes(struct.pack(_FLOATS[self.width], float(text)), "little")
+            except OverflowError as error:
+                raise ValueError from error
+        value = int(text, 0)
+        if not -1 << self.width - 1 <= value < 1 << self.width:
+            raise ValueError
+        return value & (1 << self.width) - 1
+
+    def __str__(self) -> str:
+        return f"{self.number} ({'bool' if self.kind == 'bool' else f'{self.kind}, {self.width} bits'})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,6 +80,8 @@ def symbols_text(program: Program, module: Module, *, all_relocations: bool = Fa
     if module.has_functions:
         pseudo = program.kernels[PSEUDO_KERNEL]
         yield f"  no kernel, but the code of all functions: {PSEUDO_KERNEL}, {pseudo.code_size:,} bytes"
+    if module.spec_constants:
+        yield f"  specialisation constants: {', '.join(map(str, module.spec_constants))}"
     yield from _group("exports", [symbol for symbol in module.exports if not symbol.is_internal])
     yield from _group("imports", module.imports)
     yield from _group("not exported, though the source offers them", module.hidden)
@@ -176,6 +178,7 @@ def symbols_document(program: Program, module: Module) -> dict[str, Any]:
         "hidden": [_symbol(symbol) for symbol in module.hidden],
         "driver_symbols": list(module.driver_symbols),
         "compiler_functions": list(module.compiler_functions),
+        "spec_constants": [{"id": one.number, "kind": one.kind, "width": one.width} for one in module.spec_constants],
         "relocations": [
             {
                 "section": relocation.section,

@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Self
 
@@ -115,9 +115,19 @@ class IsolatedDriver:
         devices: list[dict[str, Any]] = self.request(api, "devices")
         return devices
 
-    def build_spirv(self, name: str, spirv: bytes, flags: str = "", api: str = LEVEL_ZERO) -> dict[str, Any]:
-        """Build module or program ``name`` from SPIR-V; the answer holds ``log``, and ``kernel_names`` for a module."""
-        options = {"flags" if api == LEVEL_ZERO else "options": flags}
+    def build_spirv(
+        self,
+        name: str,
+        spirv: bytes,
+        flags: str = "",
+        api: str = LEVEL_ZERO,
+        constants: Mapping[int, int] | None = None,
+    ) -> dict[str, Any]:
+        """Build module or program ``name`` from SPIR-V; the answer holds ``log``, and ``kernel_names`` for a module.
+        ``constants`` are the bits of a module's specialisation constants, by number."""
+        options: dict[str, Any] = {"flags" if api == LEVEL_ZERO else "options": flags}
+        if constants:
+            options["constants"] = list(constants.items())
         answer: dict[str, Any] = self.request(api, "build_spirv", input=name, name=name, spirv=spirv, **options)
         return answer
 

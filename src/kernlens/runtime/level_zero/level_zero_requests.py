@@ -48,9 +48,11 @@ class LevelZeroRequests:
             for device in driver.devices
         ]
 
-    def build_spirv(self, name: str, spirv: bytes, flags: str = "") -> Mapping[str, Any]:
+    def build_spirv(
+        self, name: str, spirv: bytes, flags: str = "", constants: Sequence[tuple[int, int]] = ()
+    ) -> Mapping[str, Any]:
         """Make module ``name`` from SPIR-V."""
-        return self._keep(build_spirv(self._context, self._device, spirv, flags, name))
+        return self._keep(build_spirv(self._context, self._device, spirv, flags, name, constants))
 
     def load_native(self, name: str, binary: bytes, flags: str = "") -> Mapping[str, Any]:
         """Make module ``name`` from a native binary."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-from ctypes import byref, c_char_p, c_size_t, c_uint32, c_void_p
+from collections.abc import Iterable
+from ctypes import byref, c_char_p, c_size_t, c_uint32, c_void_p, pointer
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -29,6 +30,7 @@ from kernlens.runtime.level_zero.structures import (
     ZE_MODULE_PROPERTY_FLAG_IMPORTS,
     ZET_MODULE_DEBUG_INFO_FORMAT_ELF_DWARF,
     make,
+    module_constants,
     ze_module_desc_t,
     ze_module_properties_t,
 )
@@ -189,15 +191,23 @@ class LiveModule(HandleOwner):
 
 
 def build_spirv(
-    context: Context, device: LiveDevice, spirv: bytes, flags: str = "", name: str = "module"
+    context: Context,
+    device: LiveDevice,
+    spirv: bytes,
+    flags: str = "",
+    name: str = "module",
+    constants: Iterable[tuple[int, int]] = (),
 ) -> LiveModule:
-    """Compile a module from SPIR-V with build ``flags``.
+    """Compile a module from SPIR-V with build ``flags``; ``constants`` are its specialisation constants, (number, bits) each.
 
     Raises RefusedCallError for input that is known to crash the driver, LevelZeroError with the build log if the
     driver refuses it. Other garbage makes Intel's drivers end the process: see ``IsolatedDriver``.
     """
     refuse_spirv("zeModuleCreate", spirv, flags, device, name)
     description = _description(ZE_MODULE_FORMAT_IL_SPIRV, spirv, flags)
+    values = module_constants(constants)
+    if values.numConstants:
+        description.pConstants = pointer(values)
     handle, log = create(context, device, description, name)
     return LiveModule(context, device, handle, name=name, spirv=spirv, flags=flags, build_log=log)
 

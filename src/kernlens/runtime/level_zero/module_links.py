@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from ctypes import POINTER, Array, addressof, byref, c_char_p, c_size_t, c_void_p, cast
+from ctypes import POINTER, Array, addressof, byref, c_char_p, c_size_t, c_void_p, cast, pointer
 from dataclasses import dataclass, field
 
 from kernlens.runtime.level_zero.drivers import Context, LiveDevice
@@ -22,7 +22,9 @@ from kernlens.runtime.level_zero.result_codes import (
 from kernlens.runtime.level_zero.structures import (
     ZE_MODULE_FORMAT_IL_SPIRV,
     make,
+    module_constants,
     ze_linkage_inspection_ext_desc_t,
+    ze_module_constants_t,
     ze_module_desc_t,
     ze_module_program_exp_desc_t,
 )
@@ -92,11 +94,13 @@ class ModuleLinkage:
 
 @dataclass(frozen=True, slots=True)
 class StaticInput:
-    """A SPIR-V module of a static link, with build flags, which act on the whole result."""
+    """A SPIR-V module of a static link, with build flags, which act on the whole result, and with its specialisation
+    constants, (number, bits) each."""
 
     spirv: bytes = field(repr=False)
     flags: str = ""
     name: str = "module"
+    constants: Sequence[tuple[int, int]] = ()
 
 
 def dynamic_link(modules: Sequence[LiveModule]) -> DynamicLink:
@@ -162,12 +166,17 @@ def static_link(
     # The drivers join the modules' flags without a separator, and before that rewrite some words, which takes the spaces
     # at one end or the other: `-library-compilation` and `-g` became one unknown word.
     flags = (c_char_p * count)(*(f" {item.flags} ".encode() if item.flags else b"" for item in inputs))
+    given = [module_constants(item.constants) for item in inputs]
+    constants = (POINTER(ze_module_constants_t) * count)(*(pointer(one) for one in given))
     program = make(
         ze_module_program_exp_desc_t,
         count=count,
         inputSizes=cast(sizes, POINTER(c_size_t)),
         pInputModules=cast(binaries, POINTER(c_void_p)),
         pBuildFlags=cast(flags, POINTER(c_char_p)),
+        pConstants=cast(constants, POINTER(POINTER(ze_module_constants_t)))
+        if any(item.constants for item in inputs)
+        else None,
     )
     description = make(ze_module_desc_t, pNext=addressof(program), format=ZE_MODULE_FORMAT_IL_SPIRV)
     handle, log = create(context, device, description, f"{name} ({', '.join(item.name for item in inputs)})")

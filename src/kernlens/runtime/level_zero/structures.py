@@ -5,7 +5,20 @@ Every structure starts with its type (``stype``) and a pointer to the next one; 
 
 from __future__ import annotations
 
-from ctypes import POINTER, Structure, c_char, c_char_p, c_size_t, c_uint8, c_uint32, c_uint64, c_void_p
+from collections.abc import Iterable
+from ctypes import (
+    POINTER,
+    Structure,
+    addressof,
+    c_char,
+    c_char_p,
+    c_size_t,
+    c_uint8,
+    c_uint32,
+    c_uint64,
+    c_void_p,
+    cast,
+)
 from typing import Any, ClassVar, TypeVar
 
 ZE_MODULE_FORMAT_IL_SPIRV = 0
@@ -77,6 +90,14 @@ class ze_context_desc_t(ZeStructure):  # noqa: N801
     _fields_ = [("stype", c_uint32), ("pNext", c_void_p), ("flags", c_uint32)]
 
 
+class ze_module_constants_t(Structure):  # noqa: N801
+    _fields_ = [
+        ("numConstants", c_uint32),
+        ("pConstantIds", POINTER(c_uint32)),
+        ("pConstantValues", POINTER(c_void_p)),
+    ]
+
+
 class ze_module_desc_t(ZeStructure):  # noqa: N801
     STYPE = 0x1B
     _fields_ = [
@@ -86,7 +107,7 @@ class ze_module_desc_t(ZeStructure):  # noqa: N801
         ("inputSize", c_size_t),
         ("pInputModule", c_void_p),
         ("pBuildFlags", c_char_p),
-        ("pConstants", c_void_p),
+        ("pConstants", POINTER(ze_module_constants_t)),
     ]
 
 
@@ -99,8 +120,22 @@ class ze_module_program_exp_desc_t(ZeStructure):  # noqa: N801
         ("inputSizes", POINTER(c_size_t)),
         ("pInputModules", POINTER(c_void_p)),
         ("pBuildFlags", POINTER(c_char_p)),
-        ("pConstants", c_void_p),
+        ("pConstants", POINTER(POINTER(ze_module_constants_t))),
     ]
+
+
+def module_constants(values: Iterable[tuple[int, int]]) -> ze_module_constants_t:
+    """Return specialisation constants, (number, bits) each, for as long as the structure lives. The driver reads as many
+    bytes of a value as the constant's type has."""
+    pairs = dict(values)
+    count = len(pairs)
+    held = (c_uint64 * count)(*pairs.values())
+    pointers = (c_void_p * count)(*(addressof(held) + 8 * index for index in range(count)))
+    made = ze_module_constants_t(
+        count, cast((c_uint32 * count)(*pairs), POINTER(c_uint32)), cast(pointers, POINTER(c_void_p))
+    )
+    made.held = held
+    return made
 
 
 class ze_module_properties_t(ZeStructure):  # noqa: N801

@@ -1,0 +1,45 @@
+"""The specialisation constants of a SPIR-V module: constants that are given a value when the module is built.
+
+Source: SPIR-V Specification, sections 2.12 "Specialization" and 3.42.7 "Constant-Creation Instructions". Several constants may
+have one number (SpecId): llvm-spirv writes one for each use in the source.
+"""
+
+from __future__ import annotations
+
+from kernlens.errors import FormatError
+from kernlens.formats.spirv.spirv_module import HEADER_WORDS, read_words
+from kernlens.model.spirv import SpecConstant
+
+_OP_TYPE_BOOL, _OP_TYPE_INT, _OP_TYPE_FLOAT = 20, 21, 22
+_OP_FUNCTION, _OP_DECORATE = 54, 71
+_OP_SPEC_TRUE, _OP_SPEC_FALSE, _OP_SPEC = 48, 49, 50
+_SPEC_ID = 1
+
+
+def read_spec_constants(data: memoryview) -> dict[int, SpecConstant]:
+    """Returns the constants by number. Raises FormatError for data that is no SPIR-V module and for damaged word counts."""
+    words, _ = read_words(data)
+    types: dict[int, tuple[str, int]] = {}
+    numbers: dict[int, int] = {}
+    found: dict[int, SpecConstant] = {}
+    position, end = HEADER_WORDS, len(words)
+    while position < end:
+        opcode, count = words[position] & 0xFFFF, words[position] >> 16
+        if count == 0 or position + count > end:
+            raise FormatError(f"instruction {opcode} does not fit into the module", format="spirv", offset=4 * position)
+        if opcode == _OP_FUNCTION:
+            break
+        operands = words[position + 1 : position + count]
+        if opcode == _OP_DECORATE and count > 3 and operands[1] == _SPEC_ID:
+            numbers[operands[0]] = operands[2]
+        elif opcode == _OP_TYPE_BOOL and count > 1:
+            types[operands[0]] = "bool", 1
+        elif opcode in (_OP_TYPE_INT, _OP_TYPE_FLOAT) and count > 2:
+            types[operands[0]] = "int" if opcode == _OP_TYPE_INT else "float", min(operands[1], 64) or 1
+        elif opcode in (_OP_SPEC_TRUE, _OP_SPEC_FALSE, _OP_SPEC) and count > 2 and operands[1] in numbers:
+            number, type = numbers[operands[1]], types.get(operands[0])
+            if type is not None:
+                before = found[number].ids if number in found else ()
+                found[number] = SpecConstant(number, *type, (*before, operands[1]))
+        position += count
+    return found
