@@ -108,7 +108,7 @@ def command(
     if how == "offline":
         address = number_of(base, "--base") if base is not None else None
         sys.exit(answers.link_offline(modules, output, partial, address, with_map, as_json))
-    sys.exit(answers.predict_link([module for _, module in modules], rules, device, as_json, dot))
+    sys.exit(answers.predict_link(modules, rules, device, as_json, dot))
 
 
 def _modules(

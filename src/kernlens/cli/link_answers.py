@@ -22,18 +22,24 @@ if TYPE_CHECKING:
 REAL_DEVICE = "real"
 
 
-def predict_link(modules: Sequence[Module], rules: DriverRules, device: str | None, as_json: bool, dot: bool) -> int:
+def predict_link(linkable: Sequence[Linkable], rules: DriverRules, device: str | None, as_json: bool, dot: bool) -> int:
     """The answer without a driver."""
     from kernlens.analysis.linking.forecast import notes, obstacles, predict
-    from kernlens.analysis.linking.static_forecast import predict_static
+    from kernlens.analysis.linking.static_forecast import predict_static, predict_static_binaries
     from kernlens.isa.devices import device as find_device
+    from kernlens.linking.link_modules import are_bare
     from kernlens.report.link_answer import link_document, link_graph, link_text
 
+    modules = [module for _, module in linkable]
     forecast = predict(modules, rules)
     target = find_device(device) if device is not None else None
     found = obstacles(modules, rules, target)
     said = notes(modules, rules, target)
-    static = predict_static(modules, rules) if all(one.format == "spirv" for one in modules) else None
+    static = None
+    if all(one.format == "spirv" for one in modules):
+        static = predict_static(modules, rules)
+    elif rules.links_binaries and are_bare(linkable) and not found:
+        static = predict_static_binaries(forecast)
     if dot:
         print_lines(link_graph(forecast))
     elif as_json:

@@ -101,6 +101,8 @@ def _dynamic(modules: Sequence[Linkable], driver: IsolatedDriver) -> DriverLink:
 def _static(modules: Sequence[Linkable], driver: IsolatedDriver) -> DriverLink:
     from kernlens.runtime.level_zero.module_links import StaticInput
 
+    if are_bare(modules):
+        return _static_binaries(modules, driver)
     _check_types([module for _, module in modules])
     inputs = []
     for program, module in modules:
@@ -122,6 +124,43 @@ def _static(modules: Sequence[Linkable], driver: IsolatedDriver) -> DriverLink:
         unresolved=unresolved,
         kernels=tuple(_kernel_state(driver, name, kernel) for kernel in answer["kernel_names"]),
         binary=driver.live_builds(name)[0].binary,
+    )
+
+
+def are_bare(modules: Sequence[Linkable]) -> bool:
+    """Tell whether all modules are binaries, and not all of them keep their SPIR-V: a static link then takes the binaries."""
+    return all(module.format == "zebin" for _, module in modules) and not all(len(one.spirv) for one, _ in modules)
+
+
+def _static_binaries(modules: Sequence[Linkable], driver: IsolatedDriver) -> DriverLink:
+    from kernlens.runtime.level_zero.module_links import NativeInput
+    from kernlens.runtime.level_zero.result_codes import INVALID_ENUMERATION, LevelZeroError
+
+    names = _unique([module.name for _, module in modules])
+    inputs = [NativeInput(bytes(program.binary), name) for name, (program, _) in zip(names, modules, strict=True)]
+    name = "linked module"
+    try:
+        answer = driver.static_link_natives(name, inputs)
+    except LevelZeroError as error:
+        if error.code != INVALID_ENUMERATION:
+            raise
+        bare = next(module.name for program, module in modules if not len(program.spirv))
+        raise UnsupportedError(
+            f"{bare} holds no SPIR-V, which is what a static link on this driver takes; NEO 26.27 links binaries too"
+        ) from error
+    given = {symbol.name for _, module in modules for symbol in module.exports}
+    unresolved = dict.fromkeys(use.symbol for _, module in modules for use in module.uses if use.symbol not in given)
+    return DriverLink(
+        kind="static",
+        linked=not unresolved,
+        code_name="ZE_RESULT_SUCCESS",
+        log=str(answer["log"]).strip(),
+        words="",
+        build_logs=(),
+        unresolved=tuple(unresolved),
+        kernels=tuple(_kernel_state(driver, name, kernel) for kernel in answer["kernel_names"]),
+        # The driver denies that a package with imports left has some of its kernels, so that it cannot be read.
+        binary=driver.live_builds(name)[0].binary if not unresolved else None,
     )
 
 

@@ -138,6 +138,8 @@ def _doubts(forecast: Forecast) -> str:
 def _static_words(static: StaticForecast) -> str:
     if static.links:
         return "links"
+    if static.crash:
+        return "is refused: this driver would crash on it too"
     if static.code is None:
         names = ", ".join(shortened(mismatch.symbol) for mismatch in static.mismatches[:5])
         return f"is open: the types of {names} disagree, and compilers were seen to crash on that"
@@ -230,7 +232,13 @@ def link_document(
         "words": forecast.words,
         "static": None
         if static is None
-        else {"links": static.links, "code": static.code, "unresolved": list(static.unresolved), "log": static.log},
+        else {
+            "links": static.links,
+            "code": static.code,
+            "unresolved": list(static.unresolved),
+            "log": static.log,
+            "crash": static.crash,
+        },
     }
 
 

@@ -23,7 +23,7 @@ from kernlens.runtime.driver_environment import DriverEnvironment, copy_worker, 
 from kernlens.runtime.file_limit import FILE_SIZE_LIMIT
 from kernlens.runtime.level_zero.handle_owner import HandleError
 from kernlens.runtime.level_zero.live_module import GlobalPointer
-from kernlens.runtime.level_zero.module_links import DynamicLink, ModuleLinkage, StaticInput
+from kernlens.runtime.level_zero.module_links import DynamicLink, ModuleLinkage, NativeInput, StaticInput
 from kernlens.runtime.level_zero.result_codes import LevelZeroError, RefusedCallError
 from kernlens.runtime.opencl.error_codes import OpenCLError
 from kernlens.runtime.worker import FILE_SIZE_VARIABLE
@@ -145,6 +145,13 @@ class IsolatedDriver:
     def static_link(self, name: str, inputs: Sequence[StaticInput]) -> dict[str, Any]:
         """Build module ``name`` from several SPIR-V modules; the answer is as for ``build_spirv``."""
         answer: dict[str, Any] = self.request(LEVEL_ZERO, "static_link", input=name, name=name, inputs=list(inputs))
+        return answer
+
+    def static_link_natives(self, name: str, inputs: Sequence[NativeInput]) -> dict[str, Any]:
+        """Build module ``name`` from several native binaries; the answer is as for ``build_spirv``."""
+        answer: dict[str, Any] = self.request(
+            LEVEL_ZERO, "static_link_natives", input=name, name=name, inputs=list(inputs)
+        )
         return answer
 
     def dynamic_link(self, names: Sequence[str]) -> DynamicLink:

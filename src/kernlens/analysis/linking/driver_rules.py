@@ -36,6 +36,8 @@ class DriverRules:
       (zeDriverGetLastErrorDescription).
     * ``names_duplicates``: a static link says which symbol is defined twice.
     * ``loads_patch_tokens``: the driver takes patch-token programs as native binaries.
+    * ``links_binaries``: a static link takes native binaries, and links them as a dynamic link does (22.43 takes SPIR-V
+      only).
     * ``compiler_functions``: the functions that its compiler has itself.
     * ``crashes_on_work_items``: for devices before Xe-HP, building a library module is a segmentation fault if it exports a
       function that asks for its work-item's id or size.
@@ -49,6 +51,7 @@ class DriverRules:
     names_missing_flag: bool
     names_duplicates: bool
     loads_patch_tokens: bool
+    links_binaries: bool
     compiler_functions: CompilerFunctions
     crashes_on_work_items: bool
 
@@ -62,6 +65,7 @@ RELEASE_22_43 = DriverRules(
     names_missing_flag=False,
     names_duplicates=False,
     loads_patch_tokens=True,
+    links_binaries=False,
     compiler_functions=FUNCTIONS_22_43,
     crashes_on_work_items=True,
 )
@@ -74,6 +78,7 @@ RELEASE_26_27 = DriverRules(
     names_missing_flag=True,
     names_duplicates=True,
     loads_patch_tokens=False,
+    links_binaries=True,
     compiler_functions=FUNCTIONS_26_27,
     crashes_on_work_items=False,
 )

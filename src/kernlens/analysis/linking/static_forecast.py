@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from kernlens.analysis.linking import graph as module_graph
 from kernlens.analysis.linking.driver_rules import BUILD_FAILURE, LATEST, SUCCESS, DriverRules
+from kernlens.analysis.linking.forecast import Forecast
 from kernlens.analysis.linking.graph import Mismatch
 from kernlens.model.module import EXPORT_FUNCTIONS, EXPORT_VARIABLES, Module, SymbolKind
 
@@ -19,18 +20,26 @@ class StaticForecast:
     ``code`` is None if the result cannot be predicted: ``mismatches`` are functions whose importer and exporter disagree
     on what a call passes, and compilers were seen to take such modules, to refuse them and to crash. ``unresolved``
     symbols do not fail the build: the result then has imports that a dynamic link can meet. ``log`` is the part of the
-    build log that is certain.
+    build log that is certain. ``crash`` says why the driver would take the process down; ``code`` is None then too.
     """
 
     code: int | None
     unresolved: tuple[str, ...]
     log: str = ""
     mismatches: tuple[Mismatch, ...] = ()
+    crash: str | None = None
 
     @property
     def links(self) -> bool:
         """Tells whether the module is certain to be built with nothing left to be linked."""
         return self.code == SUCCESS and not self.unresolved
+
+
+def predict_static_binaries(forecast: Forecast) -> StaticForecast:
+    """Predicts a static link of native binaries, which a driver that does it (``DriverRules.links_binaries``) does as it links
+    dynamically, which ``forecast`` is of: a symbol that is defined twice is no error, a missing one leaves an import."""
+    missing = tuple(dict.fromkeys(one.use.symbol for one in forecast.unresolved))
+    return StaticForecast(None if forecast.crash else SUCCESS, missing, crash=forecast.crash)
 
 
 def predict_static(modules: Sequence[Module], rules: DriverRules = LATEST) -> StaticForecast:

@@ -12,7 +12,14 @@ from kernlens.runtime.level_zero.live_kernel import LiveKernel
 from kernlens.runtime.level_zero.live_module import LiveModule, build_spirv, load_native
 from kernlens.runtime.level_zero.loader import open_loader
 from kernlens.runtime.level_zero.module_build import kernel_binary, live_build, version_text
-from kernlens.runtime.level_zero.module_links import StaticInput, dynamic_link, inspect_linkage, static_link
+from kernlens.runtime.level_zero.module_links import (
+    NativeInput,
+    StaticInput,
+    dynamic_link,
+    inspect_linkage,
+    static_link,
+    static_link_natives,
+)
 
 
 class LevelZeroRequests:
@@ -61,6 +68,11 @@ class LevelZeroRequests:
     def static_link(self, name: str, inputs: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
         """Make module ``name`` from several SPIR-V modules."""
         return self._keep(static_link(self._context, self._device, [StaticInput(**item) for item in inputs], name))
+
+    def static_link_natives(self, name: str, inputs: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+        """Make module ``name`` from several native binaries."""
+        natives = [NativeInput(**item) for item in inputs]
+        return self._keep(static_link_natives(self._context, self._device, natives, name))
 
     def dynamic_link(self, names: Sequence[str]) -> object:
         """Link the modules of these names with each other."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from kernlens.runtime.level_zero.drivers import Context, LiveDevice
 from kernlens.runtime.level_zero.handle_owner import HandleError
 from kernlens.runtime.level_zero.live_module import LiveModule, create, read_log
+from kernlens.runtime.level_zero.native_binary import NativeBinary
 from kernlens.runtime.level_zero.refusals import refuse_spirv
 from kernlens.runtime.level_zero.result_codes import (
     LINK_FAILURE,
@@ -21,6 +22,7 @@ from kernlens.runtime.level_zero.result_codes import (
 )
 from kernlens.runtime.level_zero.structures import (
     ZE_MODULE_FORMAT_IL_SPIRV,
+    ZE_MODULE_FORMAT_NATIVE,
     make,
     module_constants,
     ze_linkage_inspection_ext_desc_t,
@@ -103,6 +105,14 @@ class StaticInput:
     constants: Sequence[tuple[int, int]] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class NativeInput:
+    """A native binary of a static link."""
+
+    binary: bytes = field(repr=False)
+    name: str = "module"
+
+
 def dynamic_link(modules: Sequence[LiveModule]) -> DynamicLink:
     """Link ``modules`` with each other. A link that fails is an answer, not an error.
 
@@ -112,6 +122,7 @@ def dynamic_link(modules: Sequence[LiveModule]) -> DynamicLink:
     """
     call = "zeModuleDynamicLink"
     handles = _handles(call, modules)
+    refuse_link(call, modules)
     loader = modules[0].context.driver.loader
     log_handle = c_void_p(0)
     code = loader.result(call, len(handles), handles, byref(log_handle))
@@ -183,6 +194,36 @@ def static_link(
     return LiveModule(context, device, handle, name=name, flags=joined, build_log=log)
 
 
+def static_link_natives(
+    context: Context, device: LiveDevice, inputs: Sequence[NativeInput], name: str = "linked module"
+) -> LiveModule:
+    """Make one module of several native binaries, which needs no SPIR-V (26.27; 22.43 refuses it).
+
+    The driver loads them and links them dynamically, so that the first that exports a symbol provides it. A symbol that
+    none of them provides is no error: kernels that need it cannot be created. The native binary of the result is an archive
+    of the inputs. Raises LevelZeroError if the driver does not take them, RefusedCallError if they would crash it.
+    """
+    call = "zeModuleCreate"
+    if not inputs:
+        raise RefusedCallError(call, "a static link needs at least one binary", device=str(device), input=name)
+    read = [(item.name, NativeBinary(item.binary, item.name)) for item in inputs]
+    _refuse_data_imports(call, read, device)
+    count = len(inputs)
+    sizes = (c_size_t * count)(*(len(item.binary) for item in inputs))
+    binaries = (c_void_p * count)(*(cast(c_char_p(item.binary), c_void_p).value for item in inputs))
+    flags = (c_char_p * count)(*(b"" for _ in inputs))
+    program = make(
+        ze_module_program_exp_desc_t,
+        count=count,
+        inputSizes=cast(sizes, POINTER(c_size_t)),
+        pInputModules=cast(binaries, POINTER(c_void_p)),
+        pBuildFlags=cast(flags, POINTER(c_char_p)),
+    )
+    description = make(ze_module_desc_t, pNext=addressof(program), format=ZE_MODULE_FORMAT_NATIVE)
+    handle, log = create(context, device, description, f"{name} ({', '.join(item.name for item in inputs)})")
+    return LiveModule(context, device, handle, name=name, build_log=log)
+
+
 def inspect_linkage(modules: Sequence[LiveModule]) -> tuple[ModuleLinkage, ...]:
     """Return the exports and imports of each of ``modules``, in their order, and which imports none of them provides.
 
@@ -246,7 +287,7 @@ def _handles(call: str, modules: Sequence[LiveModule]) -> Array[c_void_p]:
     for module in modules:
         if not isinstance(module, LiveModule):
             raise HandleError(f"{call} links LiveModule objects, not {type(module).__name__}")
-    refuse_link(call, modules)
+    _refuse_strangers(call, modules)
     return (c_void_p * len(modules))(*(module.handle for module in modules))
 
 
@@ -255,7 +296,13 @@ def refuse_link(call: str, modules: Sequence[LiveModule]) -> None:
 
     * Both drivers crash if there is no module, or something that is not a module.
     * 26.27 crashes if a module's global initialiser takes the address of a variable that another of ``modules`` exports.
+      (It does not when it inspects them.)
     """
+    _refuse_strangers(call, modules)
+    _refuse_data_imports(call, [(module.name, module.native) for module in modules], modules[0].device)
+
+
+def _refuse_strangers(call: str, modules: Sequence[LiveModule]) -> None:
     if not modules:
         raise RefusedCallError(call, "the list of modules is empty, and the driver crashes on it")
     for module in modules:
@@ -263,16 +310,19 @@ def refuse_link(call: str, modules: Sequence[LiveModule]) -> None:
             raise RefusedCallError(
                 call, f"{module.name} is a module of another driver or device than {modules[0].name}", input=module.name
             )
-    exporters = {symbol: module.name for module in reversed(modules) for symbol in module.native.exports}
-    for module in modules:
-        for symbol in module.native.data_imports:
+
+
+def _refuse_data_imports(call: str, modules: Sequence[tuple[str, NativeBinary]], device: LiveDevice) -> None:
+    exporters = {symbol: name for name, native in reversed(modules) for symbol in native.exports}
+    for name, native in modules:
+        for symbol in native.data_imports:
             if symbol in exporters:
                 raise RefusedCallError(
                     call,
-                    f"the driver crashes when a global initialiser of {module.name} takes the address of variable "
-                    f"{symbol} of {exporters[symbol]}: link statically, or set the pointer in a kernel",
-                    device=str(module.device),
-                    input=module.name,
+                    f"the driver crashes when a global initialiser of {name} takes the address of variable "
+                    f"{symbol} of {exporters[symbol]}: link statically from SPIR-V, or set the pointer in a kernel",
+                    device=str(device),
+                    input=name,
                 )
 
 
