@@ -17,13 +17,16 @@ from collections.abc import Iterator, Sequence
 from itertools import cycle
 from pathlib import Path
 
-from benchmarks.measure import compare, running
+from benchmarks.measure import Comparison, compare, running
 from tests.corpus.build import Built, build
 from tests.corpus.manifest import programs
 
 WORK = Path(__file__).with_name("work.py")
 #: Bytes of the archive whose kernels are listed.
 ARCHIVE_SIZE = 50_000_000
+#: The device whose binaries whole commands are timed on.
+DEVICE = "dg2"
+PEER = "`ocloc disasm`, a process per file"
 
 
 def work(name: str, *files: Path) -> list[str]:
@@ -36,33 +39,49 @@ def answer(command: Sequence[str]) -> dict[str, float]:
 
 
 def whole_corpus(built: Sequence[Built], scratch: Path) -> Iterator[str]:
-    """Against ``ocloc disasm``, which opens ``libiga64.so``, a name that Debian does not install: it gets a link."""
-    library = next(Path("/usr/lib/x86_64-linux-gnu").glob("libiga64.so.1"))
-    (scratch / "lib").mkdir()
-    (scratch / "lib/libiga64.so").symlink_to(library)
-    environment = {"LD_LIBRARY_PATH": str(scratch / "lib")}
-    (scratch / "dump").mkdir()
-    peer = [
-        ["ocloc", "disasm", "-file", str(one.binary), "-device", one.device, "-dump", str(scratch / "dump")]
-        for one in built
-    ]
-    running(peer[:1], environment)()
-    if not list((scratch / "dump").glob("*.asm")):
-        raise SystemExit("ocloc disasm wrote no assembly: it did not find libiga64")
+    """The library on all binaries, then whole commands on a folder of them, against ``ocloc disasm``."""
+    peer, environment = ocloc(built, scratch)
     files = [one.binary for one in built]
     for name, title in (("records", "records, lines, join"), ("texts", "the same with the text of every instruction")):
         found = compare(running([work(name, *files)]), running(peer, environment))
-        yield row(
-            f"{title}: {len(built)} binaries",
-            "`ocloc disasm`, a process per file",
-            found.ours,
-            found.theirs,
-            found.ratio,
-        )
+        yield row(f"in Python, {title}: {len(built)} binaries", PEER, found)
+    chosen = [one for one in built if one.device == DEVICE]
+    folder = scratch / DEVICE
+    folder.mkdir()
+    for number, one in enumerate(chosen):
+        shutil.copy(one.binary, folder / f"{number:03}-{one.binary.name}")
+    peer, environment = ocloc(chosen, scratch)
+    for words in (["annotate"], ["annotate", "--json"], ["disasm"], ["inspect"], ["symbols"]):
+        found = compare(running([[command(), *words, str(folder)]]), running(peer, environment))
+        yield row(f"`kernlens {' '.join(words)} DIR`, {len(chosen)} binaries", PEER, found)
 
 
-def row(what: str, peer: str, ours: float, theirs: float, ratio: float) -> str:
-    return f"|{what}|{peer}|{ours:.2f} s|{theirs:.2f} s|**{ratio:.2f}**|"
+def ocloc(built: Sequence[Built], scratch: Path) -> tuple[list[list[str]], dict[str, str]]:
+    """The commands that disassemble the binaries. ``ocloc disasm`` opens ``libiga64.so``, a name that Debian does not
+    install: it gets a link."""
+    library = next(Path("/usr/lib/x86_64-linux-gnu").glob("libiga64.so.1"))
+    link, dump = scratch / "lib/libiga64.so", scratch / "dump"
+    link.parent.mkdir(exist_ok=True)
+    link.unlink(missing_ok=True)
+    link.symlink_to(library)
+    environment = {"LD_LIBRARY_PATH": str(link.parent)}
+    dump.mkdir(exist_ok=True)
+    peer = [["ocloc", "disasm", "-file", str(one.binary), "-device", one.device, "-dump", str(dump)] for one in built]
+    running(peer[:1], environment)()
+    if not list(dump.glob("*.asm")):
+        raise SystemExit("ocloc disasm wrote no assembly: it did not find libiga64")
+    return peer, environment
+
+
+def command() -> str:
+    found = shutil.which("kernlens", path=str(Path(sys.executable).parent))
+    if found is None:
+        raise SystemExit("kernlens is not installed beside this Python")
+    return found
+
+
+def row(what: str, peer: str, found: Comparison) -> str:
+    return f"|{what}|{peer}|{found.ours:.2f} s|{found.theirs:.2f} s|**{found.ratio:.2f}**|"
 
 
 def line_tables(built: Sequence[Built]) -> str:
@@ -80,15 +99,17 @@ def line_tables(built: Sequence[Built]) -> str:
 def start_up(binary: Path, scratch: Path) -> Iterator[str]:
     """Both sides keep bytecode, as installed packages do; the round that does not count writes it."""
     environment = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(scratch)}
-    command = shutil.which("kernlens", path=str(Path(sys.executable).parent))
-    if command is None:
-        raise SystemExit("kernlens is not installed beside this Python")
     bare = running([[sys.executable, "-c", "pass"]], environment)
-    for arguments in (["--version"], ["inspect", str(binary)]):
-        found = compare(running([[command, *arguments]], environment), bare, rounds=15)
-        title = f"`kernlens {arguments[0]}{' FILE' if len(arguments) > 1 else ''}`"
+    listed = subprocess.run([command(), "inspect", "--json", str(binary)], check=True, capture_output=True).stdout
+    kernel: str = json.loads(listed)["programs"][0]["kernels"][0]["name"]
+    for title, words in (
+        ("--version", ["--version"]),
+        ("inspect FILE", ["inspect", str(binary)]),
+        ("annotate FILE --kernel K", ["annotate", str(binary), "--kernel", kernel]),
+    ):
+        found = compare(running([[command(), *words]], environment), bare, rounds=15)
         yield (
-            f"|{title}|bare `python -c pass`|{found.ours * 1e3:.0f} ms|{found.theirs * 1e3:.0f} ms|"
+            f"|`kernlens {title}`|bare `python -c pass`|{found.ours * 1e3:.0f} ms|{found.theirs * 1e3:.0f} ms|"
             f"{(found.ours - found.theirs) * 1e3:.0f} ms more|"
         )
 

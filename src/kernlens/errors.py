@@ -6,13 +6,23 @@ traceback and exits with ``exit_status``.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 
 class KernlensError(Exception):
     """Root of all errors of this package. ``exit_status`` is what the command line returns: 2, bad usage or bad input."""
 
     exit_status = 2
+
+    def __reduce__(self) -> tuple[Callable[..., KernlensError], tuple[object, ...]]:
+        # As exceptions are remade from their arguments, those that take others than they hand on could not be pickled.
+        return _remade, (type(self), self.args, vars(self))
+
+
+def _remade(kind: type[KernlensError], arguments: tuple[object, ...], fields: dict[str, object]) -> KernlensError:
+    error = kind.__new__(kind, *arguments)
+    vars(error).update(fields)
+    return error
 
 
 class FormatError(KernlensError):

@@ -88,7 +88,8 @@ def exercise(content: bytes, folder: Path) -> None:
     from kernlens.loading.context import Context
     from kernlens.loading.identify import identify
     from kernlens.loading.open import open_bytes, open_file
-    from kernlens.report.document import annotate_document, inspect_document
+    from kernlens.report.document import inspect_document
+    from tests.writers.documents import annotate_document
 
     view = memoryview(content)
     if len(content) >= 20 and identify(view) == "recording":

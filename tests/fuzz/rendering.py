@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterable
 from typing import Any
 
-from kernlens.cli.output import json_pieces
+from kernlens.report.json_text import json_pieces
 from kernlens.report.style import rendered
 
 #: Unicode's categories that no printed line may have: controls, surrogates, separators of lines and paragraphs.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from unittest import mock
 
 from kernlens.analysis.parts import parts as parts_of
@@ -11,15 +12,15 @@ from kernlens.loading.context import Context
 from kernlens.loading.linkable import LINKABLE, module_of
 from kernlens.loading.open import Contents, open_bytes
 from kernlens.model.program import Program
-from kernlens.report.document import annotate_document, disasm_document, inspect_document
+from kernlens.report.document import inspect_document, kernel_json
 from kernlens.report.listing import annotated, disassembly
 from kernlens.report.overview import overview
-from kernlens.report.page import html_page
 from kernlens.report.rows import csv_lines
 from kernlens.report.symbol_tables import symbols_document, symbols_text
 from tests.fuzz.inputs import parts
 from tests.fuzz.rendering import check_document, check_lines
 from tests.writers import programs
+from tests.writers.documents import annotate_document, html_page
 from tests.writers.dwarf import UnitWriter, debug_zebin, line_unit_4
 
 #: Kernels that are printed of one program: more would be more of the same.
@@ -59,8 +60,8 @@ def _print_program(program: Program) -> None:
             with mock.patch("kernlens.isa.decode.decode_many", programs.decoded):
                 check_lines(disassembly(program, kernel))
                 check_lines(annotated(program, kernel))
-                check_lines(csv_lines([(program, [kernel])]))
-                check_document(disasm_document([(program, [kernel])]))
+                check_lines(csv_lines(program, kernel))
+                check_document(json.loads(kernel_json(kernel, is_placed=False)))
                 document = annotate_document([(program, [kernel])])
                 check_document(document)
                 check_lines(html_page(document).split("\n"))

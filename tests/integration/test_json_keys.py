@@ -33,6 +33,10 @@ kernel void k(global int *out) { out[0] = g(1) + h(2) + missing(3); }
 """,
     "b.cl": "int g(int x);\nint f(int x) { return g(x); }\n",
     "c.cl": "int f(int x) { return x; }\nfloat h(float x) { return x; }\n",
+    # A use that the compiler may drop; a caller and a function for different registers.
+    "e.cl": "int gone(int x);\nkernel void k(global int *out) { int no = 0; if (no) out[0] = gone(1); }\n",
+    "u.cl": "int v(int x);\nkernel void u(global int *out) { out[0] = v(1); }\n",
+    "v.cl": "int v(int x) { return x * 3; }\n",
     "d.cl": "static int inside(int x) { return x; }\nint missing(int x) { return inside(x); }\n",
 }
 
@@ -175,7 +179,15 @@ def test_symbols(folder: Path) -> None:
 def test_link_predicted_and_on_a_driver(folder: Path) -> None:
     predicted, live, spirv, _ = shapes("link")
     flags = ("--options", "-library-compilation")
-    compare(predicted, answer("link", "a.spv", "b.spv", "c.spv", *flags, cwd=folder, status=1))
+    large = ("--device", "pvc", "--options", "-ze-opt-large-register-file")
+    assert kernlens("compile", "--library", "u.cl", *large, cwd=folder).returncode == 0
+    assert kernlens("compile", "--library", "v.cl", "--device", "pvc", cwd=folder).returncode == 0
+    compare(
+        predicted,
+        answer("link", "a.spv", "b.spv", "c.spv", *flags, cwd=folder, status=1),
+        answer("link", "e.spv", *flags, cwd=folder, status=1),
+        answer("link", "u.pvc.bin", "v.pvc.bin", cwd=folder),
+    )
     on_dg2 = ("link", "--dynamic", "--device", "dg2")
     compare(live, answer(*on_dg2, "c.spv", "d.spv", *flags, cwd=folder), answer(*on_dg2, "a.spv", cwd=folder, status=1))
     newer = folder / "newer.spv"

@@ -211,7 +211,7 @@ def test_two_hundred_modules_at_once(folder: Path, tmp_path: Path) -> None:
     from kernlens.analysis.linking.driver_rules import RELEASE_22_43
     from kernlens.analysis.linking.forecast import predict
     from kernlens.loading import open_file
-    from kernlens.loading.linkable import readable_modules
+    from tests.writers.modules import readable_modules
 
     paths = sorted(tmp_path.iterdir())
     with processor_time(5):

@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 
 from kernlens.loading import load
-from kernlens.report.document import annotate_document
-from kernlens.report.page import html_page
 from tests.corpus.build import Built
+from tests.writers.documents import annotate_document, html_page
 
 #: Headless, and without what a browser asks the network for by itself.
 BROWSER_OPTIONS = (

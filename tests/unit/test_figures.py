@@ -10,10 +10,10 @@ from pathlib import Path
 
 import kernlens
 from kernlens.model.figures import FIGURES, STATED, KernelResources, figure_words, figures_of, notes_on_unknown
-from kernlens.report.document import annotate_document, inspect_document
+from kernlens.report.document import inspect_document
 from kernlens.report.overview import program_overview
-from kernlens.report.page import html_page
 from tests.unit.test_listing import made
+from tests.writers.documents import annotate_document, html_page
 
 PACKAGE = Path(kernlens.__file__).parent
 DOCS = Path(__file__).parents[2] / "docs"

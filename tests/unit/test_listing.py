@@ -16,12 +16,11 @@ from kernlens.model.line_choice import LineChoice
 from kernlens.model.line_table import DebugFunction, InlinedCall, LineTable, SourceFile
 from kernlens.model.program import Program
 from kernlens.model.source_map import SourceMap, SourcePlace
-from kernlens.report.document import annotate_document
 from kernlens.report.listing import GAP, annotated, where_from
 from kernlens.report.overview import program_overview
-from kernlens.report.page import html_page
-from kernlens.report.rows import csv_lines
+from kernlens.report.rows import HEADING, csv_lines
 from kernlens.report.style import rendered
+from tests.writers.documents import annotate_document, html_page
 from tests.writers.instruction_records import record
 
 SOURCE = "\n".join(f"line {number}" for number in range(1, 60))
@@ -121,7 +120,7 @@ def test_without_a_line_table_the_reason_and_the_instructions() -> None:
 
 def test_csv_has_a_row_for_every_instruction() -> None:
     program, kernel = made()
-    rows = list(csv_lines([(program, [kernel])]))
+    rows = [HEADING, *csv_lines(program, kernel)]
     assert rows[0] == "program,device,kernel,offset,size,opcode,text,path,line,column,line_origin"
     assert rows[1] == "p,,k,0,16,mov,  mov r0  ,,,,prologue"
     assert rows[2] == "p,,k,16,16,mov,  mov r1  ,a.cl,11,2,table"

@@ -152,23 +152,29 @@ def select(programs: Sequence[Program], kernel_names: Sequence[str], device: str
     for name in kernel_names:
         if name not in known:
             raise UnknownKernelError(name, sorted(known))
+    return chosen(programs, kernel_names, device)
+
+
+def chosen(programs: Sequence[Program], kernel_names: Sequence[str], device: str | None = None) -> Selection:
+    """What ``select`` chooses, whether there is such a device and such kernels or not; programs without kernels are left
+    out."""
     selection: Selection = []
-    for program in programs:
+    for program in for_device(programs, device, must_be=False):
         kernels = [kernel for name, kernel in program.kernels.items() if not kernel_names or name in kernel_names]
-        if kernels or not kernel_names:
+        if kernels:
             selection.append((program, kernels))
     return selection
 
 
-def for_device(programs: Sequence[Program], name: str | None) -> Sequence[Program]:
-    """The programs for one device. Raises NotFoundError if there is none."""
+def for_device(programs: Sequence[Program], name: str | None, *, must_be: bool = True) -> Sequence[Program]:
+    """The programs for one device. Raises NotFoundError if there must be one and is none."""
     if name is None:
         return programs
     from kernlens.isa.devices import device
 
     wanted = device(name)
     chosen = [program for program in programs if program.device in (None, wanted)]
-    if not chosen:
+    if must_be and not chosen:
         there = ", ".join(dict.fromkeys(str(program.device) for program in programs))
         raise NotFoundError(f"the file holds nothing for {wanted}, but for {there}")
     return chosen

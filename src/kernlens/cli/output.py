@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 #: Lines written at a time, as listings can be long.
 _BATCH = 1000
 
-#: How deep a document is taken to pieces: each kernel in the list of a program, in the list of programs, is one.
-_PIECES_DEPTH = 4
-
 
 def print_json(document: dict[str, Any]) -> None:
     """Print a document, indented on a terminal."""
@@ -40,54 +37,33 @@ def print_json(document: dict[str, Any]) -> None:
 
 def print_compact_json(document: dict[str, Any]) -> None:
     """Print a document on one line."""
+    from kernlens.report.json_text import json_pieces
+
     _write_pieces(itertools.chain(json_pieces(document), ["\n"]))
 
 
 def _indented(document: dict[str, Any]) -> Iterator[str]:
     import json
 
-    return map(_without_delete, json.JSONEncoder(indent=2).iterencode(document))
+    from kernlens.report.json_text import without_delete
+
+    return map(without_delete, json.JSONEncoder(indent=2).iterencode(document))
 
 
-def json_pieces(value: Any, depth: int = 0) -> Iterator[str]:
-    """The text of a document in pieces: what stands deep within is encoded at once, which is many times faster than
-    ``json.dump``, and the whole text need never be in memory. It is ASCII without any control character."""
-    if depth == _PIECES_DEPTH or not isinstance(value, dict | list) or not value:
-        yield _encoded(value)
+def print_pieces(pieces: Iterable[str], output: str | None = None) -> None:
+    """Print a text piece by piece, or write it to a file that the user named, when it is whole; it is printable already.
+
+    Raises OutputError with the system's reason."""
+    if output is None:
+        for piece in pieces:  # Errors that are met on the way to a piece are not those of the output.
+            _write(piece)
         return
-    before = "{" if isinstance(value, dict) else "["
-    for item in value:
-        yield before
-        before = ","
-        if isinstance(value, dict):
-            yield _encoded(item) + ":"
-            item = value[item]
-        yield from json_pieces(item, depth + 1)
-    yield "}" if isinstance(value, dict) else "]"
+    from tempfile import TemporaryFile
 
-
-def _encoded(value: Any) -> str:
-    """JSON on one line. orjson is ten times faster than ``json``, but leaves characters beyond ASCII as they are, and
-    refuses lone surrogates (bytes of file names that are no UTF-8) and large numbers."""
-    import orjson
-
-    with contextlib.suppress(TypeError):
-        encoded = orjson.dumps(value)
-        if encoded.isascii() and b"\x7f" not in encoded:
-            return encoded.decode("ascii")
-    import json
-
-    return _without_delete(json.dumps(value, separators=(",", ":")))
-
-
-def _without_delete(text: str) -> str:
-    """JSON with an escape for DEL, the one control character that ``json`` writes as it is."""
-    return text.replace("\x7f", "\\u007f")
-
-
-def write_json(path: str, document: dict[str, Any]) -> None:
-    """Write a document to a file that the user named. Raises OutputError with the system's reason."""
-    _write_file(path, itertools.chain(json_pieces(document), ["\n"]))
+    with TemporaryFile(prefix="kernlens-") as whole:
+        whole.writelines(piece.encode() for piece in pieces)
+        whole.seek(0)
+        write_bytes(output, iter(lambda: whole.read(1 << 20), b""))
 
 
 def print_lines(lines: Iterable[str], *, cutting: bool = False) -> None:
@@ -95,13 +71,30 @@ def print_lines(lines: Iterable[str], *, cutting: bool = False) -> None:
     pager does it."""
     colours = in_colour(sys.stdout)
     lines = iter(lines)
-    if cutting and is_terminal() and _shown_by() is None:
-        import shutil
-
-        width = shutil.get_terminal_size().columns
+    width = terminal_width() if cutting else None
+    if width is not None:
         lines = (cut(line, width) for line in lines)
     while batch := list(itertools.islice(lines, _BATCH)):
         _write("\n".join(rendered_lines(batch, colours)) + "\n")
+
+
+def printable(lines: Iterable[str]) -> str:
+    """The text of styled lines for standard output."""
+    return "".join(f"{line}\n" for line in rendered_lines(list(lines), is_coloured()))
+
+
+def is_coloured() -> bool:
+    """Whether standard output is written in colours."""
+    return in_colour(sys.stdout)
+
+
+def terminal_width() -> int | None:
+    """The width at which listings are cut: a terminal's, if no pager does it; None where they are not."""
+    if not is_terminal() or _shown_by() is not None:
+        return None
+    import shutil
+
+    return shutil.get_terminal_size().columns
 
 
 def print_text(lines: Iterable[str], ending: str) -> None:
@@ -235,15 +228,6 @@ def _output_errors() -> Iterator[None]:
         raise
     except OSError as error:
         raise OutputError(f"standard output cannot be written: {error.strerror}") from error
-
-
-def write_text(path: str, lines: Iterable[str]) -> None:
-    """Write lines to a file that the user named, as to a pipe. Raises OutputError with the system's reason."""
-    _write_file(path, (f"{rendered(line)}\n" for line in lines))
-
-
-def _write_file(path: str, pieces: Iterable[str]) -> None:
-    write_bytes(path, (piece.encode() for piece in pieces))
 
 
 def write_bytes(path: str, pieces: Iterable[bytes]) -> None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import click
@@ -10,6 +14,7 @@ from kernlens.cli import completion
 from kernlens.cli.options import json_option, verb
 
 if TYPE_CHECKING:
+    from kernlens.analysis.linking.driver_rules import DriverRules
     from kernlens.model.module import Module
     from kernlens.model.program import Program
 
@@ -32,30 +37,53 @@ def command(
     -ze-take-global-address for variables. What a missing flag hides is shown where the binary keeps its SPIR-V.
     """
     from kernlens.analysis.linking.driver_rules import rules_of
+    from kernlens.cli.output import is_terminal, print_json, print_pieces
     from kernlens.loading import open_file
-    from kernlens.loading.linkable import readable_modules
+    from kernlens.loading.linkable import linkable_in
 
     rules = rules_of(driver)
     opened = [open_file(path) for path in paths]
-    modules = [
-        one for contents in opened for one in readable_modules(contents, device=device, options=options, rules=rules)
-    ]
-    if as_json:
-        from kernlens.cli.output import print_json
-        from kernlens.report.symbol_tables import symbols_document
-
-        print_json({"schema": 1, "modules": [symbols_document(program, module) for program, module in modules]})
+    found = [one for contents in opened for one in linkable_in(contents, device)]
+    if as_json and is_terminal():
+        documents = _answers(found, options, rules, _document)
+        print_json({"schema": 1, "modules": [json.loads(text) for text in documents]})
+    elif as_json:
+        documents = _answers(found, options, rules, _document)
+        print_pieces(chain(['{"schema":1,"modules":['], _joined(documents, ","), ["]}\n"]))
     else:
-        _print(modules, everything)
+        print_pieces(_joined(_answers(found, options, rules, partial(_text, everything)), "\n"))
     for contents in opened:
         contents.check()
 
 
-def _print(found: list[tuple[Program, Module]], everything: bool) -> None:
-    from kernlens.cli.output import print_lines
+def _answers(
+    found: list[tuple[str, Program]], options: str, rules: DriverRules, shown: Callable[[Program, Module], str]
+) -> Iterator[str]:
+    """The text of each program's module."""
+    from kernlens.cli.shares import in_shares
+    from kernlens.loading.linkable import module_of
+
+    def answer(share: Sequence[tuple[str, Program]], threads: int | None) -> Iterator[str]:
+        for name, program in share:
+            yield shown(program, module_of(program, name=name, options=options, rules=rules))
+
+    return in_shares(found, [len(program.spirv) + len(program.binary) for _, program in found], answer)
+
+
+def _joined(texts: Iterator[str], separator: str) -> Iterator[str]:
+    for number, text in enumerate(texts):
+        yield separator + text if number else text
+
+
+def _document(program: Program, module: Module) -> str:
+    from kernlens.report.json_text import encoded
+    from kernlens.report.symbol_tables import symbols_document
+
+    return encoded(symbols_document(program, module))
+
+
+def _text(everything: bool, program: Program, module: Module) -> str:
+    from kernlens.cli.output import printable
     from kernlens.report.symbol_tables import symbols_text
 
-    for number, (program, module) in enumerate(found):
-        if number:
-            print_lines([""])
-        print_lines(symbols_text(program, module, all_relocations=everything))
+    return printable(symbols_text(program, module, all_relocations=everything))

@@ -87,6 +87,10 @@ def _mnemonics(library: IgaLibrary, platform: int) -> tuple[str, ...]:
     return library.native.mnemonics(platform)
 
 
+def processors() -> int:
+    """Returns how many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def _threads(codes: Sequence[bytes | memoryview]) -> int:
-    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(available, sum(map(len, codes)) // _BYTES_PER_THREAD))
+    return max(1, min(processors(), sum(map(len, codes)) // _BYTES_PER_THREAD))

@@ -2,7 +2,7 @@
 
 ::
 
-    modules = [linkable for path in paths for linkable in readable_modules(open_file(path))]
+    modules = [(program, module_of(program, name=name)) for name, program in linkable_programs(path)]
     live = link_on_driver(modules, simulated_driver("bmg", "newest"))
     merged = link_offline(modules)
 """
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kernlens.runtime.driver_environment import DriverEnvironment
     from kernlens.runtime.isolation import IsolatedDriver
 
-#: A program and its module, as ``loading.linkable.readable_modules`` gives them.
+#: A program and its module, as ``loading.linkable`` gives them.
 Linkable = tuple[Program, Module]
 
 

@@ -164,7 +164,7 @@ def _program(
         find_relocations=find_relocations,
         find_code_order=find_code_order,
         find_spirv_module=find_spirv_module,
-        find_sources=lambda: _sources(kernels.values(), find_spirv_module, context),
+        find_sources=lambda: _sources(kernels.values(), context),
         find_stage_maps=_stage_maps,
     )
 
@@ -183,11 +183,12 @@ def _spirv_module(content: memoryview, budget: Budget, *, is_all: bool) -> Spirv
     return read_spirv(content, budget) if is_all or is_spirv(content) else None
 
 
-def _sources(
-    kernels: Collection[Kernel], find_module: Callable[[], SpirvModule | None], context: Context
-) -> tuple[Source, ...]:
+def _sources(kernels: Collection[Kernel], context: Context) -> tuple[Source, ...]:
     if not kernels:  # There is no line table to name the files that count: all that came with the program do.
         return context.sources
+    from kernlens.formats.spirv.magic import is_spirv
+    from kernlens.formats.spirv.spirv_module import read_spirv_sources
     from kernlens.loading.source_texts import find_sources
 
-    return find_sources(kernels, find_module(), context)
+    spirv = memoryview(context.build.spirv)
+    return find_sources(kernels, read_spirv_sources(spirv) if is_spirv(spirv) else (), context)

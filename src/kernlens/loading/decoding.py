@@ -9,8 +9,11 @@ from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 
 
-def decode_kernels(selection: Iterable[tuple[Program, Sequence[Kernel]]], *, texts: bool = False) -> None:
-    """Decode these kernels, so that their ``instructions`` are there when asked for; with ``texts`` their texts too.
+def decode_kernels(
+    selection: Iterable[tuple[Program, Sequence[Kernel]]], *, texts: bool = False, threads: int | None = None
+) -> None:
+    """Decode these kernels, so that their ``instructions`` are there when asked for; with ``texts`` their texts too;
+    ``threads`` are those of ``decode_many``.
 
     Kernels that are decoded already, or whose device is not known, are left as they are. Raises UnsupportedError if no
     installed libiga64 knows a device.
@@ -25,6 +28,6 @@ def decode_kernels(selection: Iterable[tuple[Program, Sequence[Kernel]]], *, tex
         if "instructions" not in vars(kernel)
     ]
     register_roots()
-    decoded = decode_many([(device, kernel.code) for device, kernel in wanted], texts=texts)
+    decoded = decode_many([(device, kernel.code) for device, kernel in wanted], threads, texts=texts)
     for (_, kernel), instructions in zip(wanted, decoded, strict=True):
         kernel.instructions = instructions

@@ -7,6 +7,9 @@ import struct
 from kernlens.errors import FormatError, KernlensError
 from kernlens.formats.spirv.magic import is_spirv
 
+#: Bytes by which a file is known.
+START = 20
+
 _NEO_MACHINE, _KERNEL_DEBUG_MACHINE, _ZEBIN_MACHINE = 0, 182, 205
 _DEBUG_ELF_TYPE = 2
 
@@ -27,7 +30,7 @@ _STRANGERS = {
 
 def identify(content: memoryview) -> str | None:
     """The Container kind of ``content`` by its first bytes, ``recording`` for a .klens file; None if it has no known magic."""
-    start = bytes(content[:20])
+    start = bytes(content[:START])
     if start.startswith(b"!<arch>\n"):
         return "ar"
     if start.startswith(b"\x7fELF"):

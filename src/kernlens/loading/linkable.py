@@ -348,11 +348,13 @@ def linkable_programs(path: str, device: str | None = None) -> list[tuple[str, P
     from kernlens.loading.open import open_file
 
     contents = open_file(path)
+    linkable = linkable_in(contents, device)
     contents.check()
-    return _linkable(contents, device)
+    return linkable
 
 
-def _linkable(contents: Contents, device: str | None) -> list[tuple[str, Program]]:
+def linkable_in(contents: Contents, device: str | None) -> list[tuple[str, Program]]:
+    """What ``linkable_programs`` gives of an opened path, damaged files of a folder left out."""
     import os
 
     path = contents.path
@@ -369,14 +371,3 @@ def _linkable(contents: Contents, device: str | None) -> list[tuple[str, Program
         raise UnsupportedError(f"{path} holds no program for {device}; it holds programs for {held}")
     file = os.path.basename(os.path.normpath(path))
     return [(file if len(chosen) == 1 else f"{file}:{program.name}", program) for program in chosen]
-
-
-def readable_modules(
-    contents: Contents, *, device: str | None = None, options: str | None = None, rules: DriverRules = LATEST
-) -> list[tuple[Program, Module]]:
-    """The linkable programs of an opened path, damaged files of a folder left out, each with its module; ``options`` and
-    ``rules`` are as for ``module_of``."""
-    return [
-        (program, module_of(program, name=name, options=options, rules=rules))
-        for name, program in _linkable(contents, device)
-    ]

@@ -5,14 +5,15 @@ from __future__ import annotations
 import mmap
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
 
 from kernlens import log
 from kernlens.errors import KernlensError, NotFoundError, UnsupportedError, nearest
 from kernlens.loading.assemble import raw_program
 from kernlens.loading.context import Context
-from kernlens.loading.identify import identify, unknown_input
+from kernlens.loading.identify import START, identify, unknown_input
 from kernlens.loading.unpack import Unpacker
 from kernlens.model.binary import EMPTY, Container
 from kernlens.model.budget import Budget
@@ -22,23 +23,22 @@ from kernlens.model.program import Program
 from kernlens.toolchain.source_reading import open_regular
 
 
-@dataclass(frozen=True, slots=True)
 class Contents:
     """What a path holds: its containers, outermost first, and the programs in them. Those of a recording are unpacked one
-    after the other when they are asked for. ``damaged`` are the files of a folder that cannot be read, each with the reason.
+    after the other when they are asked for.
     """
 
-    path: str
-    containers: Sequence[Container]
-    programs: Sequence[Program]
-    damaged: tuple[tuple[str, KernlensError], ...] = ()
+    def __init__(self, path: str, containers: Sequence[Container], programs: Sequence[Program]) -> None:
+        self.path = path
+        self.containers = containers
+        self.programs = programs
+
+    def files(self) -> Iterator[Contents]:
+        """Yields the contents of each file; of what is no folder, this alone."""
+        yield self
 
     def check(self) -> None:
-        """Raise KernlensError, with all their names, if files of the folder cannot be read."""
-        if self.damaged:
-            reasons = "; ".join(f"{path}: {error}" for path, error in self.damaged)
-            count = "1 file" if len(self.damaged) == 1 else f"{len(self.damaged)} files"
-            raise KernlensError(f"{count} of the folder {self.path} cannot be read: {reasons}")
+        """Raise KernlensError, with all their names, if files of the folder turned out to be damaged."""
 
     def machine_code(self) -> tuple[Program, ...]:
         """The programs that hold machine code. Raises UnsupportedError, with what to do, if none does."""
@@ -88,8 +88,9 @@ def load(
     folder no file may be damaged.
     """
     contents = open_file(path, device=device, source_roots=source_roots)
+    programs = contents.some_programs()
     contents.check()
-    return contents.some_programs()
+    return programs
 
 
 def open_file(
@@ -111,7 +112,7 @@ def open_file(
         own_source=_nameless(source) if source else None,
     )
     if os.path.isdir(name):
-        return _open_folder(name, context)
+        return Folder(name, context)
     content = _map(name)
     log.debug("loading", "%s, %d bytes, is taken for: %s", name, len(content), identify(content))
     if identify(content) == "recording":
@@ -181,11 +182,77 @@ def _near(path: str) -> str:
     return f"; there is {', '.join(near)}" if near else ""
 
 
-def _open_folder(path: str, context: Context) -> Contents:
-    """Everything below a folder that begins like something known; the rest is passed over, and damaged files are named."""
-    containers: list[Container] = []
-    programs: list[Program] = []
-    damaged: list[tuple[str, KernlensError]] = []
+class Folder(Contents):
+    """Everything below a folder that begins like something known; the rest is passed over.
+
+    ``files`` opens one after the other, and nothing here keeps what it has yielded: a folder may hold hundreds. Asked for
+    ``containers`` or ``programs``, it reads all files, as far as a damage would show that spoils the answer about others.
+    """
+
+    def __init__(self, path: str, context: Context) -> None:
+        self.path = path
+        #: The files that begin like something known, with their sizes in bytes.
+        self.sizes = dict(_known_files(path))
+        self._context = context
+        #: The files that cannot be read, each with the reason.
+        self.damaged: dict[str, KernlensError] = {}
+        if next(self.files(), None) is None:
+            self.check()
+            raise KernlensError(f"the folder {path} holds no GPU binary, SPIR-V or recording")
+
+    @cached_property
+    def containers(self) -> Sequence[Container]:  # type: ignore[override]
+        return tuple(container for contents in self._whole for container in contents.containers)
+
+    @cached_property
+    def programs(self) -> Sequence[Program]:  # type: ignore[override]
+        return tuple(program for contents in self._whole for program in contents.programs)
+
+    @cached_property
+    def _whole(self) -> list[Contents]:
+        return [contents for contents in self.files() if self.is_good(contents)]
+
+    def files(self, paths: Iterable[str] | None = None) -> Iterator[Contents]:
+        """Yields the contents of each file in the folder's order, or of these; the damaged are noted and left out."""
+        for path in self.sizes if paths is None else paths:
+            try:
+                contents = _open_inside(path, replace(self._context, folder=os.path.dirname(path)))
+            except KernlensError as error:
+                self.note_damage(path, error)
+                continue
+            yield contents
+
+    def is_good(self, contents: Contents) -> bool:
+        """Whether all of a file can be read, its instructions left out; notes the damage if not."""
+        try:
+            for program in contents.programs:
+                _ = program.symbols
+                for kernel in program.kernels.values():
+                    _ = kernel.code, kernel.resources, kernel.line_table
+        except KernlensError as error:
+            self.note_damage(contents.path, error)
+            return False
+        return True
+
+    def note_damage(self, path: str, error: KernlensError) -> None:
+        """Remember that a file of the folder cannot be read, for ``check`` to tell."""
+        if path not in self.damaged:
+            log.debug("loading", "%s is damaged: %s", path, error)
+            self.damaged[path] = error
+
+    def check(self) -> None:
+        if self.damaged:
+            paths_of: dict[str, list[str]] = {}
+            for path in self.sizes:
+                if path in self.damaged:
+                    paths_of.setdefault(str(self.damaged[path]), []).append(path)
+            reasons = "; ".join(f"{', '.join(paths)}: {reason}" for reason, paths in paths_of.items())
+            count = "1 file" if len(self.damaged) == 1 else f"{len(self.damaged)} files"
+            raise KernlensError(f"{count} of the folder {self.path} cannot be read: {reasons}")
+
+
+def _known_files(path: str) -> Iterator[tuple[str, int]]:
+    """Yields the path and the size of each file below a folder that begins like something known, or cannot be opened."""
     for folder, folders, names in os.walk(path):
         folders.sort()
         for name in sorted(names):
@@ -193,32 +260,23 @@ def _open_folder(path: str, context: Context) -> Contents:
             if not os.path.isfile(inside):
                 continue
             try:
-                contents_inside = _open_inside(inside, replace(context, folder=folder))
-            except KernlensError as error:
-                log.debug("loading", "%s is damaged: %s", inside, error)
-                damaged.append((inside, error))
+                with open_regular(inside) as file:
+                    start = memoryview(file.read(START))
+                    size = os.fstat(file.fileno()).st_size
+            except (KernlensError, OSError):
+                yield inside, 0  # Whoever opens it is told why.
                 continue
-            containers += contents_inside.containers
-            programs += contents_inside.programs
-    contents = Contents(path, tuple(containers), tuple(programs), tuple(damaged))
-    if not containers:
-        contents.check()
-        raise KernlensError(f"the folder {path} holds no GPU binary, SPIR-V or recording")
-    return contents
+            if len(start) == START and identify(start) not in (None, "host-elf"):
+                yield inside, size
 
 
 def _open_inside(path: str, context: Context) -> Contents:
-    """The contents of a file in a folder, read as far as a damage would show that spoils the answer about its neighbours."""
+    """The contents of a file in a folder; the programs of a recording are all unpacked."""
     content = _map(path)
-    kind = identify(content) if len(content) >= 20 else None
-    if kind is None or kind == "host-elf":
-        return Contents(path, (), ())
-    contents = _open_recording(path, context) if kind == "recording" else open_bytes(content, path, context)
-    for program in contents.programs:
-        _ = program.symbols
-        for kernel in program.kernels.values():
-            _ = kernel.code, kernel.resources, kernel.line_table
-    return contents
+    if identify(content) != "recording":
+        return open_bytes(content, path, context)
+    contents = _open_recording(path, context)
+    return Contents(path, tuple(contents.containers), tuple(contents.programs))
 
 
 def _open_recording(path: str, context: Context) -> Contents:

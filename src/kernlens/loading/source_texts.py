@@ -12,16 +12,15 @@ from kernlens.model.build import Source
 from kernlens.model.kernel import Kernel
 from kernlens.model.line_table import LineTable
 from kernlens.model.source_path import joined
-from kernlens.model.spirv import SpirvModule
+from kernlens.model.spirv import SpirvSource
 from kernlens.toolchain.source_reading import PATH_LIMIT, SourceFolders
 
 
-def find_sources(kernels: Iterable[Kernel], module: SpirvModule | None, context: Context) -> tuple[Source, ...]:
-    """A Source for each file of the kernels' line tables whose text can be had, under the name that the tables use."""
+def find_sources(kernels: Iterable[Kernel], named: Iterable[SpirvSource], context: Context) -> tuple[Source, ...]:
+    """A Source for each file of the kernels' line tables whose text can be had, under the name that the tables use.
+    ``named`` are those that its SPIR-V names."""
     tables = [kernel.line_table for kernel in kernels if kernel.line_table is not None]
-    embedded = [
-        Source(source.file or "", source.text, "spirv") for source in (module.sources if module else ()) if source.text
-    ]
+    embedded = [Source(source.file or "", source.text, "spirv") for source in named if source.text]
     near = [os.getcwd(), *([context.folder] if context.folder is not None else [])]
     folders = SourceFolders(near, context.source_roots)
     on_disk: set[str] = set()

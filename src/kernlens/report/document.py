@@ -6,6 +6,7 @@ Unknown values are null, never guessed. The key order is stable.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from json.encoder import encode_basestring_ascii
 from typing import Any
 
 from kernlens.errors import FormatError
@@ -15,6 +16,7 @@ from kernlens.model.kernel import Kernel
 from kernlens.model.line_choice import LineChoice
 from kernlens.model.program import Program
 from kernlens.model.source_map import CodeFunction, SourceMap, SourcePlace
+from kernlens.report.json_text import encoded
 
 SCHEMA = 1
 
@@ -26,44 +28,47 @@ def inspect_document(containers: Iterable[Container], programs: Iterable[Program
     documents = []
     unread: FormatError | None = None
     for program in programs:
-        entry = _program(program)
         try:
-            entry["kernels"] = [_kernel(kernel) | _line_table(kernel) for kernel in program.kernels.values()]
-            entry["symbols"] = [_symbol(symbol) for symbol in program.symbols]
+            documents.append(inspected_program(program))
         except FormatError as error:
             unread = unread or error
-            entry |= {"kernels": [], "symbols": [], "unreadable": str(error)}
-        documents.append(entry)
+            documents.append(_program(program) | {"kernels": [], "symbols": [], "unreadable": str(error)})
     if unread is not None and all("unreadable" in entry for entry in documents):
         raise unread
-    return {"schema": SCHEMA, "containers": [_container(container) for container in containers], "programs": documents}
+    return {"schema": SCHEMA, "containers": [inspected_container(one) for one in containers], "programs": documents}
 
 
-def disasm_document(selection: Iterable[tuple[Program, Sequence[Kernel]]]) -> Document:
-    """Programs with instructions, without lines."""
-    documents = []
-    for program, kernels in selection:
-        entry = _program(program)
-        entry["kernels"] = [_kernel(kernel) | {"instructions": _instructions(kernel)} for kernel in kernels]
-        documents.append(entry)
-    return {"schema": SCHEMA, "programs": documents}
+def inspected_program(program: Program) -> Document:
+    """One program of an ``inspect_document``. Raises FormatError if it is damaged."""
+    return _program(program) | {
+        "kernels": [_kernel(kernel) | _line_table(kernel) for kernel in program.kernels.values()],
+        "symbols": [_symbol(symbol) for symbol in program.symbols],
+    }
 
 
-def annotate_document(
-    selection: Iterable[tuple[Program, Sequence[Kernel]]], only: LineChoice | None = None
-) -> Document:
-    """Programs with sources, instructions and the place that each instruction came from; ``only``: of that line alone."""
-    documents = []
-    for program, kernels in selection:
-        entry = _program(program)
+def program_document(program: Program, *, has_sources: bool) -> Document:
+    """A program in the documents of ``disasm`` and, with its sources, of ``annotate``; its kernels are left out."""
+    entry = _program(program)
+    if has_sources:
         entry["sources"] = [{"path": source.path, "text": source.text} for source in program.sources]
         if program.unread_sources:
             entry["unread_sources"] = [
                 {"path": source.path, "reason": source.unread} for source in program.unread_sources
             ]
-        entry["kernels"] = [_annotated_kernel(kernel, only) for kernel in kernels]
-        documents.append(entry)
-    return {"schema": SCHEMA, "programs": documents}
+    return entry
+
+
+def kernel_json(kernel: Kernel, only: LineChoice | None = None, *, is_placed: bool) -> str:
+    """The JSON text of a kernel with its instructions, on one line; ``is_placed``: with the place that each came from.
+
+    It is text, since a kernel has tens of thousands of instructions, and to make an object of each takes most of the time.
+    """
+    head = _kernel(kernel)
+    if is_placed:
+        functions = kernel.source_map.functions if kernel.source_map else ()
+        head |= _line_table(kernel) | {"functions": [_function(kernel, one) for one in functions]}
+    entry = encoded(head)
+    return f'{entry[:-1]},"instructions":[{",".join(_instructions(kernel, only, is_placed))}]}}'
 
 
 def _program(program: Program) -> Document:
@@ -88,80 +93,53 @@ def _line_table(kernel: Kernel) -> Document:
     }
 
 
-def _instructions(kernel: Kernel) -> list[Document]:
-    instructions = kernel.instructions
-    return [
-        {"offset": offset, "size": size, "opcode": opcode, "text": text}
-        for offset, size, opcode, text in zip(
-            instructions.offsets, instructions.sizes, instructions.opcodes, instructions.texts, strict=True
-        )
-    ]
-
-
-def _annotated_kernel(kernel: Kernel, only: LineChoice | None) -> Document:
-    source_map = kernel.source_map
-    if source_map is None:
-        instructions = (
-            [] if only else [instruction | _no_place(None) | _NO_CALLS for instruction in _instructions(kernel)]
-        )
-    else:
-        instructions = _placed_instructions(kernel, source_map, only)
-    functions = [] if source_map is None else [_function(kernel, one) for one in source_map.functions]
-    return _kernel(kernel) | _line_table(kernel) | {"functions": functions, "instructions": instructions}
-
-
 def _function(kernel: Kernel, function: CodeFunction) -> Document:
     offsets = [*kernel.instructions.offsets, kernel.code_size]
     first, end = offsets[function.code.start], offsets[function.code.stop]
     return {"name": function.name, "offset": first, "size": end - first}
 
 
-def _placed_instructions(kernel: Kernel, source_map: SourceMap, only: LineChoice | None) -> list[Document]:
+def _instructions(kernel: Kernel, only: LineChoice | None, is_placed: bool) -> list[str]:
+    source_map = kernel.source_map if is_placed else None
     found = kernel.instructions
-    columns = zip(
-        found.offsets,
-        found.sizes,
-        found.opcodes,
-        found.texts,
-        source_map.places,
-        source_map.origins,
-        source_map.stacks,
-        strict=True,
-    )
-    calls_of = {stack: [_source_place(call) for call in stack] for stack in set(source_map.stacks)}
+    names = {opcode: encode_basestring_ascii(opcode) for opcode in set(found.opcodes)}
+    texts = map(encode_basestring_ascii, found.texts)
+    if source_map is None:
+        end = _end_of_placed(None, None, ()) if is_placed else "}"
+        ends = [None if only else end] * len(found)
+    else:
+        ends = _ends(source_map, only)
     return [
-        {
-            "offset": offset,
-            "size": size,
-            "opcode": opcode,
-            "text": text,
-            "path": place.path,
-            "line": place.line,
-            "column": place.column or None,
-            "line_origin": origin,
-            "inlined_at": calls_of[stack],
-        }
-        if place
-        else {"offset": offset, "size": size, "opcode": opcode, "text": text}
-        | _no_place(origin)
-        | {"inlined_at": calls_of[stack]}
-        for offset, size, opcode, text, place, origin, stack in columns
-        if only is None or only.holds(place)
+        f'{{"offset":{offset},"size":{size},"opcode":{names[opcode]},"text":{text}{end}'
+        for offset, size, opcode, text, end in zip(found.offsets, found.sizes, found.opcodes, texts, ends, strict=True)
+        if end is not None
     ]
 
 
-_NO_CALLS: Document = {"inlined_at": []}
+def _ends(source_map: SourceMap, only: LineChoice | None) -> list[str | None]:
+    """What each instruction's text ends with: its place; None if it is not of the chosen line. Neighbours share places and
+    stacks, which live as long as the map: their identity will do."""
+    known: dict[tuple[int, str, int], str | None] = {}
+    ends = []
+    for place, origin, stack in zip(source_map.places, source_map.origins, source_map.stacks, strict=True):
+        key = id(place), origin, id(stack)
+        if key not in known:
+            known[key] = _end_of_placed(place, origin, stack) if only is None or only.holds(place) else None
+        ends.append(known[key])
+    return ends
 
 
-def _no_place(origin: str | None) -> Document:
-    return {"path": None, "line": None, "column": None, "line_origin": origin}
+def _end_of_placed(place: SourcePlace | None, origin: str | None, stack: Sequence[SourcePlace]) -> str:
+    where = {"path": None, "line": None, "column": None} if place is None else _source_place(place)
+    return "," + encoded(where | {"line_origin": origin, "inlined_at": [_source_place(call) for call in stack]})[1:]
 
 
 def _source_place(place: SourcePlace) -> Document:
     return {"path": place.path, "line": place.line, "column": place.column or None}
 
 
-def _container(container: Container) -> Document:
+def inspected_container(container: Container) -> Document:
+    """One container of an ``inspect_document``, with those in it."""
     return {
         **_container_itself(container),
         "sections": [
@@ -180,7 +158,7 @@ def _container_itself(container: Container) -> Document:
 def _part(container: Container) -> Document:
     """One of several containers: if its parts cannot be listed, it says why and the others follow."""
     try:
-        return _container(container)
+        return inspected_container(container)
     except FormatError as error:
         reason = {"kind": "unknown", "unreadable": str(error)}
         return _container_itself(container) | reason | {"sections": [], "containers": []}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from kernlens.analysis.cxx_names import readable
 from kernlens.model.build import Source
@@ -28,17 +28,12 @@ REMARKS = {
 LEAD = 2
 
 
-def disassembly(program: Program, kernel: Kernel) -> Iterator[str]:
+def disassembly(program: Program, kernel: Kernel) -> list[str]:
     """The kernel's instructions, one a line, under a heading."""
-    yield from _heading(program, kernel)
-    line = f"  {style('%#06x', fg='cyan')}  %s"
-    instructions = kernel.instructions
-    for offset, text in zip(instructions.offsets, instructions.texts, strict=True):
-        yield line % (offset, text.rstrip())
-    yield ""
+    return [*_heading(program, kernel), *_rows(kernel, "  "), ""]
 
 
-def annotated(program: Program, kernel: Kernel, only: LineChoice | None = None) -> Iterator[str]:
+def annotated(program: Program, kernel: Kernel, only: LineChoice | None = None) -> list[str]:
     """The kernel's source with instruction counts, shares and instructions under each line.
 
     ``only``: just that line. Without a line table, the reason and the bare instructions.
@@ -46,54 +41,78 @@ def annotated(program: Program, kernel: Kernel, only: LineChoice | None = None) 
     source_map = kernel.source_map
     if source_map is None:
         if only is not None and kernel.name == PSEUDO_KERNEL:
-            return
-        yield style(f"No source lines for {readable(kernel.name)}: {kernel.line_table_reason}", fg="yellow")
-        yield from disassembly(program, kernel)
-        return
-    if only is None:
-        yield from _heading(program, kernel)
-        if kernel.line_warning:
-            yield style(f"  {kernel.line_warning}", fg="yellow")
-            yield ""
+            return []
+        reason = style(f"No source lines for {readable(kernel.name)}: {kernel.line_table_reason}", fg="yellow")
+        return [reason, *disassembly(program, kernel)]
+    found = [] if only else _heading(program, kernel)
+    if only is None and kernel.line_warning:
+        found += [style(f"  {kernel.line_warning}", fg="yellow"), ""]
     sources = {source.path: source for source in (*program.sources, *program.unread_sources)}
+    rows = _rows(kernel, "             ")
     for path, lines in _by_file(source_map).items():
         if only is not None:
             lines = {line: ranges for line, ranges in lines.items() if only.holds(SourcePlace(path, line))}
             if not lines:
                 continue
-            yield from _heading(program, kernel)
-        yield from _file(kernel, source_map, path, lines, sources.get(path))
+            found += _heading(program, kernel)
+        _add_file(found, _with_remarks(rows, source_map, path), path, lines, sources.get(path))
     if only is None:
-        yield from _without_line(kernel, source_map)
+        _add_without_line(found, rows, source_map)
+    return found
 
 
-def _without_line(kernel: Kernel, source_map: SourceMap) -> Iterator[str]:
-    """The instructions that no line is held for, by the reason: the prologue, and of each function what is left."""
-    total = len(kernel.instructions)
+def _rows(kernel: Kernel, margin: str) -> list[str]:
+    """The lines of all instructions, behind ``margin``."""
+    before, after = style("\0", fg="cyan").split("\0")
+    before = margin + before
+    instructions = kernel.instructions
+    return [
+        f"{before}{offset:#06x}{after}  {text.rstrip()}"
+        for offset, text in zip(instructions.offsets, instructions.texts, strict=True)
+    ]
+
+
+def _with_remarks(rows: list[str], source_map: SourceMap, path: str) -> list[str]:
+    """The lines of all instructions with what else is known of them; calls that stand in the file ``path`` are named by
+    their line alone."""
+    if not source_map.table.inlined and not source_map.stated:
+        return rows
+    # Neighbours share their stack, and origins are few.
+    remarks: dict[tuple[int, str], str] = {}
+    found = []
+    for row, stack, origin in zip(rows, source_map.stacks, source_map.origins, strict=True):
+        key = id(stack), origin
+        if key not in remarks:
+            remarks[key] = _remark(stack, origin, path)
+        found.append(row + remarks[key])
+    return found
+
+
+def _add_without_line(found: list[str], rows: list[str], source_map: SourceMap) -> None:
+    """Add the instructions that no line is held for, by the reason: the prologue, and of each function what is left."""
     reasons: dict[tuple[str, str | None], list[int]] = {}
-    for index in range(total):
-        if source_map.places[index] is None:
+    for index, place in enumerate(source_map.places):
+        if place is None:
             function = source_map.function_at(index)
             reasons.setdefault((source_map.origins[index], function.name if function else None), []).append(index)
+    remarked = _with_remarks(rows, source_map, "") if reasons else rows
     for (origin, name), indexes in reasons.items():
-        words = f"{plural(len(indexes), 'instruction')} ({100 * len(indexes) / total:.1f}%)"
+        words = f"{plural(len(indexes), 'instruction')} ({100 * len(indexes) / len(rows):.1f}%)"
         of = f" of {name}" if name else ""
         if origin == IN_PROLOGUE:
-            yield f"  prologue, {words}: loads the kernel's arguments and sets the thread up"
+            found.append(f"  prologue, {words}: loads the kernel's arguments and sets the thread up")
         elif origin == LINE_LOST:
-            yield f"  {words}{of} whose line rows the compiler lost:"
+            found.append(f"  {words}{of} whose line rows the compiler lost:")
         else:
-            yield f"  {words}{of} without a source line:"
-        yield from _instructions(kernel, source_map, "", indexes)
-        yield ""
+            found.append(f"  {words}{of} without a source line:")
+        found += [remarked[index] for index in indexes]
+        found.append("")
 
 
-def _heading(program: Program, kernel: Kernel) -> Iterator[str]:
-    yield style(kernel_heading(program, kernel), bold=True)
+def _heading(program: Program, kernel: Kernel) -> list[str]:
     size = f"{plural(len(kernel.instructions), 'instruction')} in {kernel.code_size:,} bytes"
     words = figure_words(kernel)
-    yield f"  {words}, {size}" if words else f"  {size}"
-    yield ""
+    return [style(kernel_heading(program, kernel), bold=True), f"  {words}, {size}" if words else f"  {size}", ""]
 
 
 def _by_file(source_map: SourceMap) -> dict[str, dict[int, tuple[range, ...]]]:
@@ -109,30 +128,31 @@ def _count(ranges: Sequence[range]) -> int:
     return sum(len(lines) for lines in ranges)
 
 
-def _file(
-    kernel: Kernel,
-    source_map: SourceMap,
+def _add_file(
+    found: list[str],
+    rows: list[str],
     path: str,
     lines: dict[int, tuple[range, ...]],
     source: Source | None,
-) -> Iterator[str]:
-    total = len(kernel.instructions)
+) -> None:
+    """Add a file's lines of source, each with the ``rows`` of its instructions below it."""
     text = source.text.split("\n") if source and not source.unread else []
     note = "" if source else "  (source text not found; --source-root DIR says where to look)"
     if source and source.unread:
         note = f"  (source text not read: {source.unread})"
-    yield f"  {style(path, fg='green')}{note}"
+    found.append(f"  {style(path, fg='green')}{note}")
+    gap = style("                     ...", dim=True)
     previous = next(iter(lines)) - LEAD - 1
     for line, ranges in lines.items():
-        yield from _between(text, max(previous, 0), line)
+        found += _between(text, max(previous, 0), line)
         count = _count(ranges)
-        yield _source_line(text, line, f"{count:5} {100 * count / total:5.1f}%")
+        found.append(_source_line(text, line, f"{count:5} {100 * count / len(rows):5.1f}%"))
         for position, one in enumerate(ranges):
             if position:
-                yield style("                     ...", dim=True)
-            yield from _instructions(kernel, source_map, path, one)
+                found.append(gap)
+            found += rows[one.start : one.stop]
         previous = line
-    yield ""
+    found.append("")
 
 
 def _between(text: list[str], previous: int, line: int) -> Iterator[str]:
@@ -167,21 +187,6 @@ def where_from(kernel: Kernel, index: int) -> str:
     if origin == LINE_LOST:
         return f"no source line: the compiler lost the line rows{within} here"
     return f"no source line{within}"
-
-
-def _instructions(kernel: Kernel, source_map: SourceMap, path: str, indexes: Iterable[int]) -> Iterator[str]:
-    """The instructions at ``indexes``, with what else is known of them; calls that stand in the file ``path`` are named by
-    their line alone."""
-    line = f"             {style('%#06x', fg='cyan')}  %s%s"
-    offsets, texts = kernel.instructions.offsets, kernel.instructions.texts
-    stacks, origins = source_map.stacks, source_map.origins
-    stack: tuple[SourcePlace, ...] = ()
-    origin = remark = ""
-    for index in indexes:
-        if stacks[index] is not stack or origins[index] is not origin:
-            stack, origin = stacks[index], origins[index]
-            remark = _remark(stack, origin, path)
-        yield line % (offsets[index], texts[index].rstrip(), remark)
 
 
 def _remark(stack: Sequence[SourcePlace], origin: str, path: str) -> str:

@@ -39,7 +39,7 @@ def overview(path: str, containers: Iterable[Container], programs: Iterable[Prog
     """The lines that ``kernlens inspect`` prints."""
     yield style(path, bold=True)
     for container in containers:
-        yield from _container(container, 1)
+        yield from container_overview(container)
     unread: FormatError | None = None
     read = 0
     for program in programs:
@@ -93,7 +93,8 @@ def _has_lines(kernel: Kernel) -> str:
     return "in part" if kernel.line_warning else "yes"
 
 
-def _container(container: Container, depth: int) -> Iterator[str]:
+def container_overview(container: Container, depth: int = 1) -> Iterator[str]:
+    """One container and those in it, a line for each."""
     title = f"{_KINDS[container.kind]} {container.name}".rstrip()
     yield f"{'  ' * depth}{title:{max(1, 60 - 2 * depth)}} {container.offset:#10x} {container.size:12,} bytes" + (
         _unreadable(container.unreadable) if container.unreadable else ""
@@ -111,11 +112,11 @@ def _container(container: Container, depth: int) -> Iterator[str]:
 def _part(container: Container, depth: int) -> Iterator[str]:
     """One of several containers: if its parts cannot be listed, its line says why and the others follow."""
     try:
-        yield from list(_container(container, depth))
+        yield from list(container_overview(container, depth))
     except FormatError as error:
         unread = Container("unknown", container.name, container.offset, container.content)
         unread.unreadable = str(error)
-        yield from _container(unread, depth)
+        yield from container_overview(unread, depth)
 
 
 def _unreadable(reason: str) -> str:

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from importlib.resources import files
-from typing import Any
 
 from kernlens.model.figures import STATED
-from kernlens.report.document import Document
+from kernlens.report.json_text import encoded
 
 
-def html_page(document: Document) -> str:
-    """The page that shows an annotate document. Everything is inline; its content-security policy forbids requests."""
+def around_document() -> tuple[str, str]:
+    """The page's text before and after its document. Everything is inline; its content-security policy forbids requests."""
     viewer = files("kernlens.report").joinpath("viewer.html").read_text("utf-8")
     figures = [{"key": figure.key, "words": figure.words, "zero": figure.zero} for figure in STATED]
-    return viewer.replace("/*FIGURES*/null", _script(figures), 1).replace("/*DOCUMENT*/null", _script(document), 1)
+    before, after = viewer.replace("/*FIGURES*/null", in_script(encoded(figures)), 1).split("/*DOCUMENT*/null", 1)
+    return before, after
 
 
-def _script(value: Any) -> str:
+def in_script(text: str) -> str:
     """JSON that can stand in a script element, where only "<" could end the script or open a comment: kernel and file
     names are not ours to trust."""
-    return json.dumps(value, separators=(",", ":")).replace("<", "\\u003c").replace("\x7f", "\\u007f")
+    return text.replace("<", "\\u003c")

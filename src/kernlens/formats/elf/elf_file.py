@@ -136,32 +136,35 @@ class Elf:
     def sections(self) -> tuple[Section, ...]:
         """Returns all sections by index, the null section included. Raises FormatError for a name outside the name
         table."""
-        names = None if self.name_table is None else self._strings(self.name_table, ".shstrtab")
-        return tuple(
-            Section(
-                index,
-                "" if names is None else names.name(header.sh_name),
-                header.sh_type,
-                header.sh_flags,
-                header.sh_addr,
-                header.sh_offset,
-                header.sh_size,
-                header.sh_link,
-                header.sh_info,
-                header.sh_addralign,
-                header.sh_entsize,
-                section_bytes(self.data, header),
-            )
-            for index, header in enumerate(self.headers)
+        return tuple(self._section(index, header) for index, header in enumerate(self.headers))
+
+    def _section(self, index: int, header: Elf64Shdr) -> Section:
+        return Section(
+            index,
+            "" if self._names is None else self._names.name(header.sh_name),
+            header.sh_type,
+            header.sh_flags,
+            header.sh_addr,
+            header.sh_offset,
+            header.sh_size,
+            header.sh_link,
+            header.sh_info,
+            header.sh_addralign,
+            header.sh_entsize,
+            section_bytes(self.data, header),
         )
 
     @cached_property
-    def _by_name(self) -> dict[str, Section]:
-        return {section.name: section for section in reversed(self.sections)}
+    def _names(self) -> StringTable | None:
+        return None if self.name_table is None else self._strings(self.name_table, ".shstrtab")
 
     def section(self, name: str) -> Section | None:
-        """Returns the first section of this name, None if there is none."""
-        return self._by_name.get(name)
+        """Returns the first section of this name, None if there is none; the others are not read."""
+        if self._names is not None:
+            for index, (sh_name, *_) in enumerate(self.headers.overview()):
+                if self._names.name(sh_name) == name:
+                    return self._section(index, self.headers[index])
+        return None
 
     def sections_of_type(self, type: int) -> tuple[Section, ...]:
         """Returns all sections with this ``sh_type``, by index."""

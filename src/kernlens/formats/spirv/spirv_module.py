@@ -71,6 +71,9 @@ _SHORTEST = {
     _OP_CONSTANT: 4, _OP_FUNCTION: 5, _OP_FUNCTION_PARAMETER: 3, _OP_VARIABLE: 4, _OP_DECORATE: 3,
 } | dict.fromkeys(range(_FIRST_TYPE, _LAST_TYPE), 2)  # fmt: skip
 
+#: What is read of a module for its sources.
+_OF_SOURCES = frozenset((_OP_SOURCE, _OP_SOURCE_CONTINUED, _OP_STRING, _OP_EXT_INST_IMPORT, _OP_EXT_INST))
+
 _DECORATION_CPACKED = 10
 _DECORATION_LINKAGE = 41
 _DEBUG_SOURCE = 35
@@ -112,6 +115,25 @@ def read_spirv(data: memoryview, budget: Budget | None = None) -> SpirvModule:
     tables.constants.clear()
     tables.types.clear()
     return module
+
+
+def read_spirv_sources(data: memoryview) -> tuple[SpirvSource, ...]:
+    """Reads the sources that a module names or holds, as in ``SpirvModule.sources``. They stand before its functions
+    (section 2.4), which are not looked at. Raises FormatError if what is read is damaged."""
+    words, big_endian = read_words(data)
+    tables = _Tables(words, big_endian)
+    position, end = HEADER_WORDS, len(words)
+    while position < end:
+        first = words[position]
+        count, opcode = first >> 16, first & 0xFFFF
+        if opcode == _OP_FUNCTION:
+            break
+        if count < _SHORTEST.get(opcode, 1) or position + count > end:
+            raise _error(f"instruction {opcode} is said to have {count} words", position)
+        if opcode in _OF_SOURCES:
+            tables.note(opcode, position, position + count)
+        position += count
+    return tables.found_sources()
 
 
 def read_words(data: memoryview) -> tuple[array[int], bool]:
@@ -192,10 +214,11 @@ class _Tables:
                     parameters = []
                     self.functions[words[position + 2]] = words[position + 4], parameters
                 elif opcode != _OP_LINE:
-                    self._note(opcode, position, after)
+                    self.note(opcode, position, after)
             position = after
 
-    def _note(self, opcode: int, position: int, after: int) -> None:
+    def note(self, opcode: int, position: int, after: int) -> None:
+        """Keeps what the instruction of words [position, after) says."""
         words = self.words
         if opcode == _OP_EXT_INST:
             self._note_debug_source(position, after)

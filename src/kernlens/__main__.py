@@ -1,0 +1,6 @@
+"""``python -m kernlens``."""
+
+from kernlens.cli.main import main
+
+if __name__ == "__main__":
+    main()

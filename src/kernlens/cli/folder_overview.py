@@ -1,0 +1,100 @@
+"""What ``inspect`` shows of a folder, one file at a time: all containers, then all programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from tempfile import TemporaryFile
+from typing import Any
+
+from kernlens.cli.options import for_device
+from kernlens.cli.output import printable
+from kernlens.errors import KernlensError
+from kernlens.loading.open import Folder
+from kernlens.model.binary import Container
+from kernlens.model.program import Program
+from kernlens.report.document import SCHEMA, inspected_container, inspected_program
+from kernlens.report.json_text import encoded, indented
+from kernlens.report.overview import container_overview, program_overview
+from kernlens.report.style import style
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How a folder is shown: the texts of its containers and programs, and what stands around them. The first of each list
+    begins with a separator of so many characters that is left out."""
+
+    begin: str
+    container: Callable[[Container], str]
+    middle: str
+    program: Callable[[Program], str]
+    end: str
+    separator: int
+
+
+def lines_form(path: str) -> Form:
+    """The lines that ``inspect`` prints of a file."""
+
+    return Form(
+        begin=printable([style(path, bold=True)]),
+        container=lambda container: printable(container_overview(container)),
+        middle="",
+        program=lambda program: printable(["", *program_overview(program)]),
+        end="",
+        separator=0,
+    )
+
+
+def json_form(*, is_indented: bool) -> Form:
+    """The document of ``inspect``."""
+
+    def item(value: Any) -> str:
+        return f",\n    {indented(value, 4)}" if is_indented else f",{encoded(value)}"
+
+    begin, middle, end = f'{{"schema":{SCHEMA},"containers":[', '],"programs":[', "]}\n"
+    if is_indented:
+        begin, middle, end = f'{{\n  "schema": {SCHEMA},\n  "containers": [', '\n  ],\n  "programs": [', "\n  ]\n}\n"
+    return Form(
+        begin,
+        lambda container: item(inspected_container(container)),
+        middle,
+        lambda program: item(inspected_program(program)),
+        end,
+        separator=1,
+    )
+
+
+def folder_overview(folder: Folder, device: str | None, form: Form) -> Iterator[str]:
+    """Yields the text in pieces. The programs' wait in a file until the last container is shown.
+
+    Damaged files are left out, for ``folder.check`` to tell. Raises NotFoundError if no program is for ``device``.
+    """
+    _check_device(folder, device)
+    before, skipped = form.begin, form.separator
+    with TemporaryFile("w+", prefix="kernlens-", encoding="utf-8", newline="") as waiting:
+        for contents in folder.files():
+            try:
+                above = "".join(map(form.container, contents.containers))
+                below = "".join(map(form.program, for_device(contents.programs, device, must_be=False)))
+            except KernlensError as error:
+                folder.note_damage(contents.path, error)
+                continue
+            yield before + above[skipped:]
+            before, skipped = "", 0
+            waiting.write(below)
+        if before:
+            return  # If nothing can be read, nothing is printed.
+        yield form.middle
+        waiting.seek(0)
+        skipped = form.separator
+        while chunk := waiting.read(1 << 16):
+            yield chunk[skipped:]
+            skipped = 0
+    yield form.end
+
+
+def _check_device(folder: Folder, device: str | None) -> None:
+    """Raises NotFoundError if a device is chosen that no program of the folder is for."""
+    if device is None or any(for_device(contents.programs, device, must_be=False) for contents in folder.files()):
+        return
+    for_device(folder.programs, device)

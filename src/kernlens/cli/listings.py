@@ -1,0 +1,289 @@
+"""Listings of kernels, as ``annotate`` and ``disasm`` print them: piece by piece, and in several processes if that pays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from itertools import starmap
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+
+from kernlens.cli.options import chosen, select
+from kernlens.cli.output import is_coloured, terminal_width
+from kernlens.cli.shares import in_shares
+from kernlens.errors import KernlensError, NoCodeError, UnsupportedError
+from kernlens.loading.decoding import decode_kernels
+from kernlens.loading.open import Contents, Folder
+from kernlens.model.kernel import Kernel
+from kernlens.model.program import Program
+from kernlens.model.source_map import SourcePlace
+from kernlens.report.style import cut, rendered_lines
+
+if TYPE_CHECKING:
+    from kernlens.model.line_choice import LineChoice
+
+#: Bytes of a folder's files that are decoded together: what is alike in them is decoded once, and no more is in memory.
+_TOGETHER = 2 << 20
+
+
+class Listed(NamedTuple):
+    """A kernel to list; whether it is its program's first, and its last."""
+
+    program: Program
+    kernel: Kernel
+    is_first: bool
+    is_last: bool
+
+
+class Damage(NamedTuple):
+    """A file of a folder that cannot be listed."""
+
+    path: str
+    error: KernlensError
+
+
+class _LineNote(NamedTuple):
+    """Whether a kernel has code of the chosen line; why nobody can know."""
+
+    has_code: bool
+    reason: str | None
+
+
+_Piece: TypeAlias = "str | Damage | _LineNote"
+
+
+class Form(Protocol):
+    """How a listing is written: each kernel's ``text``, between ``head`` and ``tail``; the very first begins with
+    ``separator``, which is left out."""
+
+    head: str
+    tail: str
+    separator: str
+
+    def begin(self) -> None:
+        """Called when it is known that something will be listed, before all else."""
+
+    def text(self, listed: Listed) -> str: ...
+
+
+class Lines:
+    """A listing of lines, below a heading if there is one; with ``is_printed`` coloured and cut as terminals want it."""
+
+    separator = tail = ""
+
+    def __init__(
+        self,
+        lines: Callable[[Program, Kernel], Iterable[str]],
+        heading: str | None = None,
+        *,
+        is_printed: bool = False,
+    ) -> None:
+        self._lines = lines
+        self._is_printed = is_printed
+        self.head = "" if heading is None else f"{heading}\n"
+
+    def begin(self) -> None:
+        self._colours = self._is_printed and is_coloured()
+        self._width = terminal_width() if self._is_printed else None
+
+    def text(self, listed: Listed) -> str:
+        lines = self._lines(listed.program, listed.kernel)
+        lines = list(lines) if self._width is None else [cut(line, self._width) for line in lines]
+        return "".join(f"{line}\n" for line in rendered_lines(lines, self._colours))
+
+
+class Json:
+    """The document of ``annotate`` or, without places, of ``disasm``; on one line if it is not to be indented."""
+
+    def __init__(self, only: LineChoice | None = None, *, is_placed: bool, is_indented: bool = False) -> None:
+        from kernlens.report.document import SCHEMA, kernel_json, program_document
+        from kernlens.report.json_text import encoded, indented
+
+        self._kernel = partial(kernel_json, only=only, is_placed=is_placed)
+        self._program = partial(program_document, has_sources=is_placed)
+        self._encoded, self._indented = encoded, indented
+        self._is_indented = is_indented
+        before, after = self._split(indented if is_indented else encoded, {"schema": SCHEMA, "programs": []})
+        self.head, self.tail, self.separator = before, f"{after}\n", ","
+        if is_indented:
+            self.tail = f"\n  {self.tail}"
+
+    def begin(self) -> None:
+        pass
+
+    @staticmethod
+    def _split(encode: Callable[[Any], str], document: dict[str, Any]) -> tuple[str, str]:
+        """The text before and after what the list at the document's end holds."""
+        before, after = encode(document).rsplit("[]", 1)
+        return f"{before}[", f"]{after}"
+
+    def text(self, listed: Listed) -> str:
+        kernel = self._kernel(listed.kernel)
+        program = self._program(listed.program) | {"kernels": []} if listed.is_first else None
+        if not self._is_indented:
+            opening = "" if program is None else self._split(self._encoded, program)[0]
+            return f",{opening}{kernel}{']}' if listed.is_last else ''}"
+        import json
+
+        opening = "" if program is None else f"\n    {self._split(partial(self._indented, margin=4), program)[0]}"
+        closing = "\n      ]\n    }" if listed.is_last else ""
+        return f",{opening}\n{' ' * 8}{self._indented(json.loads(kernel), 8)}{closing}"
+
+
+class Html(Json):
+    """The page that shows the document of ``annotate``."""
+
+    def __init__(self, only: LineChoice | None = None) -> None:
+        from kernlens.report.page import around_document, in_script
+
+        super().__init__(only, is_placed=True)
+        before, after = around_document()
+        self.head, self.tail = before + self.head, f"{self.tail[:-1]}{after}\n"
+        self._in_script = in_script
+
+    def text(self, listed: Listed) -> str:
+        return self._in_script(super().text(listed))
+
+
+def listing(
+    contents: Contents, kernel_names: Sequence[str], device: str | None, form: Form, only: LineChoice | None = None
+) -> Iterator[str]:
+    """Yields the text of a listing in pieces. Damaged files of a folder are left out, for ``contents.check`` to tell.
+
+    Raises what ``select`` raises, and with ``only``, at the end, NoCodeError if no kernel has code of that line, or
+    UnsupportedError if none has a line table to know it from.
+    """
+    pieces = _answers(contents, kernel_names, device, form, only)
+    form.begin()
+    search = None if only is None else _LineSearch(only)
+    is_begun = False
+    for piece in pieces:
+        if isinstance(piece, Damage):
+            assert isinstance(contents, Folder)
+            contents.note_damage(piece.path, piece.error)
+        elif isinstance(piece, _LineNote):
+            assert search is not None
+            search.note(piece)
+        else:
+            yield piece if is_begun else form.head + piece[len(form.separator) :]
+            is_begun = True
+    if not is_begun:
+        contents.check()  # If nothing can be read, nothing is printed.
+        yield form.head
+    yield form.tail
+    if search is not None:
+        contents.check()
+        search.check()
+
+
+def _answers(
+    contents: Contents, kernel_names: Sequence[str], device: str | None, form: Form, only: LineChoice | None
+) -> Iterator[_Piece]:
+    if isinstance(contents, Folder):
+        check_choice(contents, kernel_names, device)
+        sizes = contents.sizes
+
+        def answer_files(paths: Sequence[str], threads: int | None) -> Iterator[_Piece]:
+            return _of_files(contents, paths, kernel_names, device, form, only, threads)
+
+        return in_shares(list(sizes), list(sizes.values()), answer_files)
+
+    def answer_kernels(share: Sequence[Listed], threads: int | None) -> Iterator[_Piece]:
+        decode_kernels([(one.program, [one.kernel]) for one in share], texts=True, threads=threads)
+        for one in share:
+            yield from _of_kernel(one, form, only)
+
+    listed = listed_of(select(contents.machine_code(), kernel_names, device))
+    return in_shares(listed, [one.kernel.code_size for one in listed], answer_kernels)
+
+
+def check_choice(folder: Folder, kernel_names: Sequence[str], device: str | None) -> None:
+    """Raises what ``select`` raises for all programs of a folder, and opens no more of its files than it must for that."""
+    waiting = set(kernel_names)
+    for contents in folder.files():
+        for _, kernels in chosen(contents.programs, kernel_names, device):
+            waiting.difference_update(kernel.name for kernel in kernels)
+            if not waiting:
+                return
+    select(folder.machine_code(), kernel_names, device)
+
+
+def listed_of(selection: Iterable[tuple[Program, Sequence[Kernel]]]) -> list[Listed]:
+    """The kernels of a selection in their order."""
+    return [
+        Listed(program, kernel, kernel is kernels[0], kernel is kernels[-1])
+        for program, kernels in selection
+        for kernel in kernels
+    ]
+
+
+def _of_files(
+    folder: Folder,
+    paths: Sequence[str],
+    kernel_names: Sequence[str],
+    device: str | None,
+    form: Form,
+    only: LineChoice | None,
+    threads: int | None,
+) -> Iterator[_Piece]:
+    for some in _batches(paths, folder.sizes):
+        files = [
+            (contents.path, listed_of(chosen(contents.programs, kernel_names, device)))
+            for contents in folder.files(some)
+        ]
+        with suppress(KernlensError):  # The file that is at fault raises it again below.
+            together = [(one.program, [one.kernel]) for _, listed in files for one in listed]
+            decode_kernels(together, texts=True, threads=threads)
+        for path, listed in files:
+            try:
+                whole = [piece for one in listed for piece in _of_kernel(one, form, only)]
+            except KernlensError as error:
+                folder.note_damage(path, error)
+                continue
+            yield from whole
+    yield from starmap(Damage, folder.damaged.items())
+
+
+def _batches(paths: Sequence[str], sizes: Mapping[str, int]) -> Iterator[list[str]]:
+    batch: list[str] = []
+    size = 0
+    for path in paths:
+        if batch and size + sizes[path] > _TOGETHER:
+            yield batch
+            batch, size = [], 0
+        batch.append(path)
+        size += sizes[path]
+    if batch:
+        yield batch
+
+
+def _of_kernel(listed: Listed, form: Form, only: LineChoice | None) -> Iterator[_Piece]:
+    yield form.text(listed)
+    if only is not None:
+        yield _LineNote(_has_code(listed.kernel, only), listed.kernel.line_table_reason)
+
+
+def _has_code(kernel: Kernel, only: LineChoice) -> bool:
+    source_map = kernel.source_map
+    return source_map is not None and any(only.holds(SourcePlace(path, line)) for path, line in source_map.lines)
+
+
+class _LineSearch:
+    """What was found of the chosen line."""
+
+    def __init__(self, only: LineChoice) -> None:
+        self._only = only
+        self._notes: list[_LineNote] = []
+
+    def note(self, note: _LineNote) -> None:
+        self._notes.append(note)
+
+    def check(self) -> None:
+        if any(note.has_code for note in self._notes):
+            return
+        reasons = [note.reason for note in self._notes]
+        if reasons and None not in reasons:
+            raise UnsupportedError(f"nothing says what came from {self._only}: {reasons[0]}")
+        raise NoCodeError(
+            f"no instruction came from {self._only}; kernlens annotate without --line shows those that have"
+        )

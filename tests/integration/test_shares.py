@@ -1,0 +1,60 @@
+"""Commands that share their work among processes print what one process does."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.corpus.build import build
+from tests.corpus.manifest import programs
+
+PROGRAM = "import sys; from kernlens.cli import main, shares; shares.processors = lambda: {}; shares.LEAST = 1000; main.main()"
+WORDS = (("annotate",), ("annotate", "--json"), ("annotate", "--format", "csv"), ("disasm", "--json"), ("symbols",))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three programs, and between them one that is damaged."""
+    folder = tmp_path_factory.mktemp("folder")
+    chosen = [one for one in programs() if one.name.startswith("darktable/")][:3]
+    built, failed = build(chosen)
+    assert not failed
+    for number, one in enumerate(one for one in built if one.device == "dg2"):
+        content = one.binary.read_bytes()
+        (folder / f"{number}.bin").write_bytes(content)
+        (folder / f"{number}-cut.bin").write_bytes(content[:-100])
+    return folder
+
+
+def answer(processors: int, *words: str | Path) -> tuple[int, bytes, bytes]:
+    command = [sys.executable, "-c", PROGRAM.format(processors), *map(str, words)]
+    done = subprocess.run(command, capture_output=True, check=False, env={**os.environ, "KERNLENS_PAGER": ""})
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("words", WORDS, ids=" ".join)
+def test_a_folder(words: tuple[str, ...], folder: Path) -> None:
+    alone = answer(1, *words, folder)
+    assert alone[0] == 2
+    assert alone[2].startswith(b"kernlens: 3 files of the folder")
+    assert len(alone[1]) > 1_000
+    for processors in (2, 3):
+        assert answer(processors, *words, folder) == alone
+
+
+@pytest.mark.parametrize("words", WORDS, ids=" ".join)
+def test_a_file(words: tuple[str, ...], folder: Path) -> None:
+    alone = answer(1, *words, folder / "0.bin")
+    assert alone[0] == 0
+    for processors in (2, 3):
+        assert answer(processors, *words, folder / "0.bin") == alone
+
+
+def test_a_line_that_no_share_has(folder: Path) -> None:
+    alone = answer(1, "annotate", folder / "0.bin", "--line", "99999")
+    assert alone[0] == 1
+    assert answer(3, "annotate", folder / "0.bin", "--line", "99999") == alone

@@ -1,0 +1,101 @@
+"""Folders are answered one file at a time: what is in memory does not grow with the number of files."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tracemalloc
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+from kernlens.cli import listings
+from kernlens.loading.open import Contents, Folder
+from tests.unit.conftest import Kernlens
+from tests.writers.programs import binary
+
+VERBS = (
+    ("inspect",),
+    ("inspect", "--json"),
+    ("annotate",),
+    ("annotate", "--json"),
+    ("annotate", "--format", "csv"),
+    ("disasm",),
+)
+
+
+@pytest.fixture
+def folder(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(listings, "_TOGETHER", 1)
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    return folder
+
+
+def fill(folder: Path, count: int) -> None:
+    for number in range(count):
+        (folder / f"{number:04}.bin").write_bytes(binary(kernel=f"kernel{number}"))
+
+
+@pytest.mark.parametrize("words", VERBS, ids=" ".join)
+def test_memory_does_not_grow_with_the_files(
+    words: tuple[str, ...], kernlens: Kernlens, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    peaks = []
+    for count in (20, 500):
+        fill(folder, count)
+        kernlens(*words, folder)  # What is imported and kept for good is there then.
+        with monkeypatch.context() as patched:
+            patched.setattr("kernlens.cli.output._write", lambda text: None)
+            tracemalloc.start()
+            done = kernlens(*words, folder)
+            peaks.append(tracemalloc.get_traced_memory()[1])
+            tracemalloc.stop()
+        assert (done.status, done.err) == (0, "")
+    # The names and sizes of 480 files, no more.
+    assert peaks[1] - peaks[0] < 480 * 1000, peaks
+
+
+def test_the_choice_is_checked_before_anything_is_shown(kernlens: Kernlens, folder: Path) -> None:
+    fill(folder, 3)
+    done = kernlens("annotate", folder, "--kernel", "kernel1", "--kernel", "kernel9")
+    assert (done.status, done.out) == (2, "")
+    assert "there is no kernel 'kernel9'; the binary holds kernel" in done.err
+    for verb in ("annotate", "inspect"):
+        done = kernlens(verb, folder, "--device", "dg2")
+        assert (done.status, done.out) == (2, "")
+        assert "the file holds nothing for dg2" in done.err
+
+
+def test_no_more_is_opened_for_the_choice_than_it_takes(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, kernlens: Kernlens
+) -> None:
+    fill(folder, 9)
+    opened = []
+    real = Folder.files
+
+    def files(self: Folder, paths: Iterable[str] | None = None) -> Iterator[Contents]:
+        for one in real(self, paths):
+            opened.append(one.path)
+            yield one
+
+    monkeypatch.setattr(Folder, "files", files)
+    assert kernlens("annotate", folder, "--kernel", "kernel0").status == 0
+    assert len(opened) == 1 + 1 + 9  # Whether there is any, whether there is this kernel, the answer.
+
+
+@pytest.mark.parametrize("verb", ["inspect", "annotate", "disasm"])
+def test_a_folder_holds_what_its_files_do(verb: str, kernlens: Kernlens, folder: Path) -> None:
+    fill(folder, 3)
+    paths = sorted(folder.iterdir())
+    documents = [kernlens(verb, path, "--json").document for path in paths]
+    expected = {key: [entry for one in documents for entry in one[key]] for key in documents[0] if key != "schema"}
+    assert kernlens(verb, folder, "--json").document == {"schema": 1, **expected}
+    if verb != "inspect":
+        assert kernlens(verb, folder).out == "".join(kernlens(verb, path).out for path in paths)
+
+
+def test_the_package_runs_as_a_module() -> None:
+    done = subprocess.run([sys.executable, "-m", "kernlens", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("kernlens ")
