@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from kernlens.loading.linkable import readable_modules
 from kernlens.loading.open import open_file
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM
 from tests.integration.test_cli import answer, kernlens
+from tests.writers.modules import readable_modules
 
 TEXT = """\
 int helper(int x);
