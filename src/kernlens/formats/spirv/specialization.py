@@ -6,6 +6,8 @@ have one number (SpecId): llvm-spirv writes one for each use in the source.
 
 from __future__ import annotations
 
+from array import array
+
 from kernlens.errors import FormatError
 from kernlens.formats.spirv.spirv_module import HEADER_WORDS, read_words
 from kernlens.model.spirv import SpecConstant
@@ -14,11 +16,19 @@ _OP_TYPE_BOOL, _OP_TYPE_INT, _OP_TYPE_FLOAT = 20, 21, 22
 _OP_FUNCTION, _OP_DECORATE = 54, 71
 _OP_SPEC_TRUE, _OP_SPEC_FALSE, _OP_SPEC = 48, 49, 50
 _SPEC_ID = 1
+#: The first words of such constants: 3 words for a truth value, 4 or 5 for a number.
+_FIRST_WORDS = [
+    array("I", [count << 16 | opcode]).tobytes()
+    for opcode, count in ((_OP_SPEC_TRUE, 3), (_OP_SPEC_FALSE, 3), (_OP_SPEC, 4), (_OP_SPEC, 5))
+]
 
 
 def read_spec_constants(data: memoryview) -> dict[int, SpecConstant]:
     """Returns the constants by number. Raises FormatError for data that is no SPIR-V module and for damaged word counts."""
     words, _ = read_words(data)
+    content = words.tobytes()
+    if not any(first in content for first in _FIRST_WORDS):  # Most modules have none, and need not be walked over.
+        return {}
     types: dict[int, tuple[str, int]] = {}
     numbers: dict[int, int] = {}
     found: dict[int, SpecConstant] = {}
