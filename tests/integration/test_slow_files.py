@@ -26,8 +26,6 @@ LARGE = {"many_snapshots": 30, "same_named_programs": 30, "dense_code": 60, "den
 REFUSED = {
     ("compressed_sections", "inspect"): "would unpack to 67,108,864",
     ("compressed_sections", "annotate"): "would unpack to 67,108,864",
-    ("compressed_sections", "extract"): "its sections overlap",
-    ("overlapping_sections", "extract"): "its sections overlap",
     ("overlapping_range_lists", "annotate"): "range lists are shared by so many entries",
     ("shared_range_list", "annotate"): "range lists are shared by so many entries",
     ("deep_inlining", "annotate"): "inlined calls, up to 500",
@@ -43,6 +41,7 @@ REFUSED = {
     ("dense_entries", "annotate"): "entries have fewer than 4 bytes on average",
     ("dense_rows", "annotate"): "more than 1,000,000 rows",
 }
+REFUSED |= {("overlapping_sections", verb): "its sections overlap" for verb in VERBS}
 REFUSED |= {("many_symbols", verb): "120,001 symbols" for verb in ("inspect", "annotate", "symbols")}
 REFUSED |= {("dense_symbols", verb): "320,001 symbols" for verb in ("inspect", "annotate", "symbols")}
 REFUSED |= {("dense_kernels", verb): "60,000 kernels" for verb in ("inspect", "annotate", "symbols")}

@@ -110,18 +110,15 @@ class Unpacker:
         from kernlens.formats.offload_bundle import read_offload_images
 
         return tuple(
-            self._part(
-                partial(self._image, image, context), image.name, offset + image.offset, image.stored, context, depth
-            )
-            for image in read_offload_images(content)
+            self._part(partial(self._image, image), image.name, offset + image.offset, image.stored, context, depth)
+            for image in read_offload_images(content, context.budget)
         )
 
-    def _image(self, image: OffloadImage, context: Context) -> memoryview:
-        """The image's bytes; what is unpacked counts against the input's budget, and may hold containers of its own."""
-        if image.unpacked is not None and image.unreadable is None:
-            context.budget.unpack(image.unpacked, format="offload-bundle")
-            self._room += (_DEPTH_LIMIT + 1) * image.unpacked
-        return image.read()
+    def _image(self, image: OffloadImage) -> memoryview:
+        """The image's bytes; what is unpacked may hold containers of its own."""
+        content = image.read()
+        self._room += 0 if image.unpacked is None else (_DEPTH_LIMIT + 1) * image.unpacked
+        return content
 
     def _part(
         self,
