@@ -28,7 +28,7 @@ from kernlens.formats.elf.elf_file import (
 from kernlens.formats.elf.structures import RELA_LAYOUT
 from kernlens.formats.zstd_frame import MAGIC, claimed_size, frame_size, is_zstd, unpack_frame
 from kernlens.model.binary import EMPTY, Section
-from kernlens.model.budget import Budget
+from kernlens.model.budget import KERNEL_WEIGHT, Budget
 
 _SECTION_PREFIX = "__CLANG_OFFLOAD_BUNDLE__"
 _HOST_PREFIX = _SECTION_PREFIX + "host-"
@@ -88,7 +88,8 @@ def read_offload_images(data: memoryview, budget: Budget | None = None) -> tuple
     """Returns the device images in a host ELF, in the order of its image table; none if it has none.
 
     What packed images unpack to counts against ``budget``, that of the whole input (None: this file is it). An image that
-    cannot be read is listed with the reason. Raises FormatError for a damaged ELF or table.
+    cannot be read is listed with the reason. Raises FormatError for a damaged ELF or table, TooManyError for images that are
+    too many for the budget.
     """
     elf = read_elf(data, format="offload-bundle", budget=budget)
     bundles = [section for section in elf.sections if _is_bundle(section)]
@@ -118,13 +119,15 @@ def _image(data: memoryview, span: _ImageSpan, counts: dict[str, int]) -> Offloa
 def _bounded(spans: Iterable[_ImageSpan], elf: Elf, table: Section | None) -> Iterator[_ImageSpan]:
     """Yields the images; those that would unpack to more than the budget has left are unreadable.
 
-    Raises FormatError as soon as the images take more than the file has: many entries share one image then.
+    Raises FormatError as soon as the images take more than the file has: many entries share one image then; TooManyError
+    if they are too many for the budget.
     """
     stored = len(elf.data)
     for span in spans:
         stored -= span.size
         if stored < 0:
             raise _error("images overlap: together they are larger than the file", table)
+        elf.budget.count(1, "device image", format="offload-bundle", weight=KERNEL_WEIGHT)
         try:
             elf.budget.unpack(span.unpacked or 0, format="zstd")
         except FormatError as error:
