@@ -52,7 +52,7 @@ REFUSED |= {("dense_frames", verb): "with one more device image" for verb in VER
 REFUSED |= {("dense_builds", verb): "with one more kernels" for verb in VERBS}
 REFUSED |= {(name, "stages"): "more than 1,000,000 lines" for name in ("dense_gen_assembly", "dense_visa")}
 REFUSED |= {("dense_kernels", verb): "60,000 kernels" for verb in ("inspect", "annotate", "symbols")}
-REFUSED |= {("dense_members", verb): "with one more program" for verb in VERBS}
+REFUSED |= {("dense_members", verb): "90,000 members" for verb in VERBS}
 
 #: All verbs in one process, in which no libiga64 is needed: the status and the last line of each go to standard error.
 _CHILD = """
