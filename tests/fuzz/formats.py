@@ -6,7 +6,7 @@ from kernlens.errors import KernlensError
 from kernlens.formats.ar import read_ar
 from kernlens.formats.elf.elf_file import read_elf
 from kernlens.formats.neo_elf import is_neo_elf, read_neo_elf
-from kernlens.formats.offload_bundle import FREE_SIZE, RATIO_LIMIT, read_offload_images
+from kernlens.formats.offload_bundle import read_offload_images
 from kernlens.formats.patch_tokens.debug_data import read_debug_data
 from kernlens.formats.patch_tokens.program_binary import read_patch_tokens
 from kernlens.formats.spirv.spirv_module import read_spirv
@@ -14,6 +14,7 @@ from kernlens.formats.spirv.uses import read_spirv_uses
 from kernlens.formats.zebin.zebin_file import read_zebin
 from kernlens.formats.zstd_frame import claimed_size, frame_size, is_zstd, unpack_frame
 from kernlens.loading.identify import identify
+from kernlens.model.budget import Budget
 from tests.fuzz.texts import everything_of
 
 #: The most that a zstd frame of the fuzzer may unpack to.
@@ -67,7 +68,7 @@ def offload_bundle(data: bytes) -> None:
     for image in read_offload_images(memoryview(data)):
         assert len(image.stored) <= len(data)
         try:
-            assert len(image.read()) <= FREE_SIZE + RATIO_LIMIT * len(data)
+            assert len(image.read()) <= Budget(len(data)).limit
         except KernlensError:
             continue  # The next image may be whole.
 

@@ -1,4 +1,4 @@
-"""Stress for the OpenCL layer: ``python -m tests.integration.layer_stress [--children N] [--threads N]``.
+"""Stress for the OpenCL layer: ``python -m tests.integration.layer_stress [plain] [sanitized] [--children N] [--threads N]``.
 
 600 forks while two threads request, 16 threads that build with requests, files of at most 16 KB, and kill -9: on PoCL and on
 a simulated dg2, as the layer is built for users and with AddressSanitizer and UndefinedBehaviorSanitizer. Prints a line for
@@ -8,6 +8,7 @@ each; the exit status is 1 if anything failed, or a sanitizer found an error.
 from __future__ import annotations
 
 import argparse
+import subprocess
 import sys
 import tempfile
 import time
@@ -27,7 +28,7 @@ def run_all(name: str, platform: Platform, layer: Path, folder: Path, amount: Am
         try:
             trial()
             answer = "passed"
-        except AssertionError as error:
+        except (AssertionError, subprocess.TimeoutExpired) as error:
             good, answer = False, f"FAILED\n{error}"
         print(f"{name:22} {what:40} {time.monotonic() - start:6.0f} s  {answer}", flush=True)
     for found in findings(folder):
@@ -38,25 +39,33 @@ def run_all(name: str, platform: Platform, layer: Path, folder: Path, amount: Am
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    kinds = ("plain", "sanitized")
+    parser.add_argument(
+        "layers", nargs="*", default=kinds, metavar="LAYER", help="plain, sanitized; both if none is named"
+    )
     parser.add_argument("--children", type=int, default=WHOLE.children)
     parser.add_argument("--threads", type=int, default=WHOLE.threads)
     arguments = parser.parse_args()
+    if unknown := set(arguments.layers) - set(kinds):
+        parser.error(f"there is no layer {min(unknown)}")
     amount = Amount(arguments.children, arguments.threads)
     good = True
     with tempfile.TemporaryDirectory() as scratch:
         base = Path(scratch)
-        for part in ("plain", "sanitized"):
-            (base / part).mkdir()
-        plain = fill(base / "plain", NATIVE)
-        sanitized = build_layer(base / "sanitized", native_builds.build(base / "built", COMPILER))
-        for name in ("pocl", "dg2"):
-            for layer in (plain, sanitized):
-                folder = base / f"{layer.name}-{name}"
+        for kind in arguments.layers:
+            layer = base / kind
+            layer.mkdir()
+            if kind == "plain":
+                fill(layer, NATIVE)
+            else:
+                build_layer(layer, native_builds.build(base / "built", COMPILER))
+            for name in ("pocl", "dg2"):
+                folder = base / f"{kind}-{name}"
                 folder.mkdir()
                 platform = pocl(folder) if name == "pocl" else intel(name, SLICES[name])
-                if layer is sanitized:
+                if kind == "sanitized":
                     platform = sanitized_platform(platform, layer, folder)
-                good = run_all(f"{name}, {layer.name}", platform, layer, folder, amount) and good
+                good = run_all(f"{name}, {kind}", platform, layer, folder, amount) and good
     sys.exit(0 if good else 1)
 
 

@@ -13,9 +13,10 @@ import pytest
 from kernlens.errors import FormatError
 from kernlens.formats.ar import read_ar
 from kernlens.formats.elf.elf_file import read_elf
-from kernlens.formats.offload_bundle import FREE_SIZE, RATIO_LIMIT, read_offload_images
+from kernlens.formats.offload_bundle import read_offload_images
 from kernlens.formats.zebin.ze_info import read_ze_info
 from kernlens.formats.zebin.zebin_file import SHT_ZEBIN_ZEINFO, read_zebin
+from kernlens.model.budget import Budget
 from tests.corpus.build import Built
 from tests.limits import processor_time
 
@@ -61,7 +62,7 @@ def read_everything_offloaded(data: memoryview) -> None:
     for image in read_offload_images(data):
         assert len(image.stored) <= len(data)
         if image.unreadable is None:
-            assert len(image.read()) <= FREE_SIZE + RATIO_LIMIT * len(data)
+            assert len(image.read()) <= Budget(len(data)).limit
 
 
 def mutated(data: bytes, chance: random.Random, hot: range) -> bytes:

@@ -16,18 +16,16 @@ import pytest
 from tests.writers.slow_files import BINARIES, RECORDINGS
 
 VERBS = ("inspect", "annotate", "extract", "symbols")
-#: The only file whose stages can be shown without a compiler.
-WITH_STAGES = "many_snapshots"
+#: The files whose stages can be shown without a compiler, and what is asked of them.
+STAGES = {"many_snapshots": "", "dense_gen_assembly": "--line 1", "dense_visa": "--line 1"}
 #: Seconds of processor time and bytes of address space that all verbs together may take.
 SECONDS, MEMORY = 8, 700 << 20
 #: Honest and large: everything in them is printed or written, all of it in linear time.
-LARGE = {"many_snapshots": 30, "same_named_programs": 30, "dense_code": 60, "dense_entries": 30}
+LARGE = {"many_snapshots": 30, "same_named_programs": 30, "dense_code": 60, "dense_entries": 30, "dense_builds": 40}
 #: What is refused, and where: a part of the sentence.
 REFUSED = {
     ("compressed_sections", "inspect"): "would unpack to 67,108,864",
     ("compressed_sections", "annotate"): "would unpack to 67,108,864",
-    ("compressed_sections", "extract"): "its sections overlap",
-    ("overlapping_sections", "extract"): "its sections overlap",
     ("overlapping_range_lists", "annotate"): "range lists are shared by so many entries",
     ("shared_range_list", "annotate"): "range lists are shared by so many entries",
     ("deep_inlining", "annotate"): "inlined calls, up to 500",
@@ -43,10 +41,18 @@ REFUSED = {
     ("dense_entries", "annotate"): "entries have fewer than 4 bytes on average",
     ("dense_rows", "annotate"): "more than 1,000,000 rows",
 }
+REFUSED |= {("overlapping_sections", verb): "its sections overlap" for verb in VERBS}
 REFUSED |= {("many_symbols", verb): "120,001 symbols" for verb in ("inspect", "annotate", "symbols")}
 REFUSED |= {("dense_symbols", verb): "320,001 symbols" for verb in ("inspect", "annotate", "symbols")}
+REFUSED |= {("dense_patch_token_kernels", verb): "180,000 kernels" for verb in VERBS}
+REFUSED |= {("dense_debug_kernels", verb): "500,000 kernels" for verb in VERBS}
+REFUSED |= {("dense_images", verb): "with one more device image" for verb in VERBS}
+REFUSED |= {("dense_unreadable_images", verb): "with one more device image" for verb in VERBS}
+REFUSED |= {("dense_frames", verb): "with one more device image" for verb in VERBS}
+REFUSED |= {("dense_builds", verb): "with one more kernels" for verb in VERBS}
+REFUSED |= {(name, "stages"): "more than 1,000,000 lines" for name in ("dense_gen_assembly", "dense_visa")}
 REFUSED |= {("dense_kernels", verb): "60,000 kernels" for verb in ("inspect", "annotate", "symbols")}
-REFUSED |= {("dense_members", verb): "with one more program" for verb in VERBS}
+REFUSED |= {("dense_members", verb): "90,000 members" for verb in VERBS}
 
 #: All verbs in one process, in which no libiga64 is needed: the status and the last line of each go to standard error.
 _CHILD = """
@@ -55,9 +61,9 @@ import kernlens.isa.decode
 from kernlens.cli.main import main
 from tests.writers.programs import decoded
 kernlens.isa.decode.decode_many = decoded
-path, output, verbs, *flags = sys.argv[1:]
+path, output, verbs, asked, *flags = sys.argv[1:]
 for verb in verbs.split():
-    extra = {"extract": ["-o", output], "annotate": ["--json", *flags]}.get(verb, [])
+    extra = {"extract": ["-o", output], "annotate": ["--json", *flags], "stages": asked.split()}.get(verb, [])
     sys.argv = ["kernlens", verb, path, *extra]
     said = io.StringIO()
     with contextlib.redirect_stderr(said):
@@ -98,9 +104,18 @@ def test_slow_file(folder: Path, name: str, tmp_path: Path) -> None:
     seconds = LARGE.get(name, SECONDS)
     root = Path(__file__).parents[2]
     flags = ["--device", "dg2"] if name in BINARIES else []
-    verbs = [*VERBS, *(["stages"] if name == WITH_STAGES else [])]
+    verbs = (*VERBS, *(["stages"] if name in STAGES else []))
     done = subprocess.run(
-        [sys.executable, "-c", _CHILD, str(written(folder, name)), str(tmp_path / "parts"), " ".join(verbs), *flags],
+        [
+            sys.executable,
+            "-c",
+            _CHILD,
+            str(written(folder, name)),
+            str(tmp_path / "parts"),
+            " ".join(verbs),
+            STAGES.get(name, ""),
+            *flags,
+        ],
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(root / "src"), str(root)])},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
@@ -110,7 +125,7 @@ def test_slow_file(folder: Path, name: str, tmp_path: Path) -> None:
     )
     assert done.returncode == 0, f"{done.returncode}: {done.stderr}"
     answers = {line.partition(" ")[0]: line.partition(" ")[2] for line in done.stderr.splitlines()}
-    assert list(answers) == verbs
+    assert tuple(answers) == verbs
     for verb, answer in answers.items():
         sentence = REFUSED.get((name, verb))
         assert answer[:1] in (("0", "2") if sentence is None else ("2",)), f"{verb}: {answer}"

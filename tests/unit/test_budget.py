@@ -6,12 +6,13 @@ import pytest
 
 from kernlens.errors import FormatError, TooManyError
 from kernlens.formats.elf.elf_file import read_elf
+from kernlens.formats.patch_tokens.program_binary import read_patch_tokens
 from kernlens.formats.spirv.spirv_module import read_spirv
 from kernlens.loading.context import Context
 from kernlens.loading.open import open_bytes
 from kernlens.model.budget import BYTES_PER_ENTRY, FREE, FREE_ENTRIES, PROGRAM_WEIGHT, Budget
 from tests.limits import processor_time
-from tests.writers import dense_files, spirv
+from tests.writers import dense_files, patch_tokens, spirv
 from tests.writers.ar import archive, member
 
 
@@ -59,6 +60,29 @@ def test_an_archive_of_too_many_programs_is_refused_as_a_whole() -> None:
     content = archive([member("m", bytes(spirv.module()))] * count)
     with pytest.raises(TooManyError, match="with one more program"):
         open_bytes(content, "x.a", Context())
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (dense_files.dense_patch_token_kernels(30_000), "these 30,000 kernels"),
+        (dense_files.dense_debug_kernels(30_000), "these 30,000 kernels"),
+        (dense_files.dense_images(30_000), "one more device image"),
+        (dense_files.dense_unreadable_images(30_000), "one more device image"),
+        (dense_files.dense_frames(30_000), "one more device image"),
+        (bytes(archive([member("m", b"x")] * 30_000)), "these 30,000 members"),
+    ],
+)
+def test_what_is_nothing_but_kernels_images_or_members_is_refused(content: bytes, sentence: str) -> None:
+    with pytest.raises(TooManyError, match=sentence):
+        open_bytes(memoryview(content), "x", Context())
+
+
+def test_kernels_that_a_header_promises_and_the_file_cannot_hold_are_a_damage() -> None:
+    content = patch_tokens.program([patch_tokens.KernelToWrite("k")])
+    promised = content[:16] + b"\xff\xff\xff\xff" + content[20:]
+    with pytest.raises(FormatError, match="header 2 of 4294967295 kernels is cut off"):
+        read_patch_tokens(memoryview(promised))
 
 
 def test_containers_nested_too_deep_are_refused() -> None:

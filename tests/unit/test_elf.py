@@ -8,6 +8,7 @@ import struct
 import subprocess
 import sys
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,10 @@ import pytest
 from kernlens.errors import FormatError
 from kernlens.formats.elf.elf_file import is_elf, machine_of, read_elf, section_headers
 from kernlens.formats.elf.string_table import StringTable
+from kernlens.formats.host_object import read_host_object
+from kernlens.formats.neo_elf import read_neo_elf
+from kernlens.formats.offload_bundle import read_offload_images
+from kernlens.formats.zebin.zebin_file import read_zebin
 from tests.writers.elf import (
     FUNC,
     GLOBAL,
@@ -23,6 +28,7 @@ from tests.writers.elf import (
     OBJECT,
     SECTION,
     SHT_NOBITS,
+    SHT_NULL,
     SHT_REL,
     SHT_RELA,
     WEAK,
@@ -224,22 +230,29 @@ def test_relocations_of_damaged_tables() -> None:
         read_elf(relocated(rel((0, 1, 1)), link=2).build()).relocations()
 
 
-def test_overlapping_relocation_sections_do_not_multiply() -> None:
-    """A thousand sections over the same bytes would make a thousand times more relocations than the file can hold."""
+def overlapping(extra: int) -> memoryview:
+    """A file whose sections together have ``extra`` bytes more than it. Two have no bytes in it, whatever they say."""
     writer = ElfWriter()
-    symtab = writer.add_symbols([("a", 0, 0, LOCAL, FUNC, 0)])
-    writer.add(".bytes", bytes(160_000))
-    for _ in range(1000):
-        writer.add(".rel", type=SHT_REL, entry_size=16, link=symtab, offset=64, size=160_000)
-    with pytest.raises(FormatError, match="overlap"):
-        read_elf(writer.build()).relocations()
+    writer.add(".a", b"abcd" * 250)
+    for type in (SHT_NULL, SHT_NOBITS):
+        writer.add(".none", type=type, size=1 << 40)
+    writer.add(".b", offset=66, size=0)
+    file = writer.build()
+    writer.sections[-1].size = len(file) + extra - 1000 - read_elf(file).sections[-1].size
+    return writer.build()
 
 
-def test_overlapping_sections_are_legal() -> None:
-    writer = ElfWriter()
-    writer.add(".a", b"abcd")
-    writer.add(".b", offset=66, size=2)
-    assert [bytes(section.data) for section in read_elf(writer.build()).sections[1:3]] == [b"abcd", b"cd"]
+@pytest.mark.parametrize(
+    "read", [read_elf, section_headers, read_zebin, read_neo_elf, read_host_object, read_offload_images]
+)
+def test_sections_together_are_no_larger_than_the_file(read: Callable[[memoryview], object]) -> None:
+    """They may share bytes. A thousand sections over the same bytes would cost as much as a file of a thousand times its
+    size, whoever reads them."""
+    sections = read_elf(overlapping(0)).sections
+    assert [len(section.data) for section in sections[1:4]] == [1000, 0, 0]
+    assert bytes(sections[4].data).startswith(b"cdabcd")
+    with pytest.raises(FormatError, match=r"its sections overlap: together they have [\d,]+ bytes, the file [\d,]+"):
+        read(overlapping(1))
 
 
 def test_string_table_budget() -> None:

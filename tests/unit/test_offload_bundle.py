@@ -12,8 +12,10 @@ from kernlens.errors import FormatError
 from kernlens.formats.offload_bundle import read_offload_images
 from kernlens.formats.zstd_frame import unpack_frame
 from kernlens.loading.identify import identify
+from kernlens.model.budget import Budget
 from tests.limits import memory, processor_time
 from tests.unit.conftest import Kernlens
+from tests.writers.ar import archive, member
 from tests.writers.elf import SHT_RELA, ElfWriter, rela
 from tests.writers.programs import spirv
 
@@ -135,14 +137,39 @@ def test_a_packed_image_in_an_object_without_table() -> None:
 
 
 def test_packed_images_share_one_bound() -> None:
-    """Each of these alone would be believed; together they are 4,000 times the file."""
+    """Each of these alone would be believed; together they are 4,000 times the file. What another reader of the input has
+    unpacked counts as well."""
     frame = packed(bytes(12 << 20))
     entries = table(*((0x2000 + index * len(frame), 12 << 20) for index in range(10)))
+    file = host(entries, images=frame * 10).build()
+    budget = Budget(len(file))
     with memory(32 << 20):
-        images = read_offload_images(host(entries, images=frame * 10).build())
+        images = read_offload_images(file, budget)
         assert len(images[0].read()) == 12 << 20
-    assert [image.unreadable is None for image in images] == [True, *[False] * 9]
-    assert "more than is believed of this file" in (images[1].unreadable or "")
+    assert [image.unreadable is None for image in images] == [True, True, *[False] * 8]
+    assert "would unpack to 37,748,736" in (images[2].unreadable or "")
+    assert not any(image.unreadable is None for image in read_offload_images(file, budget))
+
+
+@pytest.mark.parametrize("says_its_size", [True, False])
+def test_packed_images_of_all_libraries_in_an_archive_share_one_bound(
+    kernlens: Kernlens, tmp_path: Path, says_its_size: bool
+) -> None:
+    """Neither the number of libraries nor that of frames helps: nothing is unpacked beyond what the archive may unpack to."""
+    size = 1 << 20
+    frame = packed(bytes(size), write_content_size=says_its_size)
+    libraries = [library(tmp_path, *[(frame, size)] * 10).read_bytes() for _ in range(5)]
+    path = tmp_path / "libraries.a"
+    path.write_bytes(archive([member("m", one) for one in libraries]))
+    allowed = Budget(path.stat().st_size).limit // size
+    with memory((allowed + 10) * size):
+        images = [
+            image for one in kernlens("inspect", path, "--json").document["containers"][0]["containers"]
+            for image in one["containers"]
+        ]  # fmt: skip
+    reasons = [image.get("unreadable", "") for image in images]
+    assert [not reason for reason in reasons] == [number < allowed for number in range(50)]
+    assert all("would unpack to" in reason for reason in reasons[allowed:])
 
 
 def test_many_entries_for_one_frame_of_many_blocks() -> None:

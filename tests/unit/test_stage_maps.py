@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 
 from kernlens.analysis.stage_changes import difference, pass_steps
-from kernlens.errors import KernlensError, NotFoundError
+from kernlens.errors import KernlensError, NotFoundError, TooManyError
 from kernlens.loading.stage_maps import Beside, snapshot_map, stage_maps
 from kernlens.model.line_choice import LineChoice
 from kernlens.model.stage import Snapshot, choose
 from kernlens.model.stage_map import ProgramLine
 from kernlens.report.highlight import highlighted
+from tests.limits import processor_time
 
 
 def snapshot(stage: str, text: str, ending: str = ".ll", kernel: str | None = None, form: str = "text") -> Snapshot:
@@ -122,6 +123,12 @@ def test_the_text_of_a_map_is_read_when_it_is_asked_for() -> None:
     assert found is not None
     assert (len(found), found.lines) == (1, {("/s/k.cl", 5): (0,)})
     assert snapshot_map(snapshot("visa", "    op (M1, 1) V1\n", ".visaasm"), Beside([])) is None  # no line at all
+
+
+@pytest.mark.parametrize(("stage", "ending"), [("visa", ".visaasm"), ("gen-assembly", ".asm"), ("llvm-codegen", ".ll")])
+def test_a_text_of_too_many_lines_is_refused_before_it_is_read(stage: str, ending: str) -> None:
+    with pytest.raises(TooManyError, match=f"{stage}: the text has more than 1,000,000 lines"), processor_time(1):
+        snapshot_map(snapshot(stage, "a\n" * 1_000_001, ending), Beside([]))
 
 
 def test_a_choice_names_what_there_is() -> None:

@@ -157,15 +157,6 @@ def test_another_machine() -> None:
         read_zebin(ElfWriter(machine=62).build())
 
 
-def test_overlapping_text_sections_do_not_multiply() -> None:
-    writer = ElfWriter()
-    writer.add(".text.k", bytes(100_000))
-    for index in range(100):
-        writer.add(f".text.k{index}", offset=64, size=100_000)
-    with pytest.raises(FormatError, match="overlap"):
-        assert read_zebin(writer.build()).kernels
-
-
 @pytest.mark.parametrize("notes", [b"\1\2\3", note(1, word(1))[:-1], struct.pack("<III", 1 << 31, 4, 1) + bytes(8)])
 def test_cut_off_notes(notes: bytes) -> None:
     writer = ElfWriter()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import struct
 
-from tests.writers import spirv
+import zstandard
+
+from tests.writers import patch_tokens, spirv
 from tests.writers.ar import archive, member
 from tests.writers.dwarf import Row, UnitWriter, debug_zebin, encode, line_unit_4
 from tests.writers.elf import ElfWriter
@@ -131,6 +133,69 @@ def dense_rows(count: int = 9_000_000) -> bytes:
     return bytes(debug_zebin(["k"], [unit], line, []).build())
 
 
+def dense_patch_token_kernels(count: int = 180_000) -> bytes:
+    """9 MB: a patch-token program of 180,000 kernels without code."""
+    return patch_tokens.program([patch_tokens.KernelToWrite(f"k{number:x}", b"") for number in range(count)])
+
+
+def dense_patch_tokens(count: int = 1_200_000) -> bytes:
+    """10 MB: a kernel with 1,200,000 tokens of no known number."""
+    return patch_tokens.program([patch_tokens.KernelToWrite("k", tokens=[patch_tokens.token(999)] * count)])
+
+
+def dense_program_tokens(count: int = 1_200_000) -> bytes:
+    """10 MB: 1,200,000 tokens of the program itself."""
+    return patch_tokens.program(tokens=[patch_tokens.token(999)] * count)
+
+
+def dense_debug_kernels(count: int = 500_000) -> bytes:
+    """8 MB: debug data of 500,000 kernels that have none."""
+    return patch_tokens.debug_data([("k", b"", b"")] * count)
+
+
+def dense_arguments(count: int = 190_000) -> bytes:
+    """10 MB: a kernel with as many arguments as fit."""
+    described = [patch_tokens.argument_description(number, "", "", "", "", "") for number in range(count)]
+    return patch_tokens.program([patch_tokens.KernelToWrite("k", tokens=described)])
+
+
+def dense_patch_token_symbols(count: int = 9_000) -> bytes:
+    """9 MB: a table of symbols, whose entries each have 1,024 bytes for a name."""
+    table = patch_tokens.symbol_table(*((2, number, 4, f"f{number}") for number in range(count)))
+    return patch_tokens.program([patch_tokens.KernelToWrite("k", tokens=[table])])
+
+
+def _library(entries: bytes, images: bytes) -> bytes:
+    writer = ElfWriter(machine=62, type=3)
+    writer.add("__CLANG_OFFLOAD_BUNDLE__sycl-spir64", images, flags=2, address=0x100000)
+    writer.add(".tgtimg", entries, flags=3, address=0x100000 + len(images))
+    return bytes(writer.build())
+
+
+def dense_images(count: int = 600_000) -> bytes:
+    """10 MB: a host library whose table lists empty images."""
+    return _library(struct.pack("<QQ", 0x100000, 0) * count, b"none")
+
+
+def dense_unreadable_images(count: int = 600_000) -> bytes:
+    """10 MB: a host library whose table lists images that lie nowhere."""
+    return _library(struct.pack("<QQ", 1, 1) * count, b"none")
+
+
+def dense_frames(count: int = 250_000) -> bytes:
+    """10 MB: a host library of images of nothing, each packed."""
+    frame = zstandard.ZstdCompressor().compress(b"")
+    places = range(0x100000, 0x100000 + count * len(frame), len(frame))
+    return _library(b"".join(struct.pack("<QQ", place, 5) for place in places), frame * count)
+
+
+def dense_packed_images(count: int = 5_000, size: int = 1 << 20) -> bytes:
+    """A host library of images of a megabyte, each packed to some 50 bytes."""
+    frame = zstandard.ZstdCompressor().compress(bytes(size))
+    places = range(0x100000, 0x100000 + count * len(frame), len(frame))
+    return _library(b"".join(struct.pack("<QQ", place, size) for place in places), frame * count)
+
+
 #: Name -> the bytes of the file.
 DENSE = {
     maker.__name__: maker
@@ -146,5 +211,15 @@ DENSE = {
         dense_members,
         dense_rows,
         dense_code,
+        dense_patch_token_kernels,
+        dense_patch_tokens,
+        dense_program_tokens,
+        dense_debug_kernels,
+        dense_arguments,
+        dense_patch_token_symbols,
+        dense_images,
+        dense_unreadable_images,
+        dense_frames,
+        dense_packed_images,
     )
 }

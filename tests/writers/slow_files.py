@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import random
 import sqlite3
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -155,6 +156,66 @@ def same_named_programs(path: Path, count: int = 1000) -> None:
             writer.add(holding("same", bytes(zebin().build())))
 
 
+def dense_builds(path: Path, count: int = 60_000) -> None:
+    """5 MB: builds that all have the one binary."""
+    with RecordingWriter(path) as writer:
+        writer.add(holding("k", bytes(zebin().build())))
+    _repeat_program(path, count)
+
+
+def dense_failed_builds(path: Path, count: int = 150_000) -> None:
+    """10 MB: builds that yielded nothing."""
+    with RecordingWriter(path) as writer:
+        writer.add(replace(_build("k"), ok=False, reason="no"))
+    _repeat_program(path, count)
+
+
+def _repeat_program(path: Path, count: int) -> None:
+    """Makes copies of the one program: to add them one by one would take minutes."""
+    connection = sqlite3.connect(path)
+    numbers = "WITH RECURSIVE number (n) AS (SELECT 2 UNION ALL SELECT n + 1 FROM number LIMIT ?)"
+    connection.execute(
+        f"INSERT INTO program {numbers} SELECT n, name || n, device, toolchain, options, status, reason, seconds, command,"
+        " created FROM program, number",
+        (count - 1,),
+    )
+    connection.execute(
+        f"INSERT INTO part {numbers} SELECT n, position, role, path, blob FROM part, number", (count - 1,)
+    )
+    connection.commit()
+    connection.close()
+
+
+def _listing(path: Path, stage: str, ending: str, text: str) -> None:
+    """A program with one snapshot, packed to a few kilobytes."""
+    with RecordingWriter(path) as writer:
+        parts = HeldParts(
+            binary=bytes(zebin().build()), snapshots=(snapshot(stage, ending, text.encode(), kernel="k"),)
+        )
+        writer.add(replace(_build("k"), parts=parts))
+
+
+def _letters(count: int) -> Iterable[str]:
+    """Any letters: what is the same everywhere is packed to less than readers accept."""
+    chance = random.Random("letters")
+    return map(chr, chance.choices(range(97, 123), k=count))
+
+
+def dense_gen_assembly(path: Path, count: int = 15_000_000) -> None:
+    """9 MB: a listing of 30 MB of instructions of one letter."""
+    _listing(path, "gen-assembly", ".asm", "//.kernel k\n// File: /a.cl\n// Line 1: x\n" + "\n".join(_letters(count)))
+
+
+def dense_visa(path: Path, count: int = 4_000_000) -> None:
+    """2 MB: vISA of 32 MB, each instruction with a mark of its own."""
+    _listing(
+        path,
+        "visa",
+        ".visaasm",
+        '.kernel "k"\nFILE "/a.cl"\n' + "".join(f"LOC 1\n{letter}\n" for letter in _letters(count)),
+    )
+
+
 def _build(name: str) -> Build:
     return Build(name, "dg2", CHAIN)
 
@@ -183,5 +244,15 @@ BINARIES: dict[str, Callable[[], bytes]] = {
 #: Name -> what writes the recording.
 RECORDINGS: dict[str, Callable[[Path], None]] = {
     maker.__name__: maker
-    for maker in (shared_blob, smaller_shared_blob, many_snapshots, many_sources, same_named_programs)
+    for maker in (
+        shared_blob,
+        smaller_shared_blob,
+        many_snapshots,
+        many_sources,
+        same_named_programs,
+        dense_builds,
+        dense_failed_builds,
+        dense_gen_assembly,
+        dense_visa,
+    )
 }

@@ -102,12 +102,6 @@ def _container_parts(container: Container, folder: tuple[str, ...], names: _Name
     yield Part(names.make(folder, container.name or container.kind, ending), container.content)
     if not container.sections and not container.children:
         return
-    if sum(len(section.data) for section in container.sections) > container.size:
-        raise FormatError(
-            "its sections overlap: together they are larger than the file",
-            format=container.kind,
-            offset=container.offset,
-        )
     inside = names.make(folder, f"{container.name or container.kind}.parts")
     for section in container.sections:
         if section.size:

@@ -28,6 +28,7 @@ from kernlens.formats.elf.elf_file import (
 from kernlens.formats.elf.structures import RELA_LAYOUT
 from kernlens.formats.zstd_frame import MAGIC, claimed_size, frame_size, is_zstd, unpack_frame
 from kernlens.model.binary import EMPTY, Section
+from kernlens.model.budget import KERNEL_WEIGHT, Budget
 
 _SECTION_PREFIX = "__CLANG_OFFLOAD_BUNDLE__"
 _HOST_PREFIX = _SECTION_PREFIX + "host-"
@@ -36,10 +37,6 @@ _SHF_ALLOC = 2
 _ENTRY_LAYOUT = struct.Struct("<QQ")
 #: ``R_X86_64_RELATIVE`` and ``R_AARCH64_RELATIVE`` by ``e_machine``: the addend is the address.
 _RELATIVE = {62: 8, 183: 1027}
-#: All packed images of a file together may unpack to FREE_SIZE bytes and RATIO_LIMIT times the file's size: a small
-#: file must not fill the memory. Intel's libraries unpack to a fifth of the file's size.
-FREE_SIZE = 1 << 24
-RATIO_LIMIT = 16
 
 
 class _ImageEntry(NamedTuple):
@@ -87,12 +84,14 @@ class OffloadImage:
         return self.stored if self.unpacked is None else memoryview(unpack_frame(self.stored, self.unpacked))
 
 
-def read_offload_images(data: memoryview) -> tuple[OffloadImage, ...]:
+def read_offload_images(data: memoryview, budget: Budget | None = None) -> tuple[OffloadImage, ...]:
     """Returns the device images in a host ELF, in the order of its image table; none if it has none.
 
-    An image that cannot be read is listed with the reason. Raises FormatError for a damaged ELF or table.
+    What packed images unpack to counts against ``budget``, that of the whole input (None: this file is it). An image that
+    cannot be read is listed with the reason. Raises FormatError for a damaged ELF or table, TooManyError for images that are
+    too many for the budget.
     """
-    elf = read_elf(data, format="offload-bundle")
+    elf = read_elf(data, format="offload-bundle", budget=budget)
     bundles = [section for section in elf.sections if _is_bundle(section)]
     table = elf.section(_TABLE)
     spans: Iterator[_ImageSpan]
@@ -101,7 +100,7 @@ def read_offload_images(data: memoryview) -> tuple[OffloadImage, ...]:
     else:
         spans = _listed(elf, table)
     counts: dict[str, int] = {}
-    return tuple(_image(data, span, counts) for span in _bounded(spans, len(data), table))
+    return tuple(_image(data, span, counts) for span in _bounded(spans, elf, table))
 
 
 def _image(data: memoryview, span: _ImageSpan, counts: dict[str, int]) -> OffloadImage:
@@ -117,21 +116,22 @@ def _image(data: memoryview, span: _ImageSpan, counts: dict[str, int]) -> Offloa
     )
 
 
-def _bounded(spans: Iterable[_ImageSpan], file_size: int, table: Section | None) -> Iterator[_ImageSpan]:
-    """Yields the images; those that would unpack to more than is left of the file's share are unreadable.
+def _bounded(spans: Iterable[_ImageSpan], elf: Elf, table: Section | None) -> Iterator[_ImageSpan]:
+    """Yields the images; those that would unpack to more than the budget has left are unreadable.
 
-    Raises FormatError as soon as the images take more than the file has: many entries share one image then.
+    Raises FormatError as soon as the images take more than the file has: many entries share one image then; TooManyError
+    if they are too many for the budget.
     """
-    stored, unpacked = file_size, FREE_SIZE + RATIO_LIMIT * file_size
+    stored = len(elf.data)
     for span in spans:
         stored -= span.size
         if stored < 0:
             raise _error("images overlap: together they are larger than the file", table)
-        if span.unpacked is not None and span.unpacked > unpacked:
-            reason = f"{span.size} packed bytes claim to be {span.unpacked}, more than is believed of this file"
-            yield span._replace(unreadable=reason)
-            continue
-        unpacked -= span.unpacked or 0
+        elf.budget.count(1, "device image", format="offload-bundle", weight=KERNEL_WEIGHT)
+        try:
+            elf.budget.unpack(span.unpacked or 0, format="zstd")
+        except FormatError as error:
+            span = span._replace(unreadable=str(error))
         yield span
 
 
@@ -189,11 +189,7 @@ def _relocated(elf: Elf, table: Section) -> dict[int, int]:
     relative = _RELATIVE.get(elf.machine)
     first, last = table.address, table.address + table.size
     addresses: dict[int, int] = {}
-    read = 0
     for section in elf.sections_of_type(SHT_RELA):
-        read += section.size
-        if read > len(elf.data):
-            raise _error("relocation sections overlap: together they are larger than the file", section)
         entries = section.data[: section.size // RELA_LAYOUT.size * RELA_LAYOUT.size]
         for r_offset, r_type, r_sym, r_addend in RELA_LAYOUT.iter_unpack(bytes(entries)):
             if first <= r_offset < last and r_type == relative and r_sym == 0:

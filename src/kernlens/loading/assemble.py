@@ -26,7 +26,7 @@ def patch_token_program(name: str, content: memoryview, context: Context) -> Pro
     """A Program of a patch-token binary; debug data, options and SPIR-V are those of the container context it."""
     from kernlens.formats.patch_tokens.program_binary import read_patch_tokens
 
-    read = read_patch_tokens(content)
+    read = read_patch_tokens(content, context.budget)
     device = _device(read.device, context)
     debug = ProgramDebug(context.build, context.budget)
     kernels = {
@@ -75,7 +75,7 @@ def debug_program(name: str, content: memoryview, context: Context) -> Program:
     from kernlens.formats.elf.elf_file import read_elf
     from kernlens.formats.patch_tokens.debug_data import read_debug_data
 
-    read = read_debug_data(content)
+    read = read_debug_data(content, context.budget)
     device = _device(read.device, context)
     context = context.holding(debug=content)
     debug = ProgramDebug(context.build, context.budget)

@@ -127,7 +127,7 @@ class ProgramDebug(KeptDebug):
         from kernlens.formats.patch_tokens.debug_data import read_debug_data
 
         content = self._build.debug
-        return read_debug_data(memoryview(content)) if content else None
+        return read_debug_data(memoryview(content), self._budget) if content else None
 
     def line_table(self, name: str) -> LineTable | None:
         from kernlens.formats.dwarf.line_tables import read_kernel_debug_elf

@@ -12,7 +12,7 @@ from kernlens.loading.assemble import debug_program, patch_token_program, spirv_
 from kernlens.loading.context import Context
 from kernlens.loading.identify import identify
 from kernlens.model.binary import EMPTY, Container, Section
-from kernlens.model.budget import PROGRAM_WEIGHT
+from kernlens.model.budget import KERNEL_WEIGHT, PROGRAM_WEIGHT, Budget
 from kernlens.model.program import Program
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Unpacker:
                 container.find_sections = partial(_elf_sections, content, kind)
             case "debug-data":
                 self.programs.append(debug_program(self._unique(name), content, context))
-                container.find_children = partial(_kernel_elfs, content, offset)
+                container.find_children = partial(_kernel_elfs, content, offset, context.budget)
             case "spirv":
                 self.programs.append(spirv_program(self._unique(name), content, context))
             case "kernel-debug-elf":
@@ -101,6 +101,7 @@ class Unpacker:
         from kernlens.formats.ar import read_ar
 
         members = [member for member in read_ar(content) if len(member.data) and not member.is_padding]
+        context.budget.count(len(members), "members", format="ar", weight=KERNEL_WEIGHT)
         return tuple(
             self._part(partial(_itself, member.data), member.name, offset + member.offset, member.data, context, depth)
             for member in members
@@ -110,18 +111,15 @@ class Unpacker:
         from kernlens.formats.offload_bundle import read_offload_images
 
         return tuple(
-            self._part(
-                partial(self._image, image, context), image.name, offset + image.offset, image.stored, context, depth
-            )
-            for image in read_offload_images(content)
+            self._part(partial(self._image, image), image.name, offset + image.offset, image.stored, context, depth)
+            for image in read_offload_images(content, context.budget)
         )
 
-    def _image(self, image: OffloadImage, context: Context) -> memoryview:
-        """The image's bytes; what is unpacked counts against the input's budget, and may hold containers of its own."""
-        if image.unpacked is not None and image.unreadable is None:
-            context.budget.unpack(image.unpacked, format="offload-bundle")
-            self._room += (_DEPTH_LIMIT + 1) * image.unpacked
-        return image.read()
+    def _image(self, image: OffloadImage) -> memoryview:
+        """The image's bytes; what is unpacked may hold containers of its own."""
+        content = image.read()
+        self._room += 0 if image.unpacked is None else (_DEPTH_LIMIT + 1) * image.unpacked
+        return content
 
     def _part(
         self,
@@ -168,7 +166,7 @@ class Unpacker:
             at = offset + debug.offset
             beside = Container(identify(debug.data) or "unknown", "", at, debug.data)
             if beside.kind == "debug-data":
-                beside.find_children = partial(_kernel_elfs, debug.data, at)
+                beside.find_children = partial(_kernel_elfs, debug.data, at, context.budget)
             children.append(beside)
         if spirv is not None:
             children.append(Container("spirv", "", offset + spirv.offset, spirv.data))
@@ -185,12 +183,12 @@ def _elf_sections(content: memoryview, kind: str) -> tuple[Section, ...]:
     return read_elf(content, format=kind).sections
 
 
-def _kernel_elfs(content: memoryview, offset: int) -> tuple[Container, ...]:
+def _kernel_elfs(content: memoryview, offset: int, budget: Budget) -> tuple[Container, ...]:
     from kernlens.formats.patch_tokens.debug_data import read_debug_data
 
     return tuple(
         Container("kernel-debug-elf", kernel.name, offset + kernel.elf_offset, kernel.elf)
-        for kernel in read_debug_data(content).kernels
+        for kernel in read_debug_data(content, budget).kernels
         if kernel.elf
     )
 

@@ -63,6 +63,50 @@ void free(void *block)
     pthread_rwlock_unlock(&calls);
 }
 
+/* C++, and what is aligned, come to the same allocator by other ways: Intel's driver is C++. The sanitizer has no other names of these. */
+#define NEXT(RESULT, NAME, PARAMETERS, ARGUMENTS)                                                                              \
+    RESULT NAME PARAMETERS;                                                                                                    \
+    RESULT NAME PARAMETERS                                                                                                     \
+    {                                                                                                                          \
+        static RESULT(*next) PARAMETERS;                                                                                       \
+        if (next == NULL)                                                                                                      \
+            next = (RESULT(*) PARAMETERS)dlsym(RTLD_NEXT, #NAME);                                                              \
+        pthread_rwlock_rdlock(&calls);                                                                                         \
+        RESULT given = next ARGUMENTS;                                                                                         \
+        pthread_rwlock_unlock(&calls);                                                                                         \
+        return given;                                                                                                          \
+    }
+#define NEXT_FREE(NAME, PARAMETERS, ARGUMENTS)                                                                                 \
+    void NAME PARAMETERS;                                                                                                      \
+    void NAME PARAMETERS                                                                                                       \
+    {                                                                                                                          \
+        static void (*next) PARAMETERS;                                                                                        \
+        if (next == NULL)                                                                                                      \
+            next = (void (*) PARAMETERS)dlsym(RTLD_NEXT, #NAME);                                                               \
+        pthread_rwlock_rdlock(&calls);                                                                                         \
+        next ARGUMENTS;                                                                                                        \
+        pthread_rwlock_unlock(&calls);                                                                                         \
+    }
+/* The operators new and delete of one object (w, l) and of arrays (a): plain, sized, aligned, and those that throw nothing. */
+#define OPERATORS(NEW, DELETE)                                                                                                 \
+    NEXT(void *, _Zn##NEW##m, (size_t size), (size))                                                                           \
+    NEXT(void *, _Zn##NEW##mRKSt9nothrow_t, (size_t size, const void *tag), (size, tag))                                       \
+    NEXT(void *, _Zn##NEW##mSt11align_val_t, (size_t size, size_t alignment), (size, alignment))                               \
+    NEXT(void *, _Zn##NEW##mSt11align_val_tRKSt9nothrow_t, (size_t size, size_t alignment, const void *tag),                   \
+         (size, alignment, tag))                                                                                               \
+    NEXT_FREE(_Zd##DELETE##Pv, (void *block), (block))                                                                         \
+    NEXT_FREE(_Zd##DELETE##Pvm, (void *block, size_t size), (block, size))                                                     \
+    NEXT_FREE(_Zd##DELETE##PvRKSt9nothrow_t, (void *block, const void *tag), (block, tag))                                     \
+    NEXT_FREE(_Zd##DELETE##PvSt11align_val_t, (void *block, size_t alignment), (block, alignment))                             \
+    NEXT_FREE(_Zd##DELETE##PvmSt11align_val_t, (void *block, size_t size, size_t alignment), (block, size, alignment))         \
+    NEXT_FREE(_Zd##DELETE##PvSt11align_val_tRKSt9nothrow_t, (void *block, size_t alignment, const void *tag),                  \
+              (block, alignment, tag))
+OPERATORS(w, l)
+OPERATORS(a, a)
+NEXT(int, posix_memalign, (void **block, size_t alignment, size_t size), (block, alignment, size))
+NEXT(void *, aligned_alloc, (size_t alignment, size_t size), (alignment, size))
+NEXT(void *, memalign, (size_t alignment, size_t size), (alignment, size))
+
 /* The sanitizer's does not come by malloc(). */
 char *strdup(const char *text)
 {

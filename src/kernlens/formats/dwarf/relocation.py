@@ -95,8 +95,6 @@ class DebugSections:
         if index not in self._tables:
             return bytes(plain)
         tables = [self.elf.headers[table] for table in self._tables[index]]
-        if sum(table.sh_size for table in tables) > len(self.elf.data):
-            raise malformed("its relocation tables overlap: together they are larger than the file", name)
         patched = bytearray(plain)
         for table in tables:
             _apply(self.elf, table, name, patched)

@@ -97,7 +97,8 @@ def read_elf(data: memoryview, *, format: str = "elf", budget: Budget | None = N
     """Reads the header and the section headers; names, symbols and relocations are read when asked for.
 
     ``format`` is the reader's name in errors, ``budget`` that of the whole input (None: this file is it). Raises FormatError
-    for files that are not ELF64, little-endian, and for headers that point outside the file.
+    for files that are not ELF64, little-endian, for headers that point outside the file, and for sections that overlap so
+    that together they are larger than it.
     """
     header = ElfHeader(data, format)
     headers = header.section_headers()
@@ -237,8 +238,6 @@ class Elf:
     @cached_property
     def _relocations(self) -> tuple[Relocation, ...]:
         tables = [section for section in self.sections if section.type in (SHT_REL, SHT_RELA)]
-        if sum(table.size for table in tables) > len(self.data):
-            raise FormatError("relocation sections overlap: together they are larger than the file", format=self.format)
         return tuple(relocation for table in tables for relocation in self.relocations_of(table))
 
     def relocations_of(self, table: Section) -> list[Relocation]:

@@ -1,7 +1,8 @@
 """The header of an ELF64 file and its section headers, little-endian.
 
 Source: System V ABI (gABI), chapter 4, "ELF Header" and "Sections". Everything that a header names is checked against
-the file; sections may overlap.
+the file. Sections may share bytes, as long as together they are no larger than the file: else a small file of sections
+that all hold the same bytes would cost their readers as much as a large one.
 """
 
 from __future__ import annotations
@@ -65,7 +66,8 @@ def type_of(data: memoryview) -> int:
 def section_headers(data: memoryview, *, format: str = "elf") -> SectionTable:
     """Reads the section headers without their names: the fast way through many small files.
 
-    Raises FormatError unless each section's bytes lie in the file (SHT_NULL and SHT_NOBITS have none).
+    Raises FormatError unless each section's bytes lie in the file (SHT_NULL and SHT_NOBITS have none), and all of them
+    together are no larger than it.
     """
     return ElfHeader(data, format).section_headers()
 
@@ -109,12 +111,16 @@ class SectionTable:
         """Yields (sh_type, sh_offset, sh_size) of each header, without making records."""
         return _EXTENT.iter_unpack(bytes(self._table))
 
-    def first_beyond(self, size: int) -> int | None:
-        """Returns the index of the first section with bytes beyond ``size``, None if all lie before it."""
+    def sizes(self, file_size: int) -> tuple[int, int | None]:
+        """Returns the bytes of all sections together, and the index of the first with bytes beyond ``file_size``, None if
+        all lie before it."""
+        total, outside = 0, None
         for index, (sh_type, sh_offset, sh_size) in enumerate(self.extents()):
-            if sh_offset + sh_size > size and sh_type not in (SHT_NOBITS, SHT_NULL):
-                return index
-        return None
+            if sh_type not in (SHT_NOBITS, SHT_NULL):
+                total += sh_size
+                if outside is None and sh_offset + sh_size > file_size:
+                    outside = index
+        return total, outside
 
 
 class ElfHeader:
@@ -140,7 +146,8 @@ class ElfHeader:
         self.ehdr = Elf64Ehdr._make(EHDR_LAYOUT.unpack_from(data))
 
     def section_headers(self) -> SectionTable:
-        """Reads all section headers. Raises FormatError for a table or a section that lies outside the file."""
+        """Reads all section headers. Raises FormatError for a table or a section that lies outside the file, and for sections
+        that together are larger than it."""
         start = self.ehdr.e_shoff
         if start == 0:
             return SectionTable(EMPTY)
@@ -155,9 +162,11 @@ class ElfHeader:
                 start,
             )
         headers = SectionTable(self.data[start:end])
-        outside = headers.first_beyond(size)
+        total, outside = headers.sizes(size)
         if outside is not None:
             raise self._outside(headers, outside)
+        if total > size:
+            raise self._error(f"its sections overlap: together they have {total:,} bytes, the file {size:,}", start)
         return headers
 
     def _count_from_first(self, start: int) -> int:

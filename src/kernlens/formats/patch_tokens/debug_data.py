@@ -15,6 +15,7 @@ from typing import NamedTuple
 from kernlens.errors import FormatError
 from kernlens.formats.elf import header as elf_header
 from kernlens.model.binary import EMPTY, c_text
+from kernlens.model.budget import KERNEL_WEIGHT, Budget
 from kernlens.model.device import DeviceId
 
 FORMAT = "debug-data"
@@ -79,8 +80,9 @@ class DebugData:
         return None
 
 
-def read_debug_data(data: memoryview) -> DebugData:
-    """Reads CTNI debug data. Raises FormatError for other data and if it is cut off."""
+def read_debug_data(data: memoryview, budget: Budget | None = None) -> DebugData:
+    """Reads CTNI debug data. ``budget`` is that of the whole input (None: this is it). Raises FormatError for other data and
+    if it is cut off, TooManyError if the kernels are too many for the budget."""
     end = len(data)
     if data[:4] != MAGIC:
         raise _error("this is not CTNI debug data: it does not begin with CTNI", 0)
@@ -88,8 +90,10 @@ def read_debug_data(data: memoryview) -> DebugData:
         raise _error(f"{end} bytes are too few for the header of {_PROGRAM_LAYOUT.size}: it is cut off", 0)
     header = _ProgramHeader._make(_PROGRAM_LAYOUT.unpack_from(data))
     count = header.number_of_kernels
-    kernels = []
     offset = _PROGRAM_LAYOUT.size
+    possible = min(count, (end - offset) // _KERNEL_LAYOUT.size)
+    (budget or Budget(end)).count(possible, "kernels", format=FORMAT, weight=KERNEL_WEIGHT)
+    kernels = []
     for number in range(1, count + 1):
         if end - offset < _KERNEL_LAYOUT.size:
             raise _error(f"header {number} of {count} kernels is cut off: {end - offset} bytes are left", offset)

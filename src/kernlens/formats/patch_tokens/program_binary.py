@@ -10,6 +10,7 @@ Reading a program walks over the kernels' headers and names only; patch lists ar
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -22,6 +23,7 @@ from kernlens.formats.patch_tokens.layouts import PatchToken
 from kernlens.formats.patch_tokens.linkage import relocations_of, symbols_of, with_imports
 from kernlens.formats.patch_tokens.token_list import TokenSpan
 from kernlens.model.binary import Relocation, Symbol
+from kernlens.model.budget import KERNEL_WEIGHT, Budget
 from kernlens.model.device import DeviceId
 from kernlens.model.figures import KernelResources
 from kernlens.model.kernel import KernelArgument
@@ -199,16 +201,24 @@ class PatchTokenProgram:
     @cached_property
     def tokens(self) -> tuple[PatchToken, ...]:
         """Returns the program's own tokens, decoded. Raises FormatError if they are damaged."""
-        base = _PROGRAM_LAYOUT.size
-        patch_list = self.data[base : base + self._patch_list_size]
-        spans = patch_token_list.walk(patch_list, base=base, has_contents=True)
-        return tuple(patch_token_list.decode(patch_list, span, base=base) for span in spans)
+        return tuple(self._decoded(self._spans))
+
+    @cached_property
+    def _spans(self) -> list[TokenSpan]:
+        return patch_token_list.walk(self._patch_list, base=_PROGRAM_LAYOUT.size, has_contents=True)
+
+    @property
+    def _patch_list(self) -> memoryview:
+        return self.data[_PROGRAM_LAYOUT.size : _PROGRAM_LAYOUT.size + self._patch_list_size]
+
+    def _decoded(self, spans: Iterable[TokenSpan]) -> Iterator[PatchToken]:
+        return (patch_token_list.decode(self._patch_list, span, base=_PROGRAM_LAYOUT.size) for span in spans)
 
     @cached_property
     def symbols(self) -> tuple[Symbol, ...]:
         """Returns the symbols of all symbol tables and, as imports, those that are relocated but in no table."""
-        program_tables = tuple(token for token in self.tokens if token.number == layouts.SYMBOL_TABLE)
-        tables = symbols_of(program_tables, "", -1) + tuple(
+        spans = (span for span in self._spans if span.number == layouts.SYMBOL_TABLE)
+        tables = symbols_of(tuple(self._decoded(spans)), "", -1) + tuple(
             symbol for kernel in self.kernels for symbol in kernel.symbols
         )
         return with_imports(tables, self.relocations)
@@ -219,8 +229,10 @@ class PatchTokenProgram:
         return tuple(relocation for kernel in self.kernels for relocation in kernel.relocations)
 
 
-def read_patch_tokens(data: memoryview) -> PatchTokenProgram:
-    """Reads the program header and walks over the kernels. Raises FormatError if any part lies outside ``data``.
+def read_patch_tokens(data: memoryview, budget: Budget | None = None) -> PatchTokenProgram:
+    """Reads the program header and walks over the kernels. ``budget`` is that of the whole input (None: this is it).
+
+    Raises FormatError if any part lies outside ``data``, TooManyError if the kernels are too many for the budget.
 
     Bytes behind the last kernel are allowed (``size`` tells where it ends), since some tools pad their output.
     """
@@ -235,6 +247,8 @@ def read_patch_tokens(data: memoryview) -> PatchTokenProgram:
         raise _error(
             f"the patch list of {header.patch_list_size} bytes ends at {start:#x}, the program at {end:#x}", 24
         )
+    possible = min(header.number_of_kernels, (end - start) // _KERNEL_LAYOUT.size)
+    (budget or Budget(end)).count(possible, "kernels", format=patch_token_list.FORMAT, weight=KERNEL_WEIGHT)
     kernels, size = _walk_kernels(data, start, header.number_of_kernels, header.device)
     return PatchTokenProgram(
         data=data,

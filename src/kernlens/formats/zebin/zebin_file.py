@@ -70,8 +70,6 @@ class Zebin:
     @cached_property
     def _text_kernels(self) -> tuple[ZebinKernel, ...]:
         sections = [section for section in self.elf.sections if section.name.startswith(_TEXT)]
-        if sum(len(section.data) for section in sections) > len(self.elf.data):
-            raise FormatError("its .text sections overlap: together they are larger than the file", format="zebin")
         self.elf.budget.count(len(sections), "kernels", format="zebin", weight=KERNEL_WEIGHT)
         symbols: dict[tuple[int, str], Symbol] = {}
         for symbol in self.elf.symbols():
