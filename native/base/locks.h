@@ -11,6 +11,7 @@
 /* In the order in which a thread may hold several. Nothing waits for anything but a later one of these while it holds one. */
 enum lock {
     LOCK_PROGRAMS,  /* what is known of living programs */
+    LOCK_RECORDER,  /* what a capture knows of programs and kernels, and its counters */
     LOCK_PLATFORMS, /* the platforms' own functions */
     LOCK_SETTINGS,  /* of the IGC library in this process */
     LOCK_START,     /* of a second build: its process's end of their socket is open here meanwhile, and must be in no child */

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from kernlens.capturing.capture import capture as capture
     from kernlens.compiling import compile as compile
     from kernlens.errors import KernlensError as KernlensError
     from kernlens.loading import load as load
@@ -22,6 +23,7 @@ __version__ = "0.1.0"
 # Public name -> the module that defines it.
 _HOMES = {
     "KernlensError": "kernlens.errors",
+    "capture": "kernlens.capturing.capture",
     "compile": "kernlens.compiling",
     "from_level_zero": "kernlens.loading.live_programs",
     "from_opencl": "kernlens.loading.live_programs",
@@ -29,7 +31,7 @@ _HOMES = {
     "stages": "kernlens.pipeline.compile_stages",
 }
 
-__all__ = ["KernlensError", "__version__", "compile", "from_level_zero", "from_opencl", "load", "stages"]
+__all__ = ["KernlensError", "__version__", "capture", "compile", "from_level_zero", "from_opencl", "load", "stages"]
 
 
 def __getattr__(name: str) -> object:

@@ -38,16 +38,17 @@ ALLOWED = {
     "loading": {"analysis", "formats", "isa", "log", "model", "recording", "runtime", "toolchain"},
     "linking": {"analysis", "formats", "model", "runtime", "toolchain"},
     "pipeline": {"formats", "loading", "model", "recording", "runtime", "toolchain"},
+    "capturing": {"isa", "loading", "log", "model", "recording", "runtime", "toolchain"},
     # Modules of the package itself (compiling, doctor): what Python and the command line share.
     "verbs": {"isa", "loading", "model", "recording", "toolchain"},
     "cli": {
-        *("analysis", "formats", "isa", "linking", "loading", "log", "model", "pipeline", "report"),
+        *("analysis", "capturing", "formats", "isa", "linking", "loading", "log", "model", "pipeline", "report"),
         *("runtime", "toolchain", "verbs"),
     },
     # The public modules for live objects: they only export what the rooms hold, and no room imports them.
     "public": {"pipeline", "runtime", "toolchain", "model"},
     # The package itself names its public functions' homes.
-    "": {"loading", "pipeline", "verbs"},
+    "": {"capturing", "loading", "pipeline", "verbs"},
 }
 
 #: Modules that open files, processes or sockets: not for rooms that only compute.

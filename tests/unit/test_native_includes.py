@@ -19,9 +19,17 @@ ALLOWED = {
     "base": set(),
     "decoder": {"base"},
     f"{LAYER}/below": set(),
+    f"{LAYER}/program_queries": {"base", f"{LAYER}/below"},
+    f"{LAYER}/platforms": {"base", f"{LAYER}/below", f"{LAYER}/compilers"},
     f"{LAYER}/compilers": {"base"},
     f"{LAYER}/second_build": {"base", f"{LAYER}/below", f"{LAYER}/compilers"},
-    f"{LAYER}/layer": {"base", f"{LAYER}/below", f"{LAYER}/compilers", f"{LAYER}/second_build"},
+    f"{LAYER}/recorder": {
+        *("base", f"{LAYER}/below", f"{LAYER}/compilers", f"{LAYER}/platforms", f"{LAYER}/program_queries")
+    },
+    f"{LAYER}/layer": {
+        *("base", f"{LAYER}/below", f"{LAYER}/compilers", f"{LAYER}/platforms", f"{LAYER}/program_queries"),
+        *(f"{LAYER}/recorder", f"{LAYER}/second_build"),
+    },
 }
 #: What a layer of another interface can stand on, so it knows nothing of OpenCL (nor of Python).
 NEUTRAL = {"base", f"{LAYER}/compilers"}

@@ -240,6 +240,7 @@ def test_words_about_the_machine(run: Run, monkeypatch: pytest.MonkeyPatch) -> N
         ("toolchain", "remove", HOSTILE),
         ("toolchain", "add", HOSTILE, "--root", f"/nowhere{HOSTILE}"),
         ("run", "--simulate", HOSTILE, "--", HOSTILE),
+        ("capture", "--simulate", HOSTILE, "--", HOSTILE),
         ("devices", HOSTILE),
         ("layer", f"--{HOSTILE}"),
         (HOSTILE,),

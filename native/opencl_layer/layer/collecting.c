@@ -7,7 +7,7 @@
 #include "base/problems.h"
 #include "base/text.h"
 #include "base/tools.h"
-#include "opencl_layer/layer/program_queries.h"
+#include "opencl_layer/program_queries.h"
 
 #include <string.h>
 

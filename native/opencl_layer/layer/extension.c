@@ -4,8 +4,8 @@
 #include "opencl_layer/below.h"
 #include "opencl_layer/layer/kept_build.h"
 #include "opencl_layer/layer/layer.h"
-#include "opencl_layer/layer/platforms.h"
-#include "opencl_layer/layer/program_queries.h"
+#include "opencl_layer/platforms.h"
+#include "opencl_layer/program_queries.h"
 #include "opencl_layer/layer/programs.h"
 #include "opencl_layer/second_build/second_build.h"
 

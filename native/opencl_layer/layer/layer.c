@@ -8,6 +8,7 @@
 
 #include "base/owned.h"
 #include "opencl_layer/below.h"
+#include "opencl_layer/recorder/recorder.h"
 
 #include <CL/cl_layer.h>
 
@@ -72,6 +73,7 @@ EXPORTED CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint num_entries, const 
         programs_hook(hooked);
         builds_hook(hooked);
         below = GIVE(copy);
+        recorder_hook(hooked, entries);
         table = GIVE(hooked);
     }
     *layer_dispatch_ret = table;

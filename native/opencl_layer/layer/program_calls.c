@@ -3,11 +3,14 @@
 #include "opencl_layer/below.h"
 #include "opencl_layer/layer/layer.h"
 #include "opencl_layer/layer/programs.h"
+#include "opencl_layer/recorder/recorder.h"
 
 static cl_program new_program(cl_program program)
 {
-    if (program != NULL)
+    if (program != NULL) {
         program_forget(program);
+        recorder_new_program(program);
+    }
     return program;
 }
 

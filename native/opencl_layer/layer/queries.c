@@ -5,10 +5,12 @@
 
 #include <CL/cl_codeplay_program_snapshot.h>
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const char EXTENSION[] = CL_CODEPLAY_PROGRAM_SNAPSHOT_EXTENSION_NAME;
+static bool is_offered; /* not in an application that is captured: it finds what it finds without the layer */
 
 /* Asks the object (a platform or a device) below this layer. */
 typedef cl_int (*query)(void *object, cl_uint name, size_t size, void *value, size_t *size_ret);
@@ -98,6 +100,8 @@ static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info na
 
 static void *extension_function(const char *name)
 {
+    if (!is_offered)
+        return NULL;
     if (strcmp(name, "clRequestProgramSnapshotListCODEPLAY") == 0)
         return (void *)request_snapshot_list;
     if (strcmp(name, "clRequestProgramSnapshotCODEPLAY") == 0)
@@ -124,8 +128,12 @@ static void *CL_API_CALL get_function(const char *name)
 
 void queries_hook(cl_icd_dispatch *dispatch)
 {
-    dispatch->clGetPlatformInfo = get_platform_info;
-    dispatch->clGetDeviceInfo = get_device_info;
+    const char *wanted = getenv("KERNLENS_SNAPSHOTS");
+    is_offered = wanted == NULL || strcmp(wanted, "0") != 0;
+    if (is_offered) {
+        dispatch->clGetPlatformInfo = get_platform_info;
+        dispatch->clGetDeviceInfo = get_device_info;
+    }
     dispatch->clGetExtensionFunctionAddressForPlatform = get_function_for_platform;
     dispatch->clGetExtensionFunctionAddress = get_function;
 }

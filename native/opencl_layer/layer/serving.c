@@ -4,7 +4,7 @@
 #include "base/owned.h"
 #include "base/problems.h"
 #include "opencl_layer/layer/kept_build.h"
-#include "opencl_layer/layer/program_queries.h"
+#include "opencl_layer/program_queries.h"
 #include "opencl_layer/second_build/second_build.h"
 
 #include <stdlib.h>

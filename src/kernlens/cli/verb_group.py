@@ -14,6 +14,7 @@ from kernlens.errors import nearest
 #: one that is asked for gets imported, so that a short question gets a quick answer.
 VERBS = {
     "annotate": "Source lines with the instructions they became, and back.",
+    "capture": "What an unmodified application builds and launches, in one recording.",
     "compile": "Compile sources for devices: a table kernel by device, and a recording.",
     "devices": "Every known device, and how it can be had here.",
     "disasm": "Machine instructions.",

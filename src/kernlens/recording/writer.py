@@ -102,6 +102,13 @@ class RecordingWriter:
                 self._connection = _open(self._target)
         return number
 
+    def note(self, key: str, value: str) -> None:
+        """Add to the recording's metadata. Raises OutputError if it cannot be written."""
+        with self._lock, self._errors():
+            if self._connection is None:
+                raise OutputError(f"the recording {self.path} is closed")
+            self._connection.execute("INSERT OR REPLACE INTO recording VALUES (?, ?)", (key, value))
+
     @property
     def is_published(self) -> bool:
         """Whether this writer's recording has its name yet: False while an older one has it and no build was ok."""

@@ -1,4 +1,4 @@
-#include "opencl_layer/layer/platforms.h"
+#include "opencl_layer/platforms.h"
 
 #include "base/text.h"
 #include "opencl_layer/below.h"

@@ -1,0 +1,226 @@
+#define _GNU_SOURCE
+#include "opencl_layer/recorder/build_event.h"
+
+#include "base/locks.h"
+#include "base/owned.h"
+#include "opencl_layer/below.h"
+#include "opencl_layer/program_queries.h"
+#include "opencl_layer/recorder/counters.h"
+#include "opencl_layer/recorder/spool.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+struct build_event {
+    struct writer fields;
+    struct timespec began;
+    const char *operation;
+    cl_uint count;
+    cl_device_id devices[]; /* none: all that the program has */
+};
+
+static uint64_t nanoseconds(const struct timespec *time)
+{
+    return (uint64_t)time->tv_sec * UINT64_C(1000000000) + (uint64_t)time->tv_nsec;
+}
+
+struct build_event *build_event_begin(const char *operation, cl_uint count, const cl_device_id *devices,
+                                      const char *options, const char *given)
+{
+    count = devices != NULL ? count : 0;
+    struct build_event *event = calloc(1, sizeof *event + count * sizeof *devices);
+    if (event == NULL) {
+        spool_missing("a build", ENOMEM);
+        return NULL;
+    }
+    if (count > 0)
+        memcpy(event->devices, devices, count * sizeof *devices);
+    event->count = count;
+    event->operation = operation;
+    struct timespec time;
+    clock_gettime(CLOCK_REALTIME, &time);
+    clock_gettime(CLOCK_MONOTONIC, &event->began);
+    field_text(&event->fields, "operation", operation);
+    field_number(&event->fields, "time", nanoseconds(&time));
+    field_number(&event->fields, "number of process", (uint64_t)getpid());
+    field_number(&event->fields, "thread", (uint64_t)syscall(SYS_gettid));
+    if (options != NULL)
+        field_text(&event->fields, "options", options);
+    if (given != NULL)
+        field_text(&event->fields, "given options", given);
+    return event;
+}
+
+static void add_identity(struct build_event *event, const char *field, cl_program program)
+{
+    struct program_identity identity = counters_identity(program);
+    field_bytes(&event->fields, field, &identity, sizeof identity);
+}
+
+static void add_owned(struct build_event *event, const char *field, char *bytes, size_t size)
+{
+    if (bytes != NULL)
+        field_bytes(&event->fields, field, bytes, size);
+    free(bytes);
+}
+
+void build_event_input(struct build_event *event, cl_program program)
+{
+    if (event != NULL)
+        add_identity(event, "input", program);
+}
+
+void build_event_header(struct build_event *event, cl_program program, const char *name)
+{
+    if (event == NULL)
+        return;
+    size_t size = 0;
+    field_text(&event->fields, "header", name);
+    char *source = program_source(program, &size);
+    add_owned(event, "header source", source, size);
+}
+
+/* Tells whether the driver took the call: of a program that it refused, nothing may be asked. */
+static bool was_taken(cl_int status)
+{
+    switch (status) {
+    case CL_SUCCESS:
+    case CL_COMPILER_NOT_AVAILABLE:
+    case CL_OUT_OF_RESOURCES:
+    case CL_OUT_OF_HOST_MEMORY:
+    case CL_BUILD_PROGRAM_FAILURE:
+    case CL_COMPILE_PROGRAM_FAILURE:
+    case CL_LINK_PROGRAM_FAILURE:
+    case CL_INVALID_BUILD_OPTIONS:
+    case CL_INVALID_COMPILER_OPTIONS:
+    case CL_INVALID_LINKER_OPTIONS:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void add_platform_text(struct build_event *event, cl_device_id device)
+{
+    char text[256];
+    cl_platform_id platform = NULL;
+    if (below->clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL) == CL_SUCCESS &&
+        below->clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof text, text, NULL) == CL_SUCCESS)
+        field_text(&event->fields, "platform", text);
+}
+
+static void add_device(struct build_event *event, cl_device_id device)
+{
+    enum { IP_VERSION_INTEL = 0x4250 };
+    char text[512];
+    cl_uint version;
+    field_number(&event->fields, "device", (uint64_t)(uintptr_t)device);
+    if (below->clGetDeviceInfo(device, CL_DEVICE_NAME, sizeof text, text, NULL) == CL_SUCCESS)
+        field_text(&event->fields, "device name", text);
+    if (below->clGetDeviceInfo(device, CL_DRIVER_VERSION, sizeof text, text, NULL) == CL_SUCCESS)
+        field_text(&event->fields, "driver version", text);
+    if (below->clGetDeviceInfo(device, IP_VERSION_INTEL, sizeof version, &version, NULL) == CL_SUCCESS)
+        field_number(&event->fields, "device ip", version);
+    add_platform_text(event, device);
+}
+
+static void add_log(struct build_event *event, cl_program program, cl_device_id device)
+{
+    size_t size = 0;
+    if (below->clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, NULL, &size) != CL_SUCCESS || size == 0)
+        return;
+    char *log = calloc(1, size);
+    if (log != NULL &&
+        below->clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, size, log, NULL) != CL_SUCCESS)
+        size = 0;
+    add_owned(event, "log", log, size);
+}
+
+static bool is_meant(const struct build_event *event, cl_device_id device)
+{
+    for (cl_uint index = 0; index < event->count; ++index)
+        if (event->devices[index] == device)
+            return true;
+    return event->count == 0;
+}
+
+/* Adds what the program holds for each device that was built for. */
+static void add_devices(struct build_event *event, cl_program program, bool successful)
+{
+    size_t count = 0;
+    FREED cl_device_id *devices = program_devices(program, &count);
+    FREED bool *built = devices != NULL ? calloc(count, sizeof *built) : NULL;
+    if (built == NULL)
+        return;
+    for (size_t index = 0; index < count; ++index) {
+        cl_build_status status = CL_BUILD_NONE;
+        built[index] = below->clGetProgramBuildInfo(program, devices[index], CL_PROGRAM_BUILD_STATUS, sizeof status,
+                                                    &status, NULL) == CL_SUCCESS &&
+                       status == CL_BUILD_SUCCESS;
+    }
+    RELEASED_BY(program_parts_free) struct program_parts binaries = {0}, debug = {0};
+    bool has_binaries = successful && program_read_binaries(program, built, count, &binaries);
+    /* What clCompileProgram makes is an object, which has none of the driver's debug data. */
+    bool has_debug = successful && strcmp(event->operation, "compile") != 0 &&
+                     program_read_debug(program, built, count, &debug);
+    for (size_t index = 0; index < count; ++index) {
+        if (!is_meant(event, devices[index]))
+            continue;
+        add_device(event, devices[index]);
+        field_number(&event->fields, "built", successful && built[index]);
+        add_log(event, program, devices[index]);
+        if (has_binaries && built[index])
+            field_bytes(&event->fields, "binary", binaries.items[index].bytes, binaries.items[index].size);
+        if (has_debug && built[index])
+            field_bytes(&event->fields, "debug", debug.items[index].bytes, debug.items[index].size);
+    }
+}
+
+static void add_program(struct build_event *event, cl_program program, bool successful)
+{
+    add_identity(event, "program", program);
+    size_t size = 0;
+    char *source = program_source(program, &size);
+    if (source != NULL) {
+        add_owned(event, "source", source, size);
+    } else {
+        char *il = program_il(program, &size);
+        add_owned(event, "spirv", il, size);
+    }
+    add_devices(event, program, successful);
+}
+
+void build_event_end(struct build_event *event, cl_program program, cl_int status)
+{
+    if (event == NULL)
+        return;
+    if (was_taken(status)) {
+        struct timespec ended;
+        clock_gettime(CLOCK_MONOTONIC, &ended);
+        field_number(&event->fields, "duration", nanoseconds(&ended) - nanoseconds(&event->began));
+        field_number(&event->fields, "status", (uint64_t)(int64_t)status);
+        if (program != NULL)
+            add_program(event, program, status == CL_SUCCESS);
+        for (cl_uint index = 0; program == NULL && index < event->count; ++index)
+            add_device(event, event->devices[index]);
+        lock_take(LOCK_RECORDER);
+        FREED char *name = spool_name("build");
+        lock_give(LOCK_RECORDER);
+        int error = name != NULL ? spool_write(name, &event->fields) : ENOMEM;
+        if (error != 0)
+            spool_missing("a build", error);
+    }
+    build_event_drop(event);
+}
+
+void build_event_drop(struct build_event *event)
+{
+    if (event == NULL)
+        return;
+    writer_free(&event->fields);
+    free(event);
+}

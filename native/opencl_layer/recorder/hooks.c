@@ -1,0 +1,271 @@
+/* The functions of OpenCL that a capture looks at. */
+#define _GNU_SOURCE
+#include "base/owned.h"
+#include "base/text.h"
+#include "opencl_layer/below.h"
+#include "opencl_layer/compilers/compilers.h"
+#include "opencl_layer/platforms.h"
+#include "opencl_layer/program_queries.h"
+#include "opencl_layer/recorder/build_event.h"
+#include "opencl_layer/recorder/counters.h"
+#include "opencl_layer/recorder/recorder.h"
+#include "opencl_layer/recorder/spool.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+static cl_icd_dispatch *next; /* the functions in front of which the recorder stands; NULL: nothing is captured */
+static const char *added_options; /* to builds by Intel's compiler for GPUs; NULL: none */
+
+typedef void(CL_CALLBACK *notification)(cl_program program, void *user_data);
+
+/* A build with a notification, which may come before or after its function returns. The function and the notification both hold it,
+ * and the last to let it go frees it. */
+struct notified_build {
+    struct build_event *event;
+    notification notify;
+    void *user_data;
+    bool links;
+    atomic_bool named, notified;
+    atomic_int holders;
+};
+
+static void let_go(struct notified_build *build, int holders)
+{
+    if (atomic_fetch_sub(&build->holders, holders) == holders)
+        free(build);
+}
+
+/* A link's program is new to the first who hears of it. */
+static void name_linked(struct notified_build *build, cl_program linked)
+{
+    if (build->links && linked != NULL && !atomic_exchange(&build->named, true))
+        counters_new_program(linked);
+}
+
+static void CL_CALLBACK build_ended(cl_program program, void *user_data)
+{
+    struct notified_build *build = user_data;
+    notification notify = build->notify;
+    void *data = build->user_data;
+    build->notified = true;
+    name_linked(build, program);
+    build_event_end(build->event, program, CL_SUCCESS); /* what became of it, each device's status says */
+    let_go(build, 1);
+    notify(program, data);
+}
+
+/* One call of a function that builds. */
+struct call {
+    struct build_event *event;       /* NULL: it ends with the notification */
+    struct notified_build *notified; /* NULL if there is none */
+    notification notify;             /* both for the driver */
+    void *user_data;
+};
+
+/* Begins one. If there is no memory to stand in for the application's notification, that stays, and the build is not recorded. */
+static struct call call_begin(struct build_event *event, bool links, notification notify, void *user_data)
+{
+    struct call call = {.event = event, .notify = notify, .user_data = user_data};
+    if (notify == NULL || event == NULL)
+        return call;
+    call.event = NULL;
+    struct notified_build *build = call.notified = malloc(sizeof *build);
+    if (build == NULL) {
+        spool_missing("a build", ENOMEM);
+        build_event_drop(event);
+        return call;
+    }
+    *build = (struct notified_build){.event = event, .notify = notify, .user_data = user_data, .links = links};
+    build->holders = 2;
+    call.notify = build_ended;
+    call.user_data = build;
+    return call;
+}
+
+/* Ends it. A build that the driver took will notify, one that it refused and has not notified of will not. */
+static void call_end(struct call *call, cl_program program, cl_int status)
+{
+    build_event_end(call->event, program, status);
+    struct notified_build *build = call->notified;
+    if (build == NULL)
+        return;
+    name_linked(build, program);
+    bool over = status != CL_SUCCESS && !build->notified;
+    if (over)
+        build_event_end(build->event, program, status);
+    let_go(build, over ? 2 : 1);
+}
+
+/* Tells whether Intel's compiler for GPUs builds it from source or IL, for all devices that are meant. */
+static bool is_compiled_by_igc(cl_program program, cl_uint count, const cl_device_id *devices)
+{
+    size_t all = 0, size = 0;
+    FREED cl_device_id *own = devices == NULL ? program_devices(program, &all) : NULL;
+    if (devices == NULL) {
+        devices = own;
+        count = (cl_uint)all;
+    }
+    bool is = devices != NULL && count > 0;
+    for (cl_uint index = 0; is && index < count; ++index)
+        is = compiler_of(devices[index]) == &igc_compiler;
+    FREED char *source = is ? program_source(program, &size) : NULL;
+    FREED char *il = is && source == NULL ? program_il(program, &size) : NULL;
+    return source != NULL || il != NULL;
+}
+
+/* Makes the options with what is added to them; NULL if nothing is. */
+static char *options_with_added(cl_program program, cl_uint count, const cl_device_id *devices, const char *options)
+{
+    if (added_options == NULL || program == NULL || !is_compiled_by_igc(program, count, devices))
+        return NULL;
+    return options != NULL && options[0] != '\0' ? text_format("%s %s", options, added_options) : strdup(added_options);
+}
+
+static cl_int CL_API_CALL build_program(cl_program program, cl_uint count, const cl_device_id *devices,
+                                        const char *options, notification notify, void *user_data)
+{
+    FREED char *given = options_with_added(program, count, devices, options);
+    struct call call = call_begin(build_event_begin("build", count, devices, options, given), false, notify, user_data);
+    cl_int status = next->clBuildProgram(program, count, devices, given != NULL ? given : options, call.notify, call.user_data);
+    call_end(&call, program, status);
+    return status;
+}
+
+static cl_int CL_API_CALL compile_program(cl_program program, cl_uint count, const cl_device_id *devices,
+                                          const char *options, cl_uint header_count, const cl_program *headers,
+                                          const char **header_names, notification notify, void *user_data)
+{
+    FREED char *given = options_with_added(program, count, devices, options);
+    struct build_event *event = build_event_begin("compile", count, devices, options, given);
+    for (cl_uint index = 0; headers != NULL && header_names != NULL && index < header_count; ++index)
+        build_event_header(event, headers[index], header_names[index]);
+    struct call call = call_begin(event, false, notify, user_data);
+    cl_int status = next->clCompileProgram(program, count, devices, given != NULL ? given : options, header_count, headers,
+                                           header_names, call.notify, call.user_data);
+    call_end(&call, program, status);
+    return status;
+}
+
+static cl_program CL_API_CALL link_program(cl_context context, cl_uint count, const cl_device_id *devices,
+                                           const char *options, cl_uint program_count, const cl_program *programs,
+                                           notification notify, void *user_data, cl_int *error_ret)
+{
+    struct build_event *event = build_event_begin("link", count, devices, options, NULL);
+    for (cl_uint index = 0; programs != NULL && index < program_count; ++index)
+        build_event_input(event, programs[index]);
+    struct call call = call_begin(event, true, notify, user_data);
+    cl_int error = CL_SUCCESS;
+    cl_program linked = next->clLinkProgram(context, count, devices, options, program_count, programs, call.notify,
+                                            call.user_data, &error);
+    if (linked != NULL && call.notified == NULL)
+        counters_new_program(linked);
+    call_end(&call, linked, error);
+    if (error_ret != NULL)
+        *error_ret = error;
+    return linked;
+}
+
+static cl_program CL_API_CALL create_with_builtin_kernels(cl_context context, cl_uint count, const cl_device_id *devices,
+                                                          const char *names, cl_int *error_ret)
+{
+    struct build_event *event = build_event_begin("built-in kernels", count, devices, names, NULL);
+    cl_program program = next->clCreateProgramWithBuiltInKernels(context, count, devices, names, error_ret);
+    if (program != NULL)
+        build_event_end(event, program, CL_SUCCESS);
+    else
+        build_event_drop(event);
+    return program;
+}
+
+static cl_kernel CL_API_CALL create_kernel(cl_program program, const char *name, cl_int *error_ret)
+{
+    cl_kernel kernel = next->clCreateKernel(program, name, error_ret);
+    if (kernel != NULL)
+        counters_created(kernel, program, name);
+    return kernel;
+}
+
+static cl_int CL_API_CALL create_kernels(cl_program program, cl_uint count, cl_kernel *kernels, cl_uint *count_ret)
+{
+    cl_uint made = 0;
+    cl_int status = next->clCreateKernelsInProgram(program, count, kernels, &made);
+    if (count_ret != NULL && status == CL_SUCCESS)
+        *count_ret = made;
+    for (cl_uint index = 0; status == CL_SUCCESS && kernels != NULL && index < made && index < count; ++index) {
+        char name[1024];
+        if (below->clGetKernelInfo(kernels[index], CL_KERNEL_FUNCTION_NAME, sizeof name, name, NULL) == CL_SUCCESS)
+            counters_created(kernels[index], program, name);
+    }
+    return status;
+}
+
+static cl_kernel CL_API_CALL clone_kernel(cl_kernel kernel, cl_int *error_ret)
+{
+    cl_kernel clone = next->clCloneKernel(kernel, error_ret);
+    if (clone != NULL)
+        counters_cloned(clone, kernel);
+    return clone;
+}
+
+static void count_launch(cl_command_queue queue, cl_kernel kernel, struct launch *launch)
+{
+    if (below->clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof launch->device, &launch->device, NULL) == CL_SUCCESS)
+        counters_launched(kernel, launch);
+    counters_write_now_and_then();
+}
+
+static cl_int CL_API_CALL enqueue_range(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t *offset,
+                                        const size_t *global, const size_t *local, cl_uint count, const cl_event *events,
+                                        cl_event *event)
+{
+    cl_int status = next->clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local, count, events, event);
+    if (status == CL_SUCCESS)
+        count_launch(queue, kernel, &(struct launch){.dimensions = dimensions, .global = global, .local = local});
+    return status;
+}
+
+static cl_int CL_API_CALL enqueue_task(cl_command_queue queue, cl_kernel kernel, cl_uint count, const cl_event *events,
+                                       cl_event *event)
+{
+    static const size_t ONE[] = {1};
+    cl_int status = next->clEnqueueTask(queue, kernel, count, events, event);
+    if (status == CL_SUCCESS)
+        count_launch(queue, kernel, &(struct launch){.dimensions = 1, .global = ONE, .local = ONE});
+    return status;
+}
+
+static cl_int CL_API_CALL finish(cl_command_queue queue)
+{
+    counters_write_now_and_then(); /* before what may last long, or for ever */
+    return next->clFinish(queue);
+}
+
+void recorder_new_program(cl_program program)
+{
+    if (next != NULL)
+        counters_new_program(program);
+}
+
+void recorder_hook(cl_icd_dispatch *dispatch, size_t entries)
+{
+    if (!spool_open() || (next = calloc(entries, sizeof(void *))) == NULL)
+        return;
+    memcpy(next, dispatch, entries * sizeof(void *));
+    const char *added = getenv("KERNLENS_CAPTURE_OPTIONS");
+    added_options = added != NULL && added[0] != '\0' ? strdup(added) : NULL;
+    counters_watch();
+    dispatch->clBuildProgram = build_program;
+    dispatch->clCompileProgram = compile_program;
+    dispatch->clLinkProgram = link_program;
+    dispatch->clCreateProgramWithBuiltInKernels = create_with_builtin_kernels;
+    dispatch->clCreateKernel = create_kernel;
+    dispatch->clCreateKernelsInProgram = create_kernels;
+    dispatch->clCloneKernel = clone_kernel;
+    dispatch->clEnqueueNDRangeKernel = enqueue_range;
+    dispatch->clEnqueueTask = enqueue_task;
+    dispatch->clFinish = finish;
+    spool_here();
+}

@@ -1,0 +1,18 @@
+/* The recorder: what an application built and launched, into files of a folder that KERNLENS_CAPTURE names.
+ *
+ * It stands in front of all other functions of the layer, decides nothing, and changes no result; without the variable it is not
+ * there. `kernlens capture` makes a recording of the files (docs/opencl_layer.md says what they hold). */
+#ifndef KERNLENS_RECORDER_H
+#define KERNLENS_RECORDER_H
+
+#include <CL/cl.h>
+#include <CL/cl_icd.h>
+
+#include <stddef.h>
+
+/* Puts the recorder's functions into a table of so many functions, in front of those that stand there. */
+void recorder_hook(cl_icd_dispatch *dispatch, size_t entries);
+/* Notes that a handle belongs to a new program: an earlier one's may be used again. */
+void recorder_new_program(cl_program program);
+
+#endif

@@ -1,0 +1,133 @@
+#define _GNU_SOURCE
+#include "opencl_layer/recorder/spool.h"
+
+#include "base/files.h"
+#include "base/locks.h"
+#include "base/owned.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+/* `kernlens capture` makes the list of what is missing before the application starts, with room for so many entries: on a full
+ * disk there would be none for it. */
+enum { ENTRIES = 256, ENTRY_SIZE = 256 };
+
+static const char *folder; /* NULL: nothing is captured */
+static uint64_t process;   /* 0: not drawn yet */
+static uint64_t file_count;
+static atomic_uint missing_count;
+
+void field_bytes(struct writer *fields, const char *name, const void *bytes, size_t size)
+{
+    write_text(fields, name);
+    write_block(fields, bytes, size);
+}
+
+void field_text(struct writer *fields, const char *name, const char *text)
+{
+    field_bytes(fields, name, text, strlen(text));
+}
+
+void field_number(struct writer *fields, const char *name, uint64_t number)
+{
+    field_bytes(fields, name, &number, sizeof number);
+}
+
+static void after_fork(bool (*damaged)(enum lock lock))
+{
+    (void)damaged;
+    process = 0;
+    file_count = 0;
+}
+
+bool spool_open(void)
+{
+    const char *named = getenv("KERNLENS_CAPTURE");
+    if (named == NULL || named[0] != '/' || (folder = strdup(named)) == NULL)
+        return false;
+    forks_watch(after_fork);
+    return true;
+}
+
+void spool_here(void)
+{
+    static const struct writer NOTHING;
+    lock_take(LOCK_RECORDER);
+    FREED char *name = spool_name("process");
+    lock_give(LOCK_RECORDER);
+    int error = name != NULL ? spool_write(name, &NOTHING) : ENOMEM;
+    if (error != 0)
+        spool_missing("a process", error);
+}
+
+uint64_t spool_process(void)
+{
+    while (process == 0)
+        if (getrandom(&process, sizeof process, GRND_NONBLOCK) != sizeof process) {
+            struct timespec now; /* no chance to be had: a time and a number that no other living process has */
+            clock_gettime(CLOCK_MONOTONIC, &now);
+            process = (uint64_t)now.tv_nsec << 32 ^ (uint64_t)now.tv_sec << 22 ^ (uint64_t)getpid();
+        }
+    return process;
+}
+
+char *spool_name(const char *kind)
+{
+    uint64_t own = spool_process();
+    return text_format("%016" PRIx64 "-%010" PRIu64 ".%s", own, ++file_count, kind);
+}
+
+void spool_missing(const char *what, int error)
+{
+    int before = errno;
+    char entry[ENTRY_SIZE];
+    /* The number's meaning is looked up later, by who has locales. */
+    snprintf(entry, sizeof entry, "%d %s", error, what);
+    FREED char *path = text_format("%s/missing", folder);
+    CLOSED int list = path != NULL ? open(path, O_WRONLY | O_CLOEXEC) : -1;
+    /* Processes begin at different entries, by chance. */
+    unsigned count = missing_count++;
+    off_t place = (off_t)((process + count) % ENTRIES * ENTRY_SIZE);
+    bool listed = list >= 0 && lseek(list, place, SEEK_SET) == place && file_write_all(list, entry, strlen(entry) + 1);
+    /* Whoever may not write a byte (RLIMIT_FSIZE) can still make an empty file. */
+    FREED char *named = listed ? NULL : text_format("%s/%016" PRIx64 "-%u.%s.missing", folder, process, count, entry);
+    CLOSED int made = named != NULL ? open(named, O_WRONLY | O_CREAT | O_CLOEXEC, 0666) : -1;
+    (void)made;
+    errno = before;
+}
+
+int spool_write(const char *name, const struct writer *fields)
+{
+    int before = errno;
+    FREED char *path = text_format("%s/%s", folder, name);
+    FREED char *partial = text_format("%s/.%s", folder, name);
+    int error = 0;
+    if (fields->failed || path == NULL || partial == NULL)
+        error = ENOMEM;
+    else if (fields->size > file_size_limit())
+        error = EFBIG;
+    else if (!file_write(partial, fields->bytes, fields->size) || rename(partial, path) != 0)
+        error = errno;
+    if (error != 0 && partial != NULL)
+        unlink(partial);
+    errno = before;
+    return error;
+}
+
+void spool_remove(const char *name)
+{
+    int before = errno;
+    FREED char *path = text_format("%s/%s", folder, name);
+    if (path != NULL)
+        unlink(path);
+    errno = before;
+}

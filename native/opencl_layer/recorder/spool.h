@@ -1,0 +1,29 @@
+/* The folder that a capture's files are written to, each whole or not at all. */
+#ifndef KERNLENS_SPOOL_H
+#define KERNLENS_SPOOL_H
+
+#include "base/bytes.h"
+
+/* What a file is made of: fields, each a name and a block of bytes (base/bytes.h). */
+void field_bytes(struct writer *fields, const char *name, const void *bytes, size_t size);
+void field_text(struct writer *fields, const char *name, const char *text);
+void field_number(struct writer *fields, const char *name, uint64_t number);
+
+/* Takes the folder's name from the environment; false if nothing is captured. For a loading layer. */
+bool spool_open(void);
+/* Leaves an empty file: the layer is in this process. */
+void spool_here(void);
+/* Numbers this process among all that ever write into the folder: by chance, drawn anew in each forked child. With LOCK_RECORDER
+ * held. */
+uint64_t spool_process(void);
+/* Returns a name for a file of this kind that no other has; NULL if there is no memory. With LOCK_RECORDER held. */
+char *spool_name(const char *kind);
+/* Writes the fields to the file of this name; returns 0, or the error number of what kept it from that. The application never hears
+ * of it. Without a lock. */
+int spool_write(const char *name, const struct writer *fields);
+/* Puts something on the folder's list of what is missing. */
+void spool_missing(const char *what, int error);
+/* Removes a file. */
+void spool_remove(const char *name);
+
+#endif

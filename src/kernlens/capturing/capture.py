@@ -1,0 +1,191 @@
+"""``kernlens.capture``: what an unmodified application builds and launches, in one recording."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kernlens.capturing.merging import Captured, CapturedKernel, merge
+from kernlens.capturing.spool import FOLDER, OPTIONS, SNAPSHOTS, Spool
+from kernlens.errors import OutputError, UnsupportedError
+from kernlens.isa.devices import name_among
+from kernlens.model.build import LINE_OPTIONS
+from kernlens.toolchain.application import Application, find_application, restore_signals
+from kernlens.toolchain.simulation import simulated_devices
+from kernlens.toolchain.toolchains import SYSTEM
+from kernlens.toolchain.toolchains import toolchain as find_toolchain
+
+if TYPE_CHECKING:
+    from kernlens.recording.writer import RecordingWriter
+
+#: Where loaders of OpenCL lie; those of LD_LIBRARY_PATH come first.
+_LIBRARY_FOLDERS = (
+    "/usr/local/lib",
+    "/usr/lib/x86_64-linux-gnu",
+    "/usr/lib/aarch64-linux-gnu",
+    "/usr/lib64",
+    "/usr/lib",
+)
+_LAYERS = "OPENCL_LAYERS"
+
+
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """What a capture has brought. ``recording`` is None if nothing was built. ``exit_status`` is the application's,
+    negative for the signal that ended it, None of a recovered capture. ``kernels`` are those that it built, most launched
+    first. ``builds`` counts what it built, ``failed`` those that failed, ``from_binary`` programs that it made from
+    binaries. ``missing`` says what is not in the recording, ``reason`` why nothing is."""
+
+    recording: Path | None
+    exit_status: int | None
+    kernels: tuple[CapturedKernel, ...]
+    builds: int
+    failed: int
+    from_binary: int
+    missing: tuple[str, ...]
+    reason: str = ""
+
+
+def capture(
+    command_line: Sequence[str | os.PathLike[str]],
+    recording: str | os.PathLike[str] | None = None,
+    *,
+    simulate: str | None = None,
+    toolchain: str = SYSTEM,
+    lines: bool = False,
+    prepare: Callable[[], None] | None = None,
+) -> Capture:
+    """Run an application, and record what it builds with OpenCL, and how often it launches which kernel.
+
+    ``recording`` is the file to write, ``APP.klens`` if not given; a recording of that name is replaced once something was
+    built. ``simulate`` names a device that the toolchain's driver simulates. ``lines`` adds -gline-tables-only to what
+    Intel's compiler for GPUs builds. ``prepare`` is called in the application's process before it starts.
+
+    Raises NotFoundError or ToolError if the application cannot be started, UnsupportedError for a program with other
+    rights than this process's and on an installation without the OpenCL layer, OutputError if the recording cannot be
+    written: what was captured then stays in the folder that the error names, for ``recover``.
+    """
+    words = [os.fspath(word) for word in command_line]
+    chosen = find_toolchain(toolchain)
+    device = None if simulate is None else name_among(simulate, simulated_devices(chosen)) or simulate
+    application = find_application(words, device, chosen)
+    _check_rights(application.program)
+    path = Path(recording) if recording is not None else Path(f"{Path(words[0]).name}.klens")
+    layer = _layer()
+    with _writer(path, words) as writer:
+        spool = Spool.make(path)
+        _turn_on(application, layer, spool, lines)
+        try:
+            status = _run(application, prepare)
+        except BaseException:
+            if not spool.was_entered:
+                spool.remove()
+            raise
+        return _finish(spool, writer, status, application.environment)
+
+
+def recover(folder: str | os.PathLike[str], recording: str | os.PathLike[str] | None = None) -> Capture:
+    """Make the recording of a capture that was killed, from the folder that it left: every build that had finished.
+
+    ``recording`` is the file to write, if not the one that it was to be. The folder is removed. Raises NotFoundError if it
+    is no folder of a capture, OutputError if the recording cannot be written.
+    """
+    spool = Spool.open(Path(folder))
+    path = Path(recording) if recording is not None else spool.recording
+    with _writer(path, ()) as writer:
+        return _finish(spool, writer, None, os.environ)
+
+
+def _writer(path: Path, words: Sequence[str]) -> RecordingWriter:
+    from kernlens.recording.writer import RecordingWriter
+
+    # Before the application starts: what cannot be written is told at once, and two captures do not take one file.
+    return RecordingWriter(path, command_line=words, overwrite=True)
+
+
+def _layer() -> Path:
+    library = Path(str(files("kernlens").joinpath("native", "libkernlens_opencl_layer.so")))
+    if not library.is_file():
+        raise UnsupportedError(
+            "this installation has no OpenCL layer, which records what an application builds: it is built on Linux, where"
+            " the OpenCL headers are; kernlens doctor says how"
+        )
+    return library
+
+
+def _check_rights(program: str) -> None:
+    """Raise UnsupportedError for a program that gets rights which its caller lacks: loaders then take no layers."""
+    status = os.stat(program)
+    changes = (status.st_mode & 0o4000 and status.st_uid != os.geteuid()) or (
+        status.st_mode & 0o2000 and status.st_gid != os.getegid()
+    )
+    has_capabilities = sys.platform == "linux" and os.geteuid() != 0 and "security.capability" in os.listxattr(program)
+    if changes or has_capabilities:
+        raise UnsupportedError(
+            f"{program} runs with rights of its own (setuid, setgid or file capabilities), so OpenCL loaders take no layer"
+            " from the environment; capture a copy of it without them, or run kernlens with these rights"
+        )
+
+
+def _turn_on(application: Application, layer: Path, spool: Spool, lines: bool) -> None:
+    environment = application.environment
+    others = environment.get(_LAYERS, "").split(":")
+    if str(layer) not in others:
+        environment[_LAYERS] = ":".join([str(layer), *filter(None, others)])
+        environment[SNAPSHOTS] = "0"  # The application is to find the extensions that it finds without.
+    environment[FOLDER] = str(spool.folder)
+    environment.pop(OPTIONS, None)
+    if lines:
+        environment[OPTIONS] = LINE_OPTIONS[0]
+
+
+def _run(application: Application, prepare: Callable[[], None] | None) -> int:
+    from kernlens.capturing.running import run
+
+    def prepare_child() -> None:
+        if prepare is not None:
+            prepare()
+        restore_signals()
+
+    return run(application, prepare_child)
+
+
+def _finish(spool: Spool, writer: RecordingWriter, status: int | None, environment: Mapping[str, str]) -> Capture:
+    try:
+        captured = merge(spool, writer)
+        writer.close()
+    except (OutputError, OSError) as error:
+        raise OutputError(
+            f"{error}; what was captured stays in {spool.folder}: kernlens capture --recover {spool.folder} -o OTHER.klens"
+        ) from error
+    spool.remove()
+    return Capture(
+        recording=writer.path if captured.builds else None,
+        exit_status=status,
+        kernels=tuple(captured.kernels),
+        builds=captured.builds,
+        failed=captured.failed,
+        from_binary=captured.from_binary,
+        missing=tuple(captured.missing),
+        reason="" if captured.builds else _why_nothing(captured, environment),
+    )
+
+
+def _why_nothing(captured: Captured, environment: Mapping[str, str]) -> str:
+    if captured.missing:
+        return "nothing could be written of what was built"
+    if captured.was_entered:
+        return "nothing was built: the application asked for OpenCL and built no program"
+    folders = [*environment.get("LD_LIBRARY_PATH", "").split(":"), *_LIBRARY_FOLDERS]
+    loader = next((path for folder in folders if folder and (path := Path(folder, "libOpenCL.so.1")).is_file()), None)
+    if loader is not None and _LAYERS.encode() not in loader.read_bytes():
+        return (
+            f"nothing was captured: the OpenCL loader {loader} is too old to take layers; ocl-icd takes them from 2.3.0 on,"
+            " the Khronos loader from 2020.12 on"
+        )
+    return "nothing was built; is it statically linked, or did it use another interface?"

@@ -1,0 +1,198 @@
+"""What was spooled to a recording: a Build for each build and device, and how often each kernel was launched."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from kernlens import log
+from kernlens.capturing.spool import BuildEvent, BuiltDevice, Counter, Identity, Spool, read_build
+from kernlens.errors import KernlensError
+from kernlens.loading import open_build
+from kernlens.loading.decoding import decode_kernels
+from kernlens.model.build import Build, BuildToolchain, HeldParts, Source
+from kernlens.model.figures import FIGURES, figures_of
+from kernlens.runtime.opencl.error_codes import ERROR_NAMES
+
+if TYPE_CHECKING:
+    from kernlens.recording.writer import RecordingWriter
+
+#: The last good build of each program and device (its handle), and that build's kernels by name.
+Built = dict[tuple[Identity, int], tuple[Build, dict[str, "CapturedKernel"]]]
+
+#: The key of a recording's metadata that holds what is known of a capture beside its builds.
+CAPTURE = "capture"
+
+
+@dataclass(slots=True)
+class CapturedKernel:
+    """A kernel that the application built or created.
+
+    ``figures`` are those of its machine code by their keys, None where they are not known; ``line_table`` is whether that
+    has one, None if kernlens cannot read the code. ``build`` is the build's name in the recording, "" if that is not known.
+    """
+
+    name: str
+    build: str
+    device: str
+    created: int = 0
+    launches: int = 0
+    shapes: dict[tuple[tuple[int, ...], tuple[int, ...] | None], int] = field(default_factory=dict)
+    figures: dict[str, int | None] = field(default_factory=dict)
+    line_table: bool | None = None
+
+    def add(self, counter: Counter) -> None:
+        """Add what a process counted."""
+        self.created += counter.created
+        self.launches += counter.launches
+        for shape in counter.shapes:
+            sizes = shape.global_size, shape.local_size
+            self.shapes[sizes] = self.shapes.get(sizes, 0) + shape.launches
+
+
+@dataclass(slots=True)
+class Captured:
+    """What a capture has brought: numbers of builds and of those that failed, the kernels, most launched first, and what is
+    missing, with the reason. ``was_entered`` is whether any process loaded the layer."""
+
+    was_entered: bool
+    builds: int = 0
+    failed: int = 0
+    from_binary: int = 0
+    kernels: list[CapturedKernel] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+
+
+def merge(spool: Spool, writer: RecordingWriter) -> Captured:
+    """Write all that was spooled into the recording. Raises OutputError if it cannot be written."""
+    captured = Captured(spool.was_entered, missing=spool.missing())
+    built: Built = {}
+    calls = []
+    for event in _events(spool, captured):
+        captured.builds += 1
+        captured.failed += event.status != 0 or not all(device.built for device in event.devices)
+        captured.from_binary += event.operation == "build" and event.source is None and not event.spirv
+        for build, device in _builds(event, f"program-{captured.builds}"):
+            build, kernels = _with_kernels(build)
+            number = writer.add(build)
+            calls.append({"program": number, **_call(event)})
+            if event.program is not None and build.ok and event.operation != "compile":
+                built[event.program, device.handle] = build, kernels
+    _count(spool, captured, built)
+    writer.note(CAPTURE, json.dumps({"builds": calls, "kernels": [_used(kernel) for kernel in captured.kernels]}))
+    return captured
+
+
+def _events(spool: Spool, captured: Captured) -> Iterator[BuildEvent]:
+    """The builds in the order in which they finished; a file that cannot be read is missing."""
+    times = []
+    for path in spool.build_files():
+        try:
+            event = read_build(path)
+        except (KernlensError, OSError) as error:
+            captured.missing.append(f"a build: {error}")
+        else:
+            times.append((event.time + event.duration, path))
+    for _, path in sorted(times):
+        yield read_build(path)
+
+
+def _builds(event: BuildEvent, name: str) -> Iterator[tuple[Build, BuiltDevice]]:
+    sources = [Source("", event.source, "program")] if event.source is not None else []
+    sources += [Source(path, text, "program") for path, text in event.headers]
+    for device in event.devices or [BuiltDevice(0)]:
+        yield (
+            Build(
+                name=name,
+                device=device.name,
+                toolchain=BuildToolchain(f"opencl driver {device.driver_version}") if device.driver_version else None,
+                options="" if event.operation == "built-in kernels" else event.options,
+                ok=device.built and bool(device.binary),
+                reason=_reason(event, device),
+                seconds=event.duration / 1e9,
+                created=datetime.fromtimestamp(event.time / 1e9, UTC).isoformat(timespec="milliseconds"),
+                parts=HeldParts(
+                    log=device.log,
+                    binary=device.binary,
+                    debug=device.debug,
+                    spirv=event.spirv,
+                    sources=tuple(sources),
+                ),
+            ),
+            device,
+        )
+
+
+def _reason(event: BuildEvent, device: BuiltDevice) -> str | None:
+    if event.operation == "built-in kernels":
+        return f"the program consists of kernels that the device has built in: {event.options}"
+    if event.status != 0:
+        return f"the application's {event.operation} failed with {ERROR_NAMES.get(event.status, event.status)}"
+    if not device.built:
+        return f"the application's {event.operation} failed for this device"
+    return None if device.binary else "the driver gave no binary"
+
+
+def _with_kernels(build: Build) -> tuple[Build, dict[str, CapturedKernel]]:
+    """The build under the name that kernlens has for its device, and its kernels; none if the binary cannot be read."""
+    from dataclasses import replace
+
+    if not build.ok:
+        return build, {}
+    try:
+        programs = open_build(build)
+        decode_kernels([(program, list(program.kernels.values())) for program in programs])
+        device = next((program.device.name for program in programs if program.device is not None), build.device)
+        build = replace(build, device=device)
+        kernels = {}
+        for program in programs:
+            for name, kernel in program.kernels.items():
+                found = kernels[name] = CapturedKernel(name, build.name, device)
+                found.figures = figures_of(kernel, FIGURES)
+                found.line_table = kernel.line_table_reason is None
+        return build, kernels
+    except KernlensError as error:
+        log.debug("capturing", "%s for %s holds no machine code that can be read: %s", build.name, build.device, error)
+        return build, {}
+
+
+def _count(spool: Spool, captured: Captured, built: Built) -> None:
+    """Give each kernel what was counted of it; kernels of binaries that cannot be read are known from their counters."""
+    by_program: dict[Identity, list[int]] = defaultdict(list)
+    for program, device in built:
+        by_program[program].append(device)
+    unknown: dict[tuple[Identity, int, str], CapturedKernel] = {}
+    for counter in spool.counters():
+        devices = by_program[counter.program]
+        device = counter.device if counter.device in devices or len(devices) != 1 else devices[0]
+        build, kernels = built.get((counter.program, device), (None, {}))
+        kernel = kernels.get(counter.kernel)
+        if kernel is None:
+            names = (build.name, build.device) if build is not None else ("", "")
+            key = counter.program, device, counter.kernel
+            kernel = unknown.setdefault(key, CapturedKernel(counter.kernel, *names))
+        kernel.add(counter)
+    kernels_of_all = [kernel for _, kernels in built.values() for kernel in kernels.values()] + list(unknown.values())
+    captured.kernels = sorted(kernels_of_all, key=lambda kernel: (-kernel.launches, -kernel.created, kernel.name))
+
+
+def _call(event: BuildEvent) -> dict[str, object]:
+    return {"operation": event.operation, "process": event.process, "thread": event.thread}
+
+
+def _used(kernel: CapturedKernel) -> dict[str, object]:
+    return {
+        "name": kernel.name,
+        "program": kernel.build,
+        "device": kernel.device,
+        "created": kernel.created,
+        "launches": kernel.launches,
+        "shapes": [
+            {"global": sizes, "local": local, "launches": launches}
+            for (sizes, local), launches in kernel.shapes.items()
+        ],
+    }

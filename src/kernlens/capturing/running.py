@@ -1,0 +1,79 @@
+"""Run an application as a child process that a caller cannot tell from this one: output, signals, terminal, how it ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import threading
+from collections.abc import Callable
+
+from kernlens.toolchain.application import Application
+
+#: Signals that stay with this process: those that cannot be held back, those that stop and continue a job (the terminal
+#: sends them to the whole job, so this process stops with the application), and those of its own faults.
+_OWN = {"KILL", "STOP", "CHLD", "TSTP", "TTIN", "TTOU", "CONT", "SEGV", "BUS", "FPE", "ILL", "SYS", "TRAP", "ABRT"}
+#: Seconds after which the application is looked at again if no signal comes: a process with other threads may not get it.
+_PAUSE = 1.0
+
+
+def run(application: Application, prepare: Callable[[], None]) -> int:
+    """Run the application, and return its exit status: negative if a signal has ended it.
+
+    ``prepare`` is called in the child process before it becomes the application. A signal that somebody sends to this
+    process goes to the application; those of the terminal reach it anyway. If the application stops, so does this process.
+    Raises ToolError if it cannot be started.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return _start(application, prepare).wait()
+    passed_on = {number for number in signal.valid_signals() if _name(number) not in _OWN}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, passed_on | {signal.SIGCHLD})
+
+    def prepare_child() -> None:
+        prepare()
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+    try:
+        child = _start(application, prepare_child)
+        return _accompany(child, passed_on | {signal.SIGCHLD})
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _name(number: int) -> str:
+    try:
+        return signal.Signals(number).name.removeprefix("SIG")
+    except ValueError:
+        return str(number)  # a real-time signal
+
+
+def _start(application: Application, prepare: Callable[[], None]) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(
+            application.words,
+            executable=application.executable,
+            env=application.environment,
+            close_fds=False,
+            preexec_fn=prepare,
+        )
+    except OSError as error:
+        raise application.not_started(error) from error
+
+
+def _accompany(child: subprocess.Popen[bytes], signals: set[int]) -> int:
+    while True:
+        arrived = signal.sigtimedwait(signals, _PAUSE)
+        number, status = os.waitpid(child.pid, os.WNOHANG | os.WUNTRACED)
+        if number and os.WIFSTOPPED(status):
+            os.kill(os.getpid(), signal.SIGSTOP)
+            os.kill(child.pid, signal.SIGCONT)
+        elif number:
+            child.returncode = os.waitstatus_to_exitcode(status)
+            return child.returncode
+        elif arrived is not None and arrived.si_signo != signal.SIGCHLD and not _is_of_the_terminal(arrived, child.pid):
+            os.kill(child.pid, arrived.si_signo)
+
+
+def _is_of_the_terminal(arrived: signal.struct_siginfo, child: int) -> bool:
+    """Whether the kernel sent the signal, and to the application as well."""
+    return arrived.si_code > 0 and os.getpgid(child) == os.getpgrp()

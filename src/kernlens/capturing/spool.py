@@ -1,0 +1,272 @@
+"""The folder that the recorder in an application's processes writes to (``native/opencl_layer/recorder``), and its files.
+
+Each file is whole, and named after the process that wrote it, a number and a kind: ``process`` (the layer is in there),
+``build`` (a build has finished) and ``counters`` (how often kernels were created and launched so far). A file consists of
+fields: a name, ended by a zero byte, and bytes, each preceded by its size (64 bits, little-endian).
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import struct
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kernlens.errors import FormatError, NotFoundError, OutputError
+
+#: The variables that turn the recorder on, and give it options to add to builds.
+FOLDER, OPTIONS = "KERNLENS_CAPTURE", "KERNLENS_CAPTURE_OPTIONS"
+#: The variable that says, with 0, that the layer does not offer its extension.
+SNAPSHOTS = "KERNLENS_SNAPSHOTS"
+#: The list of what could not be written, which the recorder fills without needing room on the disk: entries of this size.
+MISSING = "missing"
+ENTRIES, ENTRY_SIZE = 256, 256
+#: What the recording is called that the folder belongs to.
+_RECORDING = "recording"
+_NUMBER = struct.Struct("<Q")
+
+#: A program as all files call it: its process's number and its own.
+Identity = tuple[int, int]
+
+
+@dataclass(slots=True)
+class BuiltDevice:
+    """What a build yielded for one device; ``handle`` is the ``cl_device_id``."""
+
+    handle: int
+    name: str = ""
+    driver_version: str = ""
+    ip: int | None = None
+    platform: str = ""
+    built: bool = False
+    log: str = ""
+    binary: bytes = field(default=b"", repr=False)
+    debug: bytes = field(default=b"", repr=False)
+
+
+@dataclass(slots=True)
+class BuildEvent:
+    """One call of a function that builds.
+
+    ``operation`` is ``build``, ``compile``, ``link`` or ``built-in kernels`` (whose names are the options). ``options`` are
+    those that the driver got. ``time`` and ``duration`` are nanoseconds, ``time`` since 1970. ``program`` is None if the
+    driver made none; ``inputs`` are the programs that were linked.
+    """
+
+    operation: str = ""
+    time: int = 0
+    duration: int = 0
+    process: int = 0
+    thread: int = 0
+    options: str = ""
+    status: int = 0
+    program: Identity | None = None
+    inputs: list[Identity] = field(default_factory=list)
+    source: str | None = None
+    spirv: bytes = field(default=b"", repr=False)
+    headers: list[tuple[str, str]] = field(default_factory=list)
+    devices: list[BuiltDevice] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Sizes that a kernel was launched with; ``local_size`` is None where the driver chose it."""
+
+    global_size: tuple[int, ...]
+    local_size: tuple[int, ...] | None
+    launches: int
+
+
+@dataclass(slots=True)
+class Counter:
+    """How often a process created a kernel, and launched it on a device (0: never). The first eight shapes are kept."""
+
+    kernel: str
+    program: Identity = (0, 0)
+    device: int = 0
+    created: int = 0
+    launches: int = 0
+    shapes: list[Shape] = field(default_factory=list)
+
+
+class Spool:
+    """A capture's folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @classmethod
+    def make(cls, recording: Path) -> Spool:
+        """Make the folder beside the recording that it is for. Raises OutputError if it is there, or cannot be made."""
+        folder = recording.with_name(f"{recording.name}.capture").absolute()
+        try:
+            folder.mkdir(0o700)
+            (folder / _RECORDING).write_text(str(recording.absolute()))
+            (folder / MISSING).write_bytes(bytes(ENTRIES * ENTRY_SIZE))
+        except FileExistsError:
+            raise OutputError(
+                f"there is {folder}, which a capture that was killed has left, or is still writing; kernlens capture"
+                f" --recover {folder} makes a recording of it"
+            ) from None
+        except OSError as error:
+            raise OutputError(
+                f"cannot make the folder {folder}: {error.strerror}; name another place with -o"
+            ) from error
+        return cls(folder)
+
+    @classmethod
+    def open(cls, folder: Path) -> Spool:
+        """Return the folder that a killed capture left. Raises NotFoundError if it is none."""
+        if not (folder / _RECORDING).is_file() or not (folder / MISSING).is_file():
+            raise NotFoundError(f"{folder} is no folder of a capture; those are called RECORDING.klens.capture")
+        return cls(folder)
+
+    @property
+    def recording(self) -> Path:
+        """The recording that it is for."""
+        return Path((self.folder / _RECORDING).read_text())
+
+    @property
+    def was_entered(self) -> bool:
+        """Whether a process has loaded the layer."""
+        return bool(self._files("process"))
+
+    def build_files(self) -> Sequence[Path]:
+        """The files of all builds, in the order in which each process finished them."""
+        return self._files("build")
+
+    def counters(self) -> Iterator[Counter]:
+        """The counters of all processes: of each the newest file's."""
+        newest = {path.name.partition("-")[0]: path for path in self._files("counters")}
+        for path in newest.values():
+            yield from read_counters(path)
+
+    def missing(self) -> list[str]:
+        """What could not be written, and why."""
+        content = (self.folder / MISSING).read_bytes()
+        entries = [content[start : start + ENTRY_SIZE] for start in range(0, len(content), ENTRY_SIZE)]
+        # A process that may not write made an empty file, whose name is the entry.
+        entries += [os.fsencode(path.stem.partition(".")[2]) for path in self._files(MISSING)]
+        found = []
+        for entry in entries:
+            number, _, what = entry.partition(b"\0")[0].decode("utf-8", "replace").partition(" ")
+            if number.isdecimal():
+                found.append(f"{what}: {os.strerror(int(number))}")
+        return found
+
+    def remove(self) -> None:
+        """Remove the folder."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _files(self, kind: str) -> list[Path]:
+        return sorted(path for path in self.folder.glob(f"*.{kind}") if not path.name.startswith("."))
+
+
+def read_fields(path: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield the fields of a file. Raises FormatError if it is damaged."""
+    content = path.read_bytes()
+    offset = 0
+
+    def block() -> bytes:
+        nonlocal offset
+        start = offset + _NUMBER.size
+        if start > len(content):
+            raise FormatError(f"{path.name} ends within a field", format="capture", offset=offset)
+        offset = start + _NUMBER.unpack_from(content, offset)[0]
+        if offset > len(content):
+            raise FormatError(f"a field of {path.name} is longer than the file", format="capture", offset=start)
+        return content[start:offset]
+
+    while offset < len(content):
+        name = block().rstrip(b"\0").decode("utf-8", "replace")
+        yield name, block()
+
+
+def read_build(path: Path) -> BuildEvent:
+    """Read the file of a build. Raises FormatError if it is damaged."""
+    event = BuildEvent()
+    for name, value in read_fields(path):
+        match name:
+            case "operation" | "options":
+                setattr(event, name, _text(value))
+            case "given options":
+                event.options = _text(value)
+            case "time" | "duration" | "thread":
+                setattr(event, name, _number(value))
+            case "number of process":
+                event.process = _number(value)
+            case "status":
+                event.status = int.from_bytes(value, "little", signed=True)
+            case "program":
+                event.program = _identity(value)
+            case "input":
+                event.inputs.append(_identity(value))
+            case "source":
+                event.source = _text(value)
+            case "spirv":
+                event.spirv = value
+            case "header":
+                event.headers.append((_text(value), ""))
+            case "header source":
+                event.headers[-1:] = [(header, _text(value)) for header, _ in event.headers[-1:]]
+            case "device":
+                event.devices.append(BuiltDevice(_number(value)))
+            case _ if event.devices:
+                _set_device_field(event.devices[-1], name, value)
+    return event
+
+
+def _set_device_field(device: BuiltDevice, name: str, value: bytes) -> None:
+    match name:
+        case "device name":
+            device.name = _text(value).strip()
+        case "driver version":
+            device.driver_version = _text(value)
+        case "device ip":
+            device.ip = _number(value)
+        case "platform" | "log":
+            setattr(device, name, _text(value))
+        case "built":
+            device.built = bool(_number(value))
+        case "binary" | "debug":
+            setattr(device, name, value)
+
+
+def read_counters(path: Path) -> Iterator[Counter]:
+    """Read a file of counters. Raises FormatError if it is damaged."""
+    counter: Counter | None = None
+    for name, value in read_fields(path):
+        if name == "kernel":
+            if counter is not None:
+                yield counter
+            counter = Counter(_text(value))
+        elif counter is not None:
+            match name:
+                case "program":
+                    counter.program = _identity(value)
+                case "device" | "created" | "launches":
+                    setattr(counter, name, _number(value))
+                case "shape":
+                    counter.shapes.append(_shape(value))
+    if counter is not None:
+        yield counter
+
+
+def _shape(value: bytes) -> Shape:
+    dimensions, *sizes, launches = struct.unpack("<8Q", value.ljust(64, b"\0")[:64])
+    local = tuple(sizes[3:][:dimensions])
+    return Shape(tuple(sizes[:3][:dimensions]), local if any(local) else None, launches)
+
+
+def _text(value: bytes) -> str:
+    return value.rstrip(b"\0").decode("utf-8", "replace")
+
+
+def _number(value: bytes) -> int:
+    return int.from_bytes(value, "little")
+
+
+def _identity(value: bytes) -> Identity:
+    return int.from_bytes(value[:8], "little"), int.from_bytes(value[8:], "little")

@@ -1,0 +1,108 @@
+"""Find an application, and what to start it with so that it finds what it would find without kernlens."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kernlens.errors import NotFoundError, ToolError, UnsupportedError
+from kernlens.toolchain.simulation import simulated_environment
+from kernlens.toolchain.toolchains import SYSTEM, Toolchain
+
+
+@dataclass(frozen=True, slots=True)
+class Application:
+    """What execve() takes: the executable, the words from its name on, and the environment. ``program`` is the file that
+    the user named; a toolchain with a root of its own starts it through its dynamic loader."""
+
+    program: str
+    executable: str
+    words: tuple[str, ...]
+    environment: dict[str, str]
+
+    def not_started(self, error: OSError) -> ToolError:
+        """The error for an execve() that failed."""
+        return _not_started(self.program, error)
+
+
+def find_application(command_line: Sequence[str], device: str | None, chosen: Toolchain) -> Application:
+    """Return the application that the words name, for the toolchain's driver; ``device`` is what that simulates, if any.
+
+    Raises NotFoundError or ToolError if there is no such program, NotFoundError if the driver does not simulate the
+    device, UnsupportedError for a script under a toolchain that has to start it through its own dynamic loader.
+    """
+    environment = initial_environment()
+    if device is not None or chosen.name != SYSTEM:
+        environment |= chosen.environment()
+    if device is not None:
+        environment |= simulated_environment(device, chosen)
+    name, *arguments = command_line
+    program = find_program(name)
+    if chosen.root is None:
+        return Application(program, program, (name, *arguments), environment)
+    if not _is_elf(program):
+        raise UnsupportedError(
+            f"{program} is a script, which {chosen.name} cannot start; give its interpreter: python3 {program}"
+        )
+    whole = chosen.command(Path(program), *arguments, called=name)
+    return Application(program, whole[0], tuple(whole), environment)
+
+
+def find_program(name: str) -> str:
+    """The path of the program that ``name`` means to a shell: a name with a slash is a path, others are in PATH."""
+    program = shutil.which(name)
+    if program is not None:
+        return program
+    if os.sep not in name:
+        raise NotFoundError(f"there is no program {name}; give its path (./{name}), or install it")
+    if not os.path.exists(name):
+        raise NotFoundError(f"there is no program {name}; the current folder is {os.getcwd()}")
+    if os.path.isdir(name):
+        raise ToolError(f"cannot start {name}: it is a folder")
+    raise ToolError(f"cannot start {name}: it is not executable; make it so (chmod +x {name}), or give its interpreter")
+
+
+def _not_started(program: str, error: OSError) -> ToolError:
+    if isinstance(error, FileNotFoundError):
+        return ToolError(f"cannot start {program}: its interpreter or dynamic loader is not there; see file {program}")
+    if error.errno == errno.ENOEXEC:
+        return ToolError(
+            f"cannot start {program}: it is no program of this machine, nor a script whose first line names its"
+            f" interpreter (#!); give that: sh {program}"
+        )
+    return ToolError(f"cannot start {program}: {error.strerror}")
+
+
+def _is_elf(path: str) -> bool:
+    try:
+        with open(path, "rb") as file:
+            return file.read(4) == b"\x7fELF"
+    except OSError as error:
+        raise ToolError(f"cannot read {path}, as a toolchain's loader has to: {error.strerror}") from error
+
+
+def initial_environment() -> dict[str, str]:
+    """Return the environment that this process was started with.
+
+    In the C locale Python adds LC_CTYPE to it (PEP 538), which the application must not inherit. Linux keeps the
+    initial environment: proc_pid_environ(5).
+    """
+    environment = dict(os.environ)
+    if sys.platform == "linux" and not any(
+        line.startswith(b"LC_CTYPE=") for line in Path("/proc/self/environ").read_bytes().split(b"\0")
+    ):
+        environment.pop("LC_CTYPE", None)
+    return environment
+
+
+def restore_signals() -> None:
+    """Python ignores these, and a process keeps ignoring what it ignored before exec: pipes would not end it."""
+    for name in ("SIGPIPE", "SIGXFSZ"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_DFL)

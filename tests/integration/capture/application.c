@@ -1,0 +1,240 @@
+/* An application for the tests of capture: builds in every way there is, launches, forks, and says what came of it.
+ *
+ * Each word of the command line is one thing to do, in that order. */
+#define _GNU_SOURCE
+#define CL_TARGET_OPENCL_VERSION 300
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#include <CL/cl.h>
+
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const char SOURCE[] = "kernel void add(global int *a, int n) { a[get_global_id(0)] += n; }\n"
+                             "kernel void multiply(global int *a, int n) { a[get_global_id(0)] *= n; }\n";
+static const char PART[] = "#include \"number.h\"\nint seven(void) { return NUMBER; }\n";
+static const char MAIN[] = "int seven(void);\nkernel void linked(global int *a) { a[get_global_id(0)] = seven(); }\n";
+static const char HEADER[] = "#define NUMBER 7\n";
+static const char WRONG[] = "kernel void wrong(global int *a) { a[0] = no_such_name; }\n";
+
+static cl_device_id device;
+static cl_context context;
+static cl_command_queue queue;
+
+static void set_up(void)
+{
+    cl_platform_id platform;
+    if (clGetPlatformIDs(1, &platform, NULL) != CL_SUCCESS ||
+        clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL) != CL_SUCCESS) {
+        puts("no device");
+        exit(9);
+    }
+    context = clCreateContext(NULL, 1, &device, NULL, NULL, NULL);
+    queue = clCreateCommandQueue(context, device, 0, NULL);
+}
+
+static cl_program with(const char *source)
+{
+    return clCreateProgramWithSource(context, 1, &source, NULL, NULL);
+}
+
+static cl_program built(const char *source, const char *options)
+{
+    cl_program program = with(source);
+    printf("build %d\n", clBuildProgram(program, 1, &device, options, NULL, NULL));
+    return program;
+}
+
+static unsigned char *binary_of(cl_program program, size_t *size)
+{
+    clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof *size, size, NULL);
+    unsigned char *binary = malloc(*size);
+    clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL);
+    return binary;
+}
+
+static void print_binary(cl_program program)
+{
+    size_t size;
+    unsigned char *binary = binary_of(program, &size);
+    uint64_t hash = 14695981039346656037u;
+    for (size_t index = 0; index < size; ++index)
+        hash = (hash ^ binary[index]) * 1099511628211u;
+    printf("binary %zu %016llx\n", size, (unsigned long long)hash);
+    free(binary);
+}
+
+/* Launches the kernel `times` times, in different sizes, and prints the results' sum. */
+static void launch(cl_program program, const char *name, int times)
+{
+    enum { COUNT = 64 };
+    cl_int values[COUNT], number = 3;
+    for (int index = 0; index < COUNT; ++index)
+        values[index] = index;
+    cl_mem buffer = clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof values, values, NULL);
+    cl_kernel kernel = clCreateKernel(program, name, NULL);
+    clSetKernelArg(kernel, 0, sizeof buffer, &buffer);
+    clSetKernelArg(kernel, 1, sizeof number, &number);
+    for (int index = 0; index < times; ++index) {
+        size_t global = index % 2 ? COUNT : COUNT / 2, local = 16;
+        if (clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &global, index % 2 ? NULL : &local, 0, NULL, NULL) != CL_SUCCESS)
+            puts("not launched");
+    }
+    clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, sizeof values, values, 0, NULL, NULL);
+    long long sum = 0;
+    for (int index = 0; index < COUNT; ++index)
+        sum += values[index];
+    printf("%s %lld\n", name, sum);
+    clReleaseKernel(kernel);
+    clReleaseMemObject(buffer);
+}
+
+static void link_parts(void)
+{
+    cl_program header = with(HEADER), parts[] = {with(PART), with(MAIN)};
+    const char *name = "number.h";
+    cl_int status = clCompileProgram(parts[0], 1, &device, "-DFIRST=1", 1, &header, &name, NULL, NULL);
+    printf("compile %d\n", status);
+    printf("compile %d\n", clCompileProgram(parts[1], 1, &device, "-DSECOND=2", 0, NULL, NULL, NULL, NULL));
+    cl_program linked = clLinkProgram(context, 1, &device, "-cl-fast-relaxed-math", 2, parts, NULL, NULL, &status);
+    printf("link %d\n", status);
+    cl_kernel kernel;
+    cl_uint count = 0;
+    printf("kernels %d\n", clCreateKernelsInProgram(linked, 1, &kernel, &count));
+    printf("count %u\n", count);
+}
+
+static void CL_CALLBACK notified(cl_program program, void *user_data)
+{
+    cl_build_status status;
+    clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_STATUS, sizeof status, &status, NULL);
+    printf("notified %d\n", status);
+    *(volatile int *)user_data = 1;
+}
+
+static void build_notified(const char *source)
+{
+    volatile int done = 0;
+    clBuildProgram(with(source), 1, &device, "-DNOTIFIED", notified, (void *)&done);
+    while (!done)
+        usleep(1000);
+}
+
+static void *build_in_thread(void *number)
+{
+    char options[32];
+    snprintf(options, sizeof options, "-DTHREAD=%d", (int)(intptr_t)number);
+    cl_program program = with(SOURCE);
+    clBuildProgram(program, 1, &device, options, NULL, NULL);
+    for (int index = 0; index < 100; ++index)
+        clReleaseKernel(clCreateKernel(program, "add", NULL));
+    return NULL;
+}
+
+static void build_in_threads(void)
+{
+    pthread_t threads[4];
+    for (intptr_t index = 0; index < 4; ++index)
+        pthread_create(&threads[index], NULL, build_in_thread, (void *)index);
+    for (int index = 0; index < 4; ++index)
+        pthread_join(threads[index], NULL);
+}
+
+static void build_from_binary(void)
+{
+    size_t size;
+    cl_program program = built(SOURCE, "");
+    const unsigned char *binary = binary_of(program, &size);
+    cl_program again = clCreateProgramWithBinary(context, 1, &device, &size, &binary, NULL, NULL);
+    printf("build %d\n", clBuildProgram(again, 1, &device, "", NULL, NULL));
+    launch(again, "multiply", 2);
+}
+
+static void many_kernels(int kernels, int launches)
+{
+    cl_program programs[] = {built(SOURCE, "-DA"), built(SOURCE, "-DB")};
+    for (int index = 0; index < kernels; ++index)
+        if (clCreateKernel(programs[index % 2], index % 3 ? "add" : "multiply", NULL) == NULL)
+            puts("no kernel");
+    launch(programs[0], "add", launches);
+}
+
+static void in_child(void (*work)(void))
+{
+    int status;
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        work();
+        exit(0);
+    }
+    waitpid(child, &status, 0);
+    printf("child %d\n", status);
+}
+
+static void build_and_launch(void)
+{
+    set_up();
+    launch(built(SOURCE, "-DCHILD"), "add", 4);
+}
+
+static void launch_and_wait(void)
+{
+    launch(built(SOURCE, ""), "add", 10);
+    puts("waiting");
+    fflush(stdout);
+    for (;;)
+        pause();
+}
+
+int main(int count, char **words)
+{
+    if (count > 1 && strcmp(words[1], "fork") == 0) { /* before the driver is loaded, which does not survive a fork */
+        in_child(build_and_launch);
+        return 0;
+    }
+    set_up();
+    for (int index = 1; index < count; ++index) {
+        const char *word = words[index];
+        if (strcmp(word, "source") == 0) {
+            cl_program program = built(SOURCE, "-cl-fast-relaxed-math");
+            print_binary(program);
+            launch(program, "add", 5);
+        } else if (strcmp(word, "link") == 0) {
+            link_parts();
+        } else if (strcmp(word, "wrong") == 0) {
+            built(WRONG, "-DWRONG");
+        } else if (strcmp(word, "notified") == 0) {
+            build_notified(SOURCE);
+            build_notified(WRONG);
+        } else if (strcmp(word, "threads") == 0) {
+            build_in_threads();
+        } else if (strcmp(word, "binary") == 0) {
+            build_from_binary();
+        } else if (strcmp(word, "many") == 0) {
+            many_kernels(atoi(words[index + 1]), atoi(words[index + 2]));
+            index += 2;
+        } else if (strcmp(word, "limited") == 0) {
+            setrlimit(RLIMIT_FSIZE, &(struct rlimit){0, RLIM_INFINITY});
+        } else if (strcmp(word, "unlimited") == 0) {
+            setrlimit(RLIMIT_FSIZE, &(struct rlimit){RLIM_INFINITY, RLIM_INFINITY});
+        } else if (strcmp(word, "wait") == 0) {
+            launch_and_wait();
+        } else if (strcmp(word, "release-garbage") == 0) {
+            printf("refused %d\n", clBuildProgram(NULL, 0, NULL, NULL, NULL, NULL) != CL_SUCCESS);
+        } else if (strcmp(word, "peak") == 0) {
+            struct rusage usage;
+            getrusage(RUSAGE_SELF, &usage);
+            printf("peak %ld\n", usage.ru_maxrss);
+        } else {
+            exit(atoi(word));
+        }
+        fflush(stdout);
+    }
+    return 0;
+}

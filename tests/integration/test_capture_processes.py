@@ -1,0 +1,144 @@
+"""The processes of a capture: signals, kills, the terminal's job control, and wrong use."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import kernlens
+from kernlens.capturing.capture import capture, recover
+from kernlens.errors import NotFoundError, OutputError, ToolError, UnsupportedError
+from kernlens.recording.reader import Recording
+from tests.integration.capture_fixtures import MAIN, dg2, environment, folder
+from tests.integration.opencl_layer_fixtures import Platform
+
+__all__ = ["dg2", "folder"]
+
+
+def wait_for(condition: Callable[[], object], what: str) -> None:
+    for _ in range(1200):
+        if condition():
+            return
+        time.sleep(0.05)
+    pytest.fail(f"no {what}")
+
+
+@pytest.fixture
+def waiting(dg2: Platform, folder: Path, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    """kernlens, capturing an application that has built and launched, and waits."""
+    command = [*MAIN, "capture", "-o", "x.klens", "--", str(folder / "app"), "wait"]
+    with subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        env=environment(dg2),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        assert process.stdout is not None
+        wait_for(lambda: process.stdout is not None and "waiting" in process.stdout.readline(), "application")
+        yield process
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def children(process: int) -> list[int]:
+    return [int(word) for word in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGUSR1, signal.SIGHUP, signal.SIGRTMIN])
+def test_a_signal_goes_to_the_application(
+    number: signal.Signals, waiting: subprocess.Popen[str], tmp_path: Path
+) -> None:
+    waiting.send_signal(number)
+    _, err = waiting.communicate(timeout=60)
+    assert waiting.returncode in (-number, 128 + number), err
+    assert "recorded in x.klens" in err
+    assert [build.ok for build in Recording(tmp_path / "x.klens").builds()] == [True]
+
+
+def test_the_terminals_ctrl_c_comes_once(waiting: subprocess.Popen[str]) -> None:
+    os.killpg(waiting.pid, signal.SIGINT)
+    _, err = waiting.communicate(timeout=60)
+    assert waiting.returncode == -signal.SIGINT
+    assert "recorded in x.klens" in err
+
+
+def test_an_application_that_is_killed(waiting: subprocess.Popen[str], tmp_path: Path) -> None:
+    (application,) = children(waiting.pid)
+    os.kill(application, signal.SIGKILL)
+    _, err = waiting.communicate(timeout=60)
+    assert waiting.returncode == -signal.SIGKILL
+    assert re.search(r"add +program-1 +dg2 +[1-9]", err), err
+    assert len(Recording(tmp_path / "x.klens").builds()) == 1
+
+
+def test_kernlens_is_killed(waiting: subprocess.Popen[str], tmp_path: Path) -> None:
+    (application,) = children(waiting.pid)
+    os.kill(waiting.pid, signal.SIGKILL)
+    waiting.wait(60)
+    os.kill(application, 0)  # It goes on.
+    os.kill(application, signal.SIGKILL)
+    Recording(tmp_path / "x.klens").builds()  # opens
+    with pytest.raises(OutputError, match=re.escape(f"--recover {tmp_path}/x.klens.capture")):
+        capture(["true"], tmp_path / "x.klens")
+    done = recover(tmp_path / "x.klens.capture")
+    assert (done.recording, done.builds, done.exit_status) == (tmp_path / "x.klens", 1, None)
+    assert not (tmp_path / "x.klens.capture").exists()
+    (program,) = kernlens.load(tmp_path / "x.klens")
+    assert set(program.kernels) == {"add", "multiply"}
+
+
+def test_a_stopped_job_stops_and_goes_on(waiting: subprocess.Popen[str]) -> None:
+    def state(process: int) -> str:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+
+    (application,) = children(waiting.pid)
+    os.kill(application, signal.SIGSTOP)
+    wait_for(lambda: state(waiting.pid) == "T", "stop of kernlens")
+    os.kill(waiting.pid, signal.SIGCONT)
+    wait_for(lambda: state(application) == "S", "application that goes on")
+
+
+def test_wrong_use(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(NotFoundError, match="there is no program"):
+        capture(["no-such-program"])
+    with pytest.raises(ToolError, match="it is a folder"):
+        capture([tmp_path])
+    own = tmp_path / "own"
+    shutil.copy("/bin/true", own)
+    own.chmod(0o4755)
+    os.chown(own, 1 if os.geteuid() == 0 else -1, -1)
+    if os.geteuid() == 0:
+        own.chmod(0o4755)
+        with pytest.raises(UnsupportedError, match="rights of its own"):
+            capture([own])
+    done = capture(["true"])
+    assert (done.recording, done.exit_status) == (None, 0)
+    assert done.reason == "nothing was built; is it statically linked, or did it use another interface?"
+    (tmp_path / "x.txt").write_text("mine")
+    with pytest.raises(OutputError, match="is no recording"):
+        capture(["true"], tmp_path / "x.txt")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["own", "x.txt"]
+
+
+def test_a_loader_that_is_too_old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    subprocess.run(["gcc", "-shared", "-x", "c", "-o", "libOpenCL.so.1", "/dev/null"], check=True, timeout=60)
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
+    assert f"the OpenCL loader {tmp_path}/libOpenCL.so.1 is too old to take layers" in capture(["true"]).reason
+
+
+def test_two_captures_into_one_file(waiting: subprocess.Popen[str], tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match="another process is writing the recording"):
+        capture(["true"], tmp_path / "x.klens")
