@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from copy import copy
 from glob import glob
 from pathlib import Path
 
@@ -54,8 +55,11 @@ class BuildNative(build_ext):
             if ext.optional:
                 raise CompileError(message)
             raise SystemExit(f"error: {message}")
+        own = copy(self)
+        # Extensions share sources and compile them with different options, maybe at the same time.
+        own.build_temp = str(Path(self.build_temp) / ext.name)
         try:
-            self._build(ext)
+            own._build(ext)
         except CompileError as error:
             headers = ("the OpenCL headers", "opencl-headers") if ext.optional else ("Python's headers", "python3-dev")
             raise CompileError(f"{error}; if {headers[0]} are missing, on Debian: apt install {headers[1]}") from error
