@@ -35,6 +35,8 @@ LEVEL_ZERO = "level-zero"
 OPENCL = "opencl"
 #: Seconds that one request may take (a build of a large program takes 16 s on two cores).
 TIME_LIMIT = 120.0
+#: Seconds that the main thread waits without looking whether a signal came.
+_LONGEST_WAIT = 0.5
 #: An error keeps at most this many bytes of a driver's output.
 LOG_SIZE = 1 << 16
 _GRACE = 2.0
@@ -246,9 +248,13 @@ class _Worker:
             # The process is gone; what it wrote before can still be read.
             pass
         while True:
+            left = deadline - time.monotonic()
             try:
-                answer = self._answers.get(timeout=max(0.0, deadline - time.monotonic()))
+                # A signal that comes just before a wait begins is obeyed when the wait ends: none may last long.
+                answer = self._answers.get(timeout=min(max(0.0, left), _LONGEST_WAIT))
             except queue.Empty:
+                if left > _LONGEST_WAIT:
+                    continue
                 raise self._died(call, request, input, timed_out=True) from None
             if answer is None:
                 raise self._died(call, request, input, timed_out=False)

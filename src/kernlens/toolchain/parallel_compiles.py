@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +14,9 @@ from kernlens.model.build import Build, HeldParts
 from kernlens.toolchain.ocloc import TIMEOUT, compile_source
 from kernlens.toolchain.process import Child
 from kernlens.toolchain.toolchains import Toolchain
+
+#: Seconds that the main thread waits without looking whether a signal came.
+_LONGEST_WAIT = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +96,18 @@ def compile_many(
     running = _Running()
     pool = ThreadPoolExecutor(max_workers=max(workers or os.cpu_count() or 1, 1), thread_name_prefix="compile")
     futures: list[Future[Build]] = [pool.submit(running.compile, job) for job in waiting]
+    count = 0
     try:
-        for count, future in enumerate(as_completed(futures), start=1):
-            result = future.result()
-            if on_progress is not None:
-                on_progress(count, len(waiting), result)
-            yield result
+        pending = set(futures)
+        while pending:
+            # A signal that comes just before a wait begins is obeyed when the wait ends: none may last long.
+            done, pending = wait(pending, _LONGEST_WAIT, FIRST_COMPLETED)
+            for future in done:
+                result = future.result()
+                count += 1
+                if on_progress is not None:
+                    on_progress(count, len(waiting), result)
+                yield result
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
         running.stop()
