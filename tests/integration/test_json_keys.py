@@ -13,6 +13,7 @@ from kernlens.cli import verb_group
 from kernlens.model.figures import STATED
 from kernlens.toolchain.toolchains import NEWEST
 from tests.integration.stage_fixtures import SMALL
+from tests.integration.test_clang_stages import run_tool
 from tests.integration.test_cli import kernlens
 
 PAGE = Path(__file__).parents[2] / "docs/json.md"
@@ -173,7 +174,13 @@ def test_the_documents_of_programs(folder: Path) -> None:
 def test_symbols(folder: Path) -> None:
     (shape,) = shapes("symbols")
     # Without -library-compilation SPIR-V offers functions that stay hidden.
-    compare(shape, answer("symbols", "b.spv", "a.dg2.bin", cwd=folder))
+    assembly = (
+        "OpCapability Addresses\nOpCapability Linkage\nOpCapability Kernel\nOpMemoryModel Physical64 OpenCL\n"
+        "OpDecorate %constant SpecId 7\n%int = OpTypeInt 32 0\n%constant = OpSpecConstant %int 1\n"
+    )
+    (folder / "special.spvasm").write_text(assembly)
+    run_tool("spirv-as", "--target-env", "spv1.2", "-o", folder / "special.spv", folder / "special.spvasm")
+    compare(shape, answer("symbols", "b.spv", "a.dg2.bin", "special.spv", cwd=folder))
 
 
 def test_link_predicted_and_on_a_driver(folder: Path) -> None:
