@@ -14,7 +14,7 @@ from kernlens.loading.open import Contents, open_bytes
 from kernlens.model.program import Program
 from kernlens.report.document import inspect_document, kernel_json
 from kernlens.report.listing import annotated, disassembly
-from kernlens.report.overview import overview
+from kernlens.report.overview import overview, program_lines
 from kernlens.report.rows import csv_lines
 from kernlens.report.symbol_tables import symbols_document, symbols_text
 from tests.fuzz.inputs import parts
@@ -29,7 +29,7 @@ _KERNELS = 3
 
 def print_everything(contents: Contents) -> None:
     """Asks for everything in a file, as the verbs do, and prints it in every form."""
-    check_lines(overview(contents.path, contents.containers, contents.programs))
+    check_lines(overview(contents.path, contents.containers, map(program_lines, contents.programs)))
     check_document(inspect_document(contents.containers, contents.programs))
     for program in contents.programs:
         try:

@@ -11,6 +11,8 @@ import pytest
 
 from tests.corpus.build import build
 from tests.corpus.manifest import programs
+from tests.writers.ar import archive, member
+from tests.writers.programs import binary
 
 PROGRAM = "import sys; from kernlens.cli import main, shares; shares.processors = lambda: {}; shares.LEAST = 1000; main.main()"
 WORDS = (("annotate",), ("annotate", "--json"), ("annotate", "--format", "csv"), ("disasm", "--json"), ("symbols",))
@@ -58,3 +60,16 @@ def test_a_line_that_no_share_has(folder: Path) -> None:
     alone = answer(1, "annotate", folder / "0.bin", "--line", "99999")
     assert alone[0] == 1
     assert answer(3, "annotate", folder / "0.bin", "--line", "99999") == alone
+
+
+def test_a_library_of_many_programs(tmp_path: Path) -> None:
+    """Some of them damaged: each is named where it stands."""
+    members = [member(f"m{number}/", binary() if number % 100 else binary()[:-40]) for number in range(700)]
+    path = tmp_path / "many.a"
+    path.write_bytes(archive(members))
+    alone = answer(1, "inspect", path)
+    assert alone[1].count(b"scale") >= 690
+    for processors in (2, 3):
+        assert answer(processors, "inspect", path) == alone
+    shared = PROGRAM.format(2).replace("main.main()", "shares._side_by_side = lambda *_: sys.exit(77); main.main()")
+    assert subprocess.run([sys.executable, "-c", shared, "inspect", path], capture_output=True).returncode == 77

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kernlens.analysis.cxx_names import readable
+from kernlens.analysis.cxx_names import names, readable
 from tests.limits import processor_time
 from tests.unit.conftest import Kernlens
 from tests.writers.programs import spirv
@@ -86,3 +86,13 @@ def test_link_and_symbols_show_them_and_documents_keep_the_mangled_ones(kernlens
     assert "scale(int)" in kernlens("symbols", user).out
     (reason,) = kernlens("link", user, "--json").document["unresolved"]
     assert reason["symbol"] == "_Z5scalei"
+
+
+def test_few_names_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(names, "_known", {})
+    monkeypatch.setattr(names, "_room", 100)
+    monkeypatch.setattr(names, "_KEPT", 100)
+    for number in range(100):
+        assert names.demangled(f"_Z3f{number:02}v") == f"f{number:02}()"
+        assert sum(len(mangled) + len(said) for mangled, said in names._known.items()) <= 100 + 20
+    assert len(names._known) > 1

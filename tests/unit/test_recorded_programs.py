@@ -14,7 +14,7 @@ from kernlens.recording import contents
 from kernlens.recording.blobs import PackedBlob, unpack
 from kernlens.recording.reader import Recording
 from kernlens.recording.writer import RecordingWriter
-from kernlens.report.overview import overview
+from kernlens.report.overview import overview, program_lines
 from tests.writers.spirv import SpirvWriter
 
 CHAIN = BuildToolchain("a compiler 1.2")
@@ -64,7 +64,7 @@ def test_what_is_no_binary_after_all(tmp_path: Path) -> None:
     contents = open_file(path)
     (program,) = contents.programs
     assert (program.format, len(program.build.snapshots)) == ("stages", 2)
-    shown = "\n".join(overview("some.klens", contents.containers, contents.programs))
+    shown = "\n".join(overview("some.klens", contents.containers, map(program_lines, contents.programs)))
     assert "unknown content odd" in shown
     assert "llvm, object" in shown
 

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
 from kernlens.cli.options import device_option, for_device, json_option, path_argument, verb
+
+if TYPE_CHECKING:
+    from kernlens.model.program import Program
+    from kernlens.report.overview import ProgramLines
+
+#: Programs below which sharing the work costs more than it saves: the images of a SYCL library are thousands.
+_MANY = 500
 
 
 @verb("kernlens inspect blur.bin")
@@ -29,5 +39,18 @@ def command(path: str, device: str | None, as_json: bool) -> None:
         from kernlens.cli.output import print_lines
         from kernlens.report.overview import overview
 
-        print_lines(overview(path, contents.containers, for_device(contents.programs, device)))
+        print_lines(overview(path, contents.containers, _lines(for_device(contents.programs, device))))
     contents.check()
+
+
+def _lines(programs: Sequence[Program]) -> Iterable[ProgramLines]:
+    """The lines of each program. Recordings unpack a program when it is asked for, so that they stay with one process."""
+    from kernlens.report.overview import program_lines
+
+    if not isinstance(programs, tuple | list) or len(programs) < _MANY:
+        return map(program_lines, programs)
+    from kernlens.cli.shares import in_shares
+
+    # Names and tables cost as much as the reading of some thousand bytes.
+    weights = [1024 + (len(program.spirv) + len(program.binary)) // 8 for program in programs]
+    return in_shares(programs, weights, lambda share, threads: map(program_lines, share))

@@ -35,23 +35,32 @@ _KINDS = {
 LISTED = 40
 
 
-def overview(path: str, containers: Iterable[Container], programs: Iterable[Program]) -> Iterator[str]:
-    """The lines that ``kernlens inspect`` prints."""
+#: The lines of one program, and why it cannot be read, if so.
+ProgramLines = tuple[list[str], FormatError | None]
+
+
+def overview(path: str, containers: Iterable[Container], programs: Iterable[ProgramLines]) -> Iterator[str]:
+    """The lines that ``kernlens inspect`` prints; ``programs`` as ``program_lines`` gives them."""
     yield style(path, bold=True)
     for container in containers:
         yield from container_overview(container)
     unread: FormatError | None = None
     read = 0
-    for program in programs:
+    for lines, error in programs:
         yield ""
-        try:
-            yield from list(program_overview(program))
-            read += 1
-        except FormatError as error:
-            unread = unread or error
-            yield f"{style(program.name, bold=True)}, {program.format}" + _unreadable(str(error))
+        yield from lines
+        read += error is None
+        unread = unread or error
     if unread is not None and not read:
         raise unread
+
+
+def program_lines(program: Program) -> ProgramLines:
+    """One program's overview; of one that cannot be read, a line with the reason."""
+    try:
+        return list(program_overview(program)), None
+    except FormatError as error:
+        return [f"{style(program.name, bold=True)}, {program.format}" + _unreadable(str(error))], error
 
 
 def program_overview(program: Program) -> Iterator[str]:

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from kernlens.analysis.cxx_names.grammar import OPERATORS, QUALIFIERS, SPECIAL, OtherGrammarError, Type
 from kernlens.analysis.cxx_names.types import TypeReader
 
 _LONGEST_NAME = 8192
+#: Characters of names that are kept: one stands in several tables, and a library's kernels in one image for each device.
+_KEPT = 16 << 20
+_known: dict[str, str] = {}
+_room = _KEPT
 
 
-@lru_cache(1024)
 def demangled(name: str) -> str:
     """Returns the name as C++ has it; a name that is too long or of another grammar as it is."""
+    global _room
     if len(name) > _LONGEST_NAME:
         return name
-    try:
-        return NameReader(name.removeprefix("_Z")).whole()
-    except OtherGrammarError:
-        return name
+    said = _known.get(name)
+    if said is None:
+        try:
+            said = NameReader(name.removeprefix("_Z")).whole()
+        except OtherGrammarError:
+            said = name
+        _room -= len(name) + len(said)
+        if _room < 0:
+            _known.clear()
+            _room = _KEPT
+        _known[name] = said
+    return said
 
 
 class NameReader(TypeReader):
