@@ -68,6 +68,17 @@ def test_the_choice_is_checked_before_anything_is_shown(kernlens: Kernlens, fold
         assert "the file holds nothing for dg2" in done.err
 
 
+@pytest.mark.parametrize("words", VERBS[2:], ids=" ".join)
+def test_kernels_are_chosen_by_their_names_in_cxx(words: tuple[str, ...], kernlens: Kernlens, folder: Path) -> None:
+    """As in a file, where the listing shows that name, too."""
+    fill(folder, 1)
+    (folder / "cxx.bin").write_bytes(binary(kernel="_Z5scalePf"))
+    by_binary = kernlens(*words, folder, "--kernel", "_Z5scalePf")
+    assert "scale" in by_binary.out
+    assert kernlens(*words, folder, "--kernel", "scale(float*)") == by_binary
+    assert kernlens(*words, folder / "cxx.bin", "--kernel", "scale(float*)") == by_binary
+
+
 def test_no_more_is_opened_for_the_choice_than_it_takes(
     folder: Path, monkeypatch: pytest.MonkeyPatch, kernlens: Kernlens
 ) -> None:

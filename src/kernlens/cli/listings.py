@@ -8,7 +8,7 @@ from functools import partial
 from itertools import starmap
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
-from kernlens.cli.options import chosen, select
+from kernlens.cli.options import chosen, missing_names, select
 from kernlens.cli.output import is_coloured, terminal_width
 from kernlens.cli.shares import in_shares
 from kernlens.errors import KernlensError, NoCodeError, UnsupportedError
@@ -199,12 +199,12 @@ def _answers(
 
 def check_choice(folder: Folder, kernel_names: Sequence[str], device: str | None) -> None:
     """Raises what ``select`` raises for all programs of a folder, and opens no more of its files than it must for that."""
-    waiting = set(kernel_names)
+    waiting = kernel_names
     for contents in folder.files():
-        for _, kernels in chosen(contents.programs, kernel_names, device):
-            waiting.difference_update(kernel.name for kernel in kernels)
-            if not waiting:
-                return
+        selection = chosen(contents.programs, kernel_names, device)
+        waiting = missing_names(waiting, selection)
+        if selection and not waiting:
+            return
     select(folder.machine_code(), kernel_names, device)
 
 

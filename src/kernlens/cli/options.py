@@ -143,24 +143,35 @@ def select(programs: Sequence[Program], kernel_names: Sequence[str], device: str
     Raises UnknownKernelError if a name exists in no program, NotFoundError if no program is for ``device``.
     """
     programs = for_device(programs, device)
-    known = {name for program in programs for name in program.kernels}
-    if not known.issuperset(kernel_names):
-        from kernlens.analysis.cxx_names import readable
+    selection = chosen(programs, kernel_names, device)
+    missing = missing_names(kernel_names, selection)
+    if missing:
+        raise UnknownKernelError(missing[0], sorted({name for program in programs for name in program.kernels}))
+    return selection
 
-        mangled = {readable(name): name for name in known}
-        kernel_names = [mangled.get(name, name) for name in kernel_names]
-    for name in kernel_names:
-        if name not in known:
-            raise UnknownKernelError(name, sorted(known))
-    return chosen(programs, kernel_names, device)
+
+def missing_names(kernel_names: Sequence[str], selection: Selection) -> list[str]:
+    """Those of the names by which no kernel of the selection is called."""
+    called = {name for _, kernels in selection for kernel in kernels for name in _names(kernel.name)}
+    return [name for name in kernel_names if name not in called]
+
+
+def _names(kernel_name: str) -> tuple[str, str]:
+    """What a kernel is called by: the binary, and C++."""
+    from kernlens.analysis.cxx_names import readable
+
+    return kernel_name, readable(kernel_name)
 
 
 def chosen(programs: Sequence[Program], kernel_names: Sequence[str], device: str | None = None) -> Selection:
     """What ``select`` chooses, whether there is such a device and such kernels or not; programs without kernels are left
     out."""
+    wanted = set(kernel_names)
     selection: Selection = []
     for program in for_device(programs, device, must_be=False):
-        kernels = [kernel for name, kernel in program.kernels.items() if not kernel_names or name in kernel_names]
+        kernels = [
+            kernel for name, kernel in program.kernels.items() if not wanted or not wanted.isdisjoint(_names(name))
+        ]
         if kernels:
             selection.append((program, kernels))
     return selection
