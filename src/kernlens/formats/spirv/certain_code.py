@@ -12,18 +12,29 @@ from __future__ import annotations
 
 import itertools
 from array import array
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from kernlens.formats.spirv.spirv_module import HEADER_WORDS, read_words
+from kernlens.formats.spirv.control_flow import (
+    LIFETIME,
+    MOST_WORDS,
+    OP_BRANCH_CONDITIONAL,
+    OP_CALL,
+    OP_FUNCTION,
+    OP_FUNCTION_END,
+    OP_LABEL,
+    OP_LOAD,
+    OP_PARAMETER,
+    OP_RETURN_VALUE,
+    OP_STORE,
+    OP_SWITCH,
+    OP_VARIABLE,
+    Instruction,
+    instructions,
+    targets,
+)
+from kernlens.formats.spirv.spirv_module import read_words
 from kernlens.formats.spirv.uses import BODY_OPERANDS
 
-_OP_FUNCTION, _OP_PARAMETER, _OP_FUNCTION_END, _OP_CALL = 54, 55, 56, 57
-_OP_VARIABLE, _OP_LOAD, _OP_STORE = 59, 61, 62
-_OP_LABEL, _OP_BRANCH, _OP_BRANCH_CONDITIONAL, _OP_SWITCH, _OP_RETURN_VALUE = 248, 249, 250, 251, 254
-_LIFETIME = (256, 257)
-#: OpLine and OpNoLine, whose numbers could pass for ids.
-_LINES = (8, 317)
 _UNIFORM_CONSTANT = 0
 #: Constants of the module, specialisation constants among them, and OpUndef.
 _CONSTANTS = frozenset((1, *range(41, 53)))
@@ -31,18 +42,14 @@ _CONSTANTS = frozenset((1, *range(41, 53)))
 _PURE = frozenset((77, 80, 81, 82, 83, 245, *range(109, 125), *range(126, 153), *range(164, 192), *range(194, 206)))
 #: Where the ids among the operands end, and indices begin: OpCompositeExtract, OpCompositeInsert.
 _MADE_OF = {81: 3, 82: 4}
-#: Sides of branches in doubt of one function, rounds over its instructions, and words of a module that are looked at; what
-#: is beyond counts as certain.
+#: Sides of branches in doubt of one function, and rounds over its instructions; what is beyond counts as certain.
 _MOST_SIDES = 64
 _MOST_ROUNDS = 6
-_MOST_WORDS = 1 << 20
-
-_Instruction = tuple[int, "array[int]"]
 
 
 def certain_mentions(data: memoryview) -> dict[int, set[int]]:
     """Maps each function's id to the ids that its certain code names; empty for a module too large to be looked at."""
-    if len(data) > 4 * _MOST_WORDS:
+    if len(data) > 4 * MOST_WORDS:
         return {}
     walk = _Module(data)
     walk.find_fixed()
@@ -53,7 +60,7 @@ def certain_mentions(data: memoryview) -> dict[int, set[int]]:
 class _Function:
     id: int
     parameters: list[int] = field(default_factory=list)
-    code: list[_Instruction] = field(default_factory=list)
+    code: list[Instruction] = field(default_factory=list)
 
 
 class _Module:
@@ -65,37 +72,38 @@ class _Module:
         self.functions: list[_Function] = []
         words, _ = read_words(data)
         function: _Function | None = None
-        for opcode, operands in _instructions(words):
-            if opcode == _OP_FUNCTION:
+        for one in instructions(words):
+            opcode, operands, _ = one
+            if opcode == OP_FUNCTION:
                 function = _Function(operands[1])
                 self.functions.append(function)
-            elif opcode == _OP_FUNCTION_END:
+            elif opcode == OP_FUNCTION_END:
                 function = None
             elif function is not None:
-                if opcode == _OP_PARAMETER:
+                if opcode == OP_PARAMETER:
                     function.parameters.append(operands[1])
-                elif opcode not in _LINES:
-                    function.code.append((opcode, operands))
+                else:
+                    function.code.append(one)
             elif opcode in _CONSTANTS and len(operands) > 1:
                 self.fixed.add(operands[1])
-            elif opcode == _OP_VARIABLE and len(operands) > 3 and operands[2] == _UNIFORM_CONSTANT:
+            elif opcode == OP_VARIABLE and len(operands) > 3 and operands[2] == _UNIFORM_CONSTANT:
                 self.fixed_memory.add(operands[1])
 
     def find_fixed(self) -> None:
         """Find the functions and parameters of fixed value: those of which nothing shows that they are not."""
         parameters = {function.id: function.parameters for function in self.functions}
-        called = {operands[2] for one in self.functions for opcode, operands in one.code if opcode == _OP_CALL}
+        called = {operands[2] for one in self.functions for opcode, operands, _ in one.code if opcode == OP_CALL}
         self.fixed_functions = {function.id for function in self.functions if self._may_return_fixed(function)}
         self.fixed |= {parameter for id in called for parameter in parameters.get(id, ())}
         for _ in range(_MOST_ROUNDS):
             varying: set[int] = set()
             for function in self.functions:
                 fixed = self._fixed_in(function)
-                for opcode, operands in function.code:
-                    if opcode == _OP_CALL:
+                for opcode, operands, _ in function.code:
+                    if opcode == OP_CALL:
                         pairs = zip(parameters.get(operands[2], ()), operands[3:], strict=False)
                         varying.update(parameter for parameter, given in pairs if given not in fixed)
-                    elif opcode == _OP_RETURN_VALUE and operands[0] not in fixed:
+                    elif opcode == OP_RETURN_VALUE and operands[0] not in fixed:
                         varying.add(function.id)
             if varying.isdisjoint(self.fixed | self.fixed_functions):
                 return
@@ -106,11 +114,11 @@ class _Module:
 
     @staticmethod
     def _may_return_fixed(function: _Function) -> bool:
-        return not function.parameters and any(opcode == _OP_RETURN_VALUE for opcode, _ in function.code)
+        return not function.parameters and any(opcode == OP_RETURN_VALUE for opcode, *_ in function.code)
 
     def _fixed_in(self, function: _Function) -> set[int]:
         """The ids that have a fixed value in this function."""
-        memory = {operands[1] for opcode, operands in function.code if opcode == _OP_VARIABLE}
+        memory = {operands[1] for opcode, operands, _ in function.code if opcode == OP_VARIABLE}
         fixed: set[int] = set()
         for _ in range(_MOST_ROUNDS):
             fixed, kept = self._round(function, memory)
@@ -123,51 +131,42 @@ class _Module:
         """One walk over the instructions: the fixed ids if ``memory`` are the variables of fixed content, and those of them
         of which that is still true."""
         fixed, kept = set(self.fixed), set(memory)
-        for opcode, operands in function.code:
-            if opcode == _OP_LOAD:
+        for opcode, operands, _ in function.code:
+            if opcode == OP_LOAD:
                 if operands[2] in kept or operands[2] in self.fixed_memory:
                     fixed.add(operands[1])
-            elif opcode == _OP_STORE:
+            elif opcode == OP_STORE:
                 if operands[1] not in fixed:
                     kept.discard(operands[0])
                 kept.discard(operands[1])
-            elif opcode == _OP_CALL and operands[2] in self.fixed_functions:
+            elif opcode == OP_CALL and operands[2] in self.fixed_functions:
                 fixed.add(operands[1])
             elif opcode in _PURE and len(operands) > 2:
                 made_of = operands[2 : _MADE_OF.get(opcode)]
                 if fixed.issuperset(made_of):
                     fixed.add(operands[1])
                 kept.difference_update(made_of)
-            elif opcode != _OP_VARIABLE and opcode not in _LIFETIME:
+            elif opcode != OP_VARIABLE and opcode not in LIFETIME:
                 kept.difference_update(_named(opcode, operands))
         return fixed, kept
 
     def certain(self, function: _Function) -> set[int]:
         """The ids that the function's certain code names."""
-        blocks: dict[int, list[_Instruction]] = {}
-        block: list[_Instruction] = []
+        blocks: dict[int, list[Instruction]] = {}
+        block: list[Instruction] = []
         entry = 0
-        for opcode, operands in function.code:
-            if opcode == _OP_LABEL:
-                block = blocks.setdefault(operands[0], [])
-                entry = entry or operands[0]
+        for instruction in function.code:
+            if instruction.opcode == OP_LABEL:
+                block = blocks.setdefault(instruction.operands[0], [])
+                entry = entry or instruction.operands[0]
             else:
-                block.append((opcode, operands))
+                block.append(instruction)
         fixed = self._fixed_in(function)
         successors: dict[int, list[int]] = {}
         doubtful: list[int] = []
         for label, code in blocks.items():
-            opcode, operands = code[-1] if code else (0, array("I"))
-            named = (
-                operands
-                if opcode == _OP_BRANCH
-                else operands[1:]
-                if opcode in (_OP_SWITCH, _OP_BRANCH_CONDITIONAL)
-                else ()
-            )
-            # Of a switch the cases' numbers are among the words.
-            successors[label] = [one for one in dict.fromkeys(named) if one in blocks]
-            if len(successors[label]) > 1 and operands[0] in fixed:
+            successors[label] = [one for one in dict.fromkeys(targets(code[-1])) if one in blocks] if code else []
+            if len(successors[label]) > 1 and code[-1].operands[0] in fixed:
                 doubtful.append(label)
         certain = set(_reached(entry, successors))
         sides = ((label, one) for label in doubtful for one in successors[label])
@@ -175,50 +174,31 @@ class _Module:
             certain &= _reached(entry, {**successors, label: [one]})
         code = [one for label in certain for one in blocks.get(label, ())]
         # Variables that are only stored to, and what is only stored there, are not read.
-        read = {id for opcode, operands in function.code for id in _named(opcode, operands)[opcode == _OP_STORE :]}
-        own = {operands[1] for opcode, operands in function.code if opcode == _OP_VARIABLE}
+        read = {id for opcode, operands, _ in function.code for id in _named(opcode, operands)[opcode == OP_STORE :]}
+        own = {operands[1] for opcode, operands, _ in function.code if opcode == OP_VARIABLE}
         unread = own - read
         live = {
             id
-            for opcode, operands in function.code
-            if not (opcode == _OP_STORE and operands[0] in unread)
+            for opcode, operands, _ in function.code
+            if not (opcode == OP_STORE and operands[0] in unread)
             for id in _named(opcode, operands)
         }
         return {
             id
-            for opcode, operands in code
-            if opcode in BODY_OPERANDS and (opcode != _OP_LOAD or operands[1] in live)
+            for opcode, operands, _ in code
+            if opcode in BODY_OPERANDS and (opcode != OP_LOAD or operands[1] in live)
             for id in _named(opcode, operands)
         }
 
 
 def _named(opcode: int, operands: array[int]) -> array[int]:
     """The operands that are ids of what the instruction works on."""
-    if opcode in (_OP_BRANCH_CONDITIONAL, _OP_SWITCH, _OP_RETURN_VALUE):
+    if opcode in (OP_BRANCH_CONDITIONAL, OP_SWITCH, OP_RETURN_VALUE):
         return operands[:1]
-    if opcode == _OP_VARIABLE:
+    if opcode == OP_VARIABLE:
         return operands[3:]
     start, stop = BODY_OPERANDS.get(opcode, (3, None))
     return operands[start - 1 : None if stop is None else stop - 1]
-
-
-def _instructions(words: array[int]) -> Iterator[_Instruction]:
-    position, end = HEADER_WORDS, len(words)
-    while position < end:
-        length = words[position] >> 16
-        if not length or position + length > end:
-            return
-        opcode = words[position] & 0xFFFF
-        if length > _SHORTEST.get(opcode, 0):
-            yield opcode, words[position + 1 : position + length]
-        position += length
-
-
-#: The operands that the instructions above are read for; shorter ones are damaged, and passed over.
-_SHORTEST = {
-    _OP_FUNCTION: 4, _OP_PARAMETER: 2, _OP_CALL: 3, _OP_VARIABLE: 3, _OP_LOAD: 3, _OP_STORE: 2, _OP_LABEL: 1, _OP_BRANCH: 1,
-    _OP_BRANCH_CONDITIONAL: 3, _OP_SWITCH: 2, _OP_RETURN_VALUE: 1,
-}  # fmt: skip
 
 
 def _reached(entry: int, successors: dict[int, list[int]]) -> set[int]:

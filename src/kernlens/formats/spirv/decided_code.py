@@ -12,26 +12,38 @@ from __future__ import annotations
 import operator
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from kernlens.formats.spirv.control_flow import (
+    LIFETIME,
+    MOST_WORDS,
+    OP_BRANCH,
+    OP_BRANCH_CONDITIONAL,
+    OP_CALL,
+    OP_FUNCTION,
+    OP_FUNCTION_END,
+    OP_LABEL,
+    OP_LOAD,
+    OP_PARAMETER,
+    OP_RETURN_VALUE,
+    OP_STORE,
+    OP_SWITCH,
+    OP_VARIABLE,
+    Instruction,
+    instructions,
+    targets,
+)
 from kernlens.formats.spirv.specialization import read_spec_constants
-from kernlens.formats.spirv.spirv_module import HEADER_WORDS, read_words
+from kernlens.formats.spirv.spirv_module import read_words
 
-_OP_NOP, _OP_LINE, _OP_NO_LINE = 0, 8, 317
-_OP_ENTRY_POINT, _OP_TYPE_BOOL, _OP_TYPE_INT = 15, 20, 21
+_OP_NOP, _OP_ENTRY_POINT, _OP_TYPE_BOOL, _OP_TYPE_INT = 0, 15, 20, 21
 _OP_TRUE, _OP_FALSE, _OP_CONSTANT, _OP_NULL, _OP_SPEC_OPERATION = 41, 42, 43, 46, 52
-_OP_FUNCTION, _OP_PARAMETER, _OP_FUNCTION_END, _OP_CALL = 54, 55, 56, 57
-_OP_VARIABLE, _OP_LOAD, _OP_STORE, _OP_DECORATE = 59, 61, 62, 71
-_OP_SELECT, _OP_PHI = 169, 245
-_OP_LABEL, _OP_BRANCH, _OP_BRANCH_CONDITIONAL, _OP_SWITCH, _OP_RETURN_VALUE = 248, 249, 250, 251, 254
-_OP_FUNCTION_POINTER = 5600
-_LIFETIME = (256, 257)
+_OP_DECORATE, _OP_SELECT, _OP_PHI, _OP_FUNCTION_POINTER = 71, 169, 245, 5600
 _LINKAGE = 41
-#: Rounds over the module, each of which may decide more branches; and words of a module that are looked at.
+#: Rounds over the module, each of which may decide more branches.
 _MOST_ROUNDS = 8
-_MOST_WORDS = 1 << 20
 
 
 class _Value(NamedTuple):
@@ -65,7 +77,7 @@ def without_undecided(data: memoryview, given: Mapping[int, int]) -> memoryview:
     numbers have these bits: OpNop is in its place. The module must have been walked over before, which checks its word
     counts; one that is too large to be looked at, and one without such constants, stays as it is.
     """
-    if len(data) > 4 * _MOST_WORDS:
+    if len(data) > 4 * MOST_WORDS:
         return data
     values = {
         id: _Value(given[number], constant.width, is_given=True)
@@ -77,20 +89,13 @@ def without_undecided(data: memoryview, given: Mapping[int, int]) -> memoryview:
 
 
 @dataclass
-class _Instruction:
-    opcode: int
-    operands: array[int]
-    position: int
-
-
-@dataclass
 class _Function:
     id: int
     parameters: list[int] = field(default_factory=list)
-    blocks: dict[int, list[_Instruction]] = field(default_factory=dict)
+    blocks: dict[int, list[Instruction]] = field(default_factory=dict)
     #: The labels that can be reached, and where each leads to; where a branch was decided, to one label alone.
     alive: dict[int, None] = field(default_factory=dict)
-    successors: dict[int, list[int]] = field(default_factory=dict)
+    successors: dict[int, Sequence[int]] = field(default_factory=dict)
     decided: dict[int, int] = field(default_factory=dict)
 
 
@@ -104,28 +109,23 @@ class _Module:
         self.open: set[int] = set()
         self.returns: dict[int, _Value] = {}
         function: _Function | None = None
-        block: list[_Instruction] = []
-        position, end = HEADER_WORDS, len(self.words)
-        while position < end:
-            opcode, after = self.words[position] & 0xFFFF, position + (self.words[position] >> 16)
-            one = _Instruction(opcode, self.words[position + 1 : after], position)
-            if len(one.operands) < _SHORTEST.get(opcode, 0) or opcode in (_OP_LINE, _OP_NO_LINE):
-                pass
-            elif opcode == _OP_FUNCTION:
+        block: list[Instruction] = []
+        for one in instructions(self.words):
+            opcode = one.opcode
+            if opcode == OP_FUNCTION:
                 function = self.functions[one.operands[1]] = _Function(one.operands[1])
             elif function is None:
                 self._note(one)
-            elif opcode == _OP_PARAMETER:
+            elif opcode == OP_PARAMETER:
                 function.parameters.append(one.operands[1])
-            elif opcode == _OP_LABEL:
+            elif opcode == OP_LABEL:
                 block = function.blocks.setdefault(one.operands[0], [])
-            elif opcode == _OP_FUNCTION_END:
+            elif opcode == OP_FUNCTION_END:
                 function = None
             elif function.blocks:
                 block.append(one)
-            position = after
 
-    def _note(self, one: _Instruction) -> None:
+    def _note(self, one: Instruction) -> None:
         """Read an instruction of module scope."""
         opcode, operands = one.opcode, one.operands
         if opcode == _OP_TYPE_BOOL:
@@ -161,7 +161,7 @@ class _Module:
     def _walk(self, function: _Function) -> None:
         """Find the blocks that can be reached by what has been decided."""
         function.successors = {
-            label: [function.decided[label]] if label in function.decided else self._targets(code)
+            label: [function.decided[label]] if label in function.decided else targets(code[-1]) if code else ()
             for label, code in function.blocks.items()
         }
         function.alive = dict.fromkeys(list(function.blocks)[:1])
@@ -172,24 +172,14 @@ class _Module:
                     function.alive[label] = None
                     waiting.append(label)
 
-    def _targets(self, code: list[_Instruction]) -> list[int]:
-        last = code[-1] if code else None
-        if last is None or last.opcode not in (_OP_BRANCH, _OP_BRANCH_CONDITIONAL, _OP_SWITCH):
-            return []
-        if (
-            last.opcode == _OP_SWITCH
-        ):  # The numbers of the cases are among the words; one that is no label does no harm.
-            return list(last.operands[1:])
-        return list(last.operands[:1] if last.opcode == _OP_BRANCH else last.operands[1:3])
-
     def _round(self, function: _Function) -> None:
         contents = self._contents(function)
         for label in function.alive:
             for one in function.blocks[label]:
                 operands = one.operands
-                if one.opcode == _OP_LOAD:
+                if one.opcode == OP_LOAD:
                     self._learn(operands[1], contents.get(operands[2]))
-                elif one.opcode == _OP_CALL:
+                elif one.opcode == OP_CALL:
                     self._learn(operands[1], self.returns.get(operands[2]))
                 elif one.opcode == _OP_PHI:
                     self._learn(operands[1], self._phi(function, label, operands))
@@ -211,14 +201,14 @@ class _Module:
         other: set[int] = set()
         for label in function.alive:
             for one in function.blocks[label]:
-                if one.opcode == _OP_VARIABLE:
+                if one.opcode == OP_VARIABLE:
                     stored[one.operands[1]] = list(one.operands[3:])
-                elif one.opcode == _OP_STORE:
+                elif one.opcode == OP_STORE:
                     stored.setdefault(one.operands[0], []).append(one.operands[1])
                     other.add(one.operands[1])
-                elif one.opcode != _OP_LOAD and one.opcode not in _LIFETIME:
+                elif one.opcode != OP_LOAD and one.opcode not in LIFETIME:
                     other.update(one.operands)
-        own = {one.operands[1] for code in function.blocks.values() for one in code if one.opcode == _OP_VARIABLE}
+        own = {one.operands[1] for code in function.blocks.values() for one in code if one.opcode == OP_VARIABLE}
         found = {id: self._same(self.known.get(value) for value in stored[id]) for id in own & stored.keys() - other}
         return {id: value for id, value in found.items() if value is not None}
 
@@ -265,14 +255,14 @@ class _Module:
         if bits is not None:
             self.known[id] = _Value(bits & (1 << width) - 1, width, any(value.is_given for value in values if value))
 
-    def _decision(self, last: _Instruction) -> int | None:
+    def _decision(self, last: Instruction) -> int | None:
         """The label that a branch on a given value leads to."""
         value = self.known.get(last.operands[0]) if last.operands else None
         if value is None or not value.is_given:
             return None
-        if last.opcode == _OP_BRANCH_CONDITIONAL:
+        if last.opcode == OP_BRANCH_CONDITIONAL:
             return last.operands[1 if value.bits else 2]
-        if last.opcode != _OP_SWITCH:
+        if last.opcode != OP_SWITCH:
             return None
         length = 2 if value.width > 32 else 1
         for index in range(2, len(last.operands) - length, length + 1):
@@ -288,9 +278,9 @@ class _Module:
         for function in self.functions.values():
             for label in function.alive:
                 for one in function.blocks[label]:
-                    if one.opcode == _OP_RETURN_VALUE:
+                    if one.opcode == OP_RETURN_VALUE:
                         returned[function.id].append(self.known.get(one.operands[0]))
-                    elif one.opcode == _OP_CALL and one.operands[2] in self.functions:
+                    elif one.opcode == OP_CALL and one.operands[2] in self.functions:
                         parameters = self.functions[one.operands[2]].parameters
                         for parameter, value in zip(parameters, one.operands[3:], strict=False):
                             given[parameter].append(self.known.get(value))
@@ -308,16 +298,8 @@ class _Module:
             if label in function.alive and label in function.decided:
                 self._blank(code[-1])
                 end = code[-1].position + 1 + len(code[-1].operands)
-                self.words[end - 2 : end] = array("I", (2 << 16 | _OP_BRANCH, function.decided[label]))
+                self.words[end - 2 : end] = array("I", (2 << 16 | OP_BRANCH, function.decided[label]))
 
-    def _blank(self, one: _Instruction) -> None:
+    def _blank(self, one: Instruction) -> None:
         count = len(one.operands) + 1
         self.words[one.position : one.position + count] = array("I", [1 << 16 | _OP_NOP]) * count
-
-
-#: The operands that the instructions above are read for; shorter ones are damaged, and passed over.
-_SHORTEST = {
-    _OP_ENTRY_POINT: 2, _OP_TYPE_BOOL: 1, _OP_TYPE_INT: 2, _OP_TRUE: 2, _OP_FALSE: 2, _OP_CONSTANT: 3, _OP_NULL: 2,
-    _OP_SPEC_OPERATION: 3, _OP_FUNCTION: 4, _OP_PARAMETER: 2, _OP_CALL: 3, _OP_VARIABLE: 3, _OP_LOAD: 3, _OP_STORE: 2,
-    _OP_DECORATE: 2, _OP_PHI: 2, _OP_LABEL: 1, _OP_BRANCH: 1, _OP_BRANCH_CONDITIONAL: 3, _OP_SWITCH: 2, _OP_RETURN_VALUE: 1,
-}  # fmt: skip
