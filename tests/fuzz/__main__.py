@@ -13,7 +13,7 @@ from pathlib import Path
 
 def _campaign(chosen: argparse.Namespace) -> int:
     if importlib.util.find_spec("atheris") is None:
-        print("atheris is not installed: pip install -e '.[fuzz]'", file=sys.stderr)
+        print("atheris is not installed: pip install -e '.[fuzz]' (on Linux, x86-64)", file=sys.stderr)
         return 2
     from tests.fuzz import fuzzer
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import subprocess
@@ -10,7 +11,11 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("atheris", reason="atheris has no wheel for this machine (extra fuzz)")
+# An atheris that is there and cannot be imported is a failure.
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec("atheris") is None,
+    reason="atheris is not installed: pip install -e '.[fuzz]' (on Linux, x86-64)",
+)
 
 ROOT = Path(__file__).parents[2]
 #: Fuzzes a target that is broken, or crashes, for inputs that begin like an archive.
