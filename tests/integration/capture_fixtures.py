@@ -18,6 +18,7 @@ from kernlens.recording.reader import Recording
 from tests.integration.opencl_layer_fixtures import SLICES, Platform, intel, pocl
 
 HERE = Path(__file__).parent / "capture"
+FLAGS = ["-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror"]
 MAIN = [sys.executable, "-c", "from kernlens.cli.main import main; main()"]
 
 
@@ -55,12 +56,16 @@ class Done:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The application and the layer that counts."""
     made = tmp_path_factory.mktemp("capture")
-    flags = ["-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror"]
-    application = [*flags, "-o", str(made / "app"), str(HERE / "application.c"), "-lOpenCL", "-lpthread"]
-    layer = [*flags, "-shared", "-fPIC", "-o", str(made / "count.so"), str(HERE / "counting_layer.c")]
-    for words in (application, layer):
-        subprocess.run(["gcc", *words], check=True, timeout=60)
-    return made
+    application = [*FLAGS, "-o", str(made / "app"), str(HERE / "application.c"), "-lOpenCL", "-lpthread"]
+    subprocess.run(["gcc", *application], check=True, timeout=60)
+    return build_counter(made)
+
+
+def build_counter(folder: Path) -> Path:
+    """Builds the layer that counts in a folder, and returns that."""
+    layer = [*FLAGS, "-shared", "-fPIC", "-o", str(folder / "count.so"), str(HERE / "counting_layer.c")]
+    subprocess.run(["gcc", *layer], check=True, timeout=60)
+    return folder
 
 
 @pytest.fixture(params=["dg2", "pocl"])
@@ -92,7 +97,7 @@ def captured(
     return Done(done.returncode, done.stdout, done.stderr, recording, Counter(counted.read_text().split()))
 
 
-def alone(platform: Platform, work: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def alone(platform: Platform, work: Path, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        words, cwd=work, env=environment(platform), capture_output=True, text=True, timeout=600, check=False
+        words, cwd=work, env=environment(platform, **more), capture_output=True, text=True, timeout=600, check=False
     )

@@ -52,6 +52,25 @@ static cl_kernel CL_API_CALL create(cl_program program, const char *name, cl_int
     return kernel;
 }
 
+static cl_int CL_API_CALL create_all(cl_program program, cl_uint room, cl_kernel *kernels, cl_uint *made)
+{
+    cl_uint number = 0;
+    cl_int status = below.clCreateKernelsInProgram(program, room, kernels, &number);
+    for (cl_uint i = 0; status == CL_SUCCESS && kernels != NULL && i < number; i++)
+        count("kernel\n");
+    if (made != NULL)
+        *made = number;
+    return status;
+}
+
+static cl_kernel CL_API_CALL clone_kernel(cl_kernel source, cl_int *error)
+{
+    cl_kernel kernel = below.clCloneKernel(source, error);
+    if (kernel != NULL)
+        count("kernel\n");
+    return kernel;
+}
+
 static cl_int CL_API_CALL launch(cl_command_queue queue, cl_kernel kernel, cl_uint n, const size_t *offset,
                                  const size_t *global, const size_t *local, cl_uint events, const cl_event *list,
                                  cl_event *event)
@@ -84,6 +103,8 @@ CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint entries, const cl_icd_dispat
     table.clCompileProgram = compile;
     table.clLinkProgram = link_programs;
     table.clCreateKernel = create;
+    table.clCreateKernelsInProgram = create_all;
+    table.clCloneKernel = clone_kernel;
     table.clEnqueueNDRangeKernel = launch;
     *layer = &table;
     *count_ret = (cl_uint)(size / sizeof(void *));
