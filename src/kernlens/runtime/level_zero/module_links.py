@@ -171,27 +171,17 @@ def static_link(
     joined = " ".join(item.flags for item in inputs if item.flags)
     for item in inputs:
         refuse_spirv(call, item.spirv, joined, device, item.name)
-    count = len(inputs)
-    sizes = (c_size_t * count)(*(len(item.spirv) for item in inputs))
-    binaries = (c_void_p * count)(*(cast(c_char_p(item.spirv), c_void_p).value for item in inputs))
+    given = [module_constants(item.constants) for item in inputs]
+    constants = (POINTER(ze_module_constants_t) * len(inputs))(*map(pointer, given))
     # The drivers join the modules' flags without a separator, and before that rewrite some words, which takes the spaces
     # at one end or the other: `-library-compilation` and `-g` became one unknown word.
-    flags = (c_char_p * count)(*(f" {item.flags} ".encode() if item.flags else b"" for item in inputs))
-    given = [module_constants(item.constants) for item in inputs]
-    constants = (POINTER(ze_module_constants_t) * count)(*(pointer(one) for one in given))
-    program = make(
-        ze_module_program_exp_desc_t,
-        count=count,
-        inputSizes=cast(sizes, POINTER(c_size_t)),
-        pInputModules=cast(binaries, POINTER(c_void_p)),
-        pBuildFlags=cast(flags, POINTER(c_char_p)),
+    program = _program(
+        [(item.spirv, f" {item.flags} " if item.flags else "") for item in inputs],
         pConstants=cast(constants, POINTER(POINTER(ze_module_constants_t)))
         if any(item.constants for item in inputs)
         else None,
     )
-    description = make(ze_module_desc_t, pNext=addressof(program), format=ZE_MODULE_FORMAT_IL_SPIRV)
-    handle, log = create(context, device, description, f"{name} ({', '.join(item.name for item in inputs)})")
-    return LiveModule(context, device, handle, name=name, flags=joined, build_log=log)
+    return _linked(context, device, program, ZE_MODULE_FORMAT_IL_SPIRV, inputs, name, joined)
 
 
 def static_link_natives(
@@ -208,20 +198,38 @@ def static_link_natives(
         raise RefusedCallError(call, "a static link needs at least one binary", device=str(device), input=name)
     read = [(item.name, NativeBinary(item.binary, item.name)) for item in inputs]
     _refuse_data_imports(call, read, device)
-    count = len(inputs)
-    sizes = (c_size_t * count)(*(len(item.binary) for item in inputs))
-    binaries = (c_void_p * count)(*(cast(c_char_p(item.binary), c_void_p).value for item in inputs))
-    flags = (c_char_p * count)(*(b"" for _ in inputs))
-    program = make(
+    program = _program([(item.binary, "") for item in inputs])
+    return _linked(context, device, program, ZE_MODULE_FORMAT_NATIVE, inputs, name)
+
+
+def _program(modules: Sequence[tuple[bytes, str]], **more: object) -> ze_module_program_exp_desc_t:
+    """Describe several modules, each with its flags, that one module is to be made of."""
+    count = len(modules)
+    sizes = (c_size_t * count)(*(len(content) for content, _ in modules))
+    contents = (c_void_p * count)(*(cast(c_char_p(content), c_void_p).value for content, _ in modules))
+    flags = (c_char_p * count)(*(words.encode() for _, words in modules))
+    return make(
         ze_module_program_exp_desc_t,
         count=count,
         inputSizes=cast(sizes, POINTER(c_size_t)),
-        pInputModules=cast(binaries, POINTER(c_void_p)),
+        pInputModules=cast(contents, POINTER(c_void_p)),
         pBuildFlags=cast(flags, POINTER(c_char_p)),
+        **more,
     )
-    description = make(ze_module_desc_t, pNext=addressof(program), format=ZE_MODULE_FORMAT_NATIVE)
+
+
+def _linked(
+    context: Context,
+    device: LiveDevice,
+    program: ze_module_program_exp_desc_t,
+    format: int,
+    inputs: Sequence[StaticInput | NativeInput],
+    name: str,
+    flags: str = "",
+) -> LiveModule:
+    description = make(ze_module_desc_t, pNext=addressof(program), format=format)
     handle, log = create(context, device, description, f"{name} ({', '.join(item.name for item in inputs)})")
-    return LiveModule(context, device, handle, name=name, build_log=log)
+    return LiveModule(context, device, handle, name=name, flags=flags, build_log=log)
 
 
 def inspect_linkage(modules: Sequence[LiveModule]) -> tuple[ModuleLinkage, ...]:
