@@ -12,6 +12,7 @@ import pytest
 from kernlens.runtime.driver_environment import DriverEnvironment, package_folder
 from kernlens.toolchain.simulation import simulated_driver
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM
+from tests.integration.link_texts import TEXTS
 
 SYSTEM_DEVICES = ("skl", "icllp", "tgllp", "dg2", "pvc")
 NEWEST_DEVICES = ("dg2", "mtl", "pvc", "bmg", "lnl", "ptl")
@@ -25,23 +26,10 @@ BOTH = (f"{SYSTEM}/dg2", f"{NEWEST}/bmg")
 LIBRARY = "-library-compilation"
 
 MODULES = {
-    "exporter": """\
-global int counter = 5;
-int helper(int x) { return x * 3 + 1; }
-kernel void exporting(global int *out) { out[0] = helper(1) + counter; }
-""",
+    **{name: TEXTS[name] for name in ("exporter", "variable", "initialiser")},
     "importer": """\
 int helper(int x);
 kernel void importing(global int *out) { out[get_global_id(0)] = helper(out[0]); }
-""",
-    "variable": """\
-extern global int counter;
-kernel void reading(global int *out) { out[get_global_id(0)] = counter; }
-""",
-    "initialiser": """\
-extern global int counter;
-global int *global pointer = &counter;
-kernel void following(global int *out) { out[get_global_id(0)] = *pointer; }
 """,
     "items": """\
 int item(int x) { return x + (int)get_global_id(0); }

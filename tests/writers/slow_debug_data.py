@@ -61,30 +61,22 @@ def plain_unit(entries: bytes, abbreviations: bytes, ranges: bytes = b"") -> byt
     return bytes(writer.build())
 
 
-def shared_range_list(entries: int = 1500, ranges: int = 1500) -> bytes:
-    """48 KB: 1,500 inlined calls that all name one list of 1,500 ranges."""
-    listed = b"".join(struct.pack("<QQ", 2 * number, 2 * number + 1) for number in range(ranges)) + bytes(16)
-    unit = UnitWriter("k", 0)
-    origin = unit.abstract("f")
-    unit.subprogram("k", 0, 64)
-    for _ in range(entries):
-        unit.inlined_ranges(origin, 0, (1, 2, 3))
-        unit.close()
-    unit.close()
-    return bytes(debug_zebin(["k"], [unit], _LINE, [(_ADDRESS_AT, "k", 0)], ranges=listed).build())
-
-
-def overlapping_range_lists(entries: int = 1500, ranges: int = 1500) -> bytes:
-    """As ``shared_range_list``, but each call names another place in the one list."""
+def shared_range_list(entries: int = 1500, ranges: int = 1500, step: int = 0) -> bytes:
+    """48 KB: 1,500 inlined calls that all name one list of 1,500 ranges, each ``step`` ranges further in it."""
     listed = b"".join(struct.pack("<QQ", 2 * number, 2 * number + 1) for number in range(ranges)) + bytes(16)
     unit = UnitWriter("k", 0)
     origin = unit.abstract("f")
     unit.subprogram("k", 0, 64)
     for number in range(entries):
-        unit.inlined_ranges(origin, 16 * (number % ranges), (1, 2, 3))
+        unit.inlined_ranges(origin, 16 * (step * number % ranges), (1, 2, 3))
         unit.close()
     unit.close()
     return bytes(debug_zebin(["k"], [unit], _LINE, [(_ADDRESS_AT, "k", 0)], ranges=listed).build())
+
+
+def overlapping_range_lists() -> bytes:
+    """As ``shared_range_list``, but each call names another place in the one list."""
+    return shared_range_list(step=1)
 
 
 def many_kernels(count: int = 1000, calls: int = 10) -> bytes:
