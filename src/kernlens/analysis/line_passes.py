@@ -35,15 +35,15 @@ def passes_of_line(passes: Iterable[PassLines], choice: LineChoice, others: Coll
     before: Counter[tuple[str, str]] = Counter()
     attempt = 0
     partial: list[str] = []
-    for one in passes:
-        if not one.is_whole:
-            partial.append(one.stage)
+    for step in passes:
+        if not step.is_whole:
+            partial.append(step.stage)
             continue
-        after = _instructions(one.lines, choice, others)
-        if one.attempt != attempt or not one.stage:
-            attempt = one.attempt
+        after = _instructions(step.lines, choice, others)
+        if step.attempt != attempt or not step.stage:
+            attempt = step.attempt
         elif after != before:
-            yield LinePass(one.stage, attempt, before.total(), after.total(), tuple(partial))
+            yield LinePass(step.stage, attempt, before.total(), after.total(), tuple(partial))
         before = after
         partial.clear()
 

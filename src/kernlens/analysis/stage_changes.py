@@ -102,14 +102,18 @@ def before_pass(snapshots: Sequence[Snapshot], chosen: Snapshot) -> Snapshot:
     Raises KernlensError, with the pass that shows the change, if of the chosen one only a part was dumped, and if there
     is nothing to compare with.
     """
-    same = [one for one in snapshots if one.attempt == chosen.attempt and one.ending == ".ll" and one.failure is None]
+    same = [
+        snapshot
+        for snapshot in snapshots
+        if snapshot.attempt == chosen.attempt and snapshot.ending == ".ll" and snapshot.failure is None
+    ]
     place = same.index(chosen)
     if not is_whole(chosen):
-        following = next((one for one in same[place + 1 :] if one.is_pass and is_whole(one)), None)
+        following = next((snapshot for snapshot in same[place + 1 :] if snapshot.is_pass and is_whole(snapshot)), None)
         advice = f"; the next whole one shows it: --diff {following.stage}" if following else ""
         raise KernlensError(f"the compiler dumped only a part of the program after {chosen.stage}{advice}")
-    earlier = next((one for one in reversed(same[:place]) if one.is_pass and is_whole(one)), None)
-    first = earlier or next((one for one in same if not one.is_pass), None)
+    earlier = next((snapshot for snapshot in reversed(same[:place]) if snapshot.is_pass and is_whole(snapshot)), None)
+    first = earlier or next((snapshot for snapshot in same if not snapshot.is_pass), None)
     if first is None:
         raise KernlensError(f"there is no LLVM IR from before {chosen.stage} to compare it with")
     return first

@@ -146,7 +146,7 @@ def _modules(
         )
         for path, name, program in programs
     ]
-    known = {one.number: str(one) for _, module in modules for one in module.spec_constants}
+    known = {constant.number: str(constant) for _, module in modules for constant in module.spec_constants}
     for number in constants:
         if number not in known:
             there = f"there are {', '.join(known.values())}" if known else "there are none"

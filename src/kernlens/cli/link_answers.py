@@ -36,7 +36,7 @@ def predict_link(linkable: Sequence[Linkable], rules: DriverRules, device: str |
     found = obstacles(modules, rules, target)
     said = notes(modules, rules, target)
     static = None
-    if all(one.format == "spirv" for one in modules):
+    if all(module.format == "spirv" for module in modules):
         static = predict_static(modules, rules)
     elif rules.links_binaries and are_bare(linkable) and not found:
         static = predict_static_binaries(forecast)
@@ -104,9 +104,13 @@ def _live_lines(answer: DriverLink, device: str, output: str | None) -> list[str
         said = dict.fromkeys(line for line in log.splitlines() if line.strip())
         lines += [f"build log of {name}", *(f"  {line}" for line in said)]
     lines += [f"unresolved: {', '.join(map(shortened, answer.unresolved))}"] if answer.unresolved else []
-    made = [f"{shortened(one.kernel)} of {one.module}" for one in answer.kernels if one.reason is None]
+    made = [f"{shortened(state.kernel)} of {state.module}" for state in answer.kernels if state.reason is None]
     lines += [f"kernels that can be created: {', '.join(made)}"] if made else []
-    lines += [f"kernel {shortened(one.kernel)} of {one.module}: {one.reason}" for one in answer.kernels if one.reason]
+    lines += [
+        f"kernel {shortened(state.kernel)} of {state.module}: {state.reason}"
+        for state in answer.kernels
+        if state.reason
+    ]
     lines += [f"written: {output}"] if output and answer.linked else []
     return lines
 
@@ -178,14 +182,16 @@ def _link_zebins(
                 "base": base,
                 "imports": list(linked.imports),
                 "bound": linked.bound,
-                "renamed": [{"module": one[0], "symbol": one[1], "to": new} for one, new in linked.renamed.items()],
+                "renamed": [
+                    {"module": module, "symbol": symbol, "to": new} for (module, symbol), new in linked.renamed.items()
+                ],
                 "dropped": list(linked.dropped),
                 "map": map_document(sites) if with_map else None,
             }
         )
         return 0
     lines = [f"{shortened(symbol)} comes from {module}" for symbol, module in linked.bound.items()]
-    lines += [f"{one[1]} of {one[0]} is now {new}" for one, new in linked.renamed.items()]
+    lines += [f"{symbol} of {module} is now {new}" for (module, symbol), new in linked.renamed.items()]
     lines += [f"still imported: {', '.join(map(shortened, linked.imports))}"] if linked.imports else []
     lines += [f"left out, as they cannot be merged: {', '.join(linked.dropped)}"] if linked.dropped else []
     print_lines([*lines, f"{len(modules)} modules linked into {output}"])

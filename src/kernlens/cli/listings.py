@@ -189,12 +189,12 @@ def _answers(
         return in_shares(list(sizes), list(sizes.values()), answer_files)
 
     def answer_kernels(share: Sequence[Listed], threads: int | None) -> Iterator[_Piece]:
-        decode_kernels([(one.program, [one.kernel]) for one in share], texts=True, threads=threads)
-        for one in share:
-            yield from _of_kernel(one, form, only)
+        decode_kernels([(item.program, [item.kernel]) for item in share], texts=True, threads=threads)
+        for item in share:
+            yield from _of_kernel(item, form, only)
 
     listed = listed_of(select(contents.machine_code(), kernel_names, device))
-    return in_shares(listed, [one.kernel.code_size for one in listed], answer_kernels)
+    return in_shares(listed, [item.kernel.code_size for item in listed], answer_kernels)
 
 
 def check_choice(folder: Folder, kernel_names: Sequence[str], device: str | None) -> None:
@@ -232,11 +232,11 @@ def _of_files(
             for contents in folder.files(some)
         ]
         with suppress(KernlensError):  # The file that is at fault raises it again below.
-            together = [(one.program, [one.kernel]) for _, listed in files for one in listed]
+            together = [(item.program, [item.kernel]) for _, listed in files for item in listed]
             decode_kernels(together, texts=True, threads=threads)
         for path, listed in files:
             try:
-                whole = [piece for one in listed for piece in _of_kernel(one, form, only)]
+                whole = [piece for item in listed for piece in _of_kernel(item, form, only)]
             except KernlensError as error:
                 folder.note_damage(path, error)
                 continue

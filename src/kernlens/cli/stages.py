@@ -260,16 +260,16 @@ def _of_kernel(snapshot: Snapshot, kernel: str | None) -> Snapshot:
     return of_one_kernel(snapshot, kernel)
 
 
-def _attempt_heading(pipeline: Pipeline, one: Snapshot) -> str:
+def _attempt_heading(pipeline: Pipeline, snapshot: Snapshot) -> str:
     """A comment of LLVM IR to print above one of several attempts; empty if there is only one."""
     from kernlens.model.stage import Attempts
 
-    attempts = [other.attempt for other in pipeline if (other.stage, other.kernel) == (one.stage, None)]
-    if one.kernel is not None or len(set(attempts)) < 2:
+    attempts = [other.attempt for other in pipeline if (other.stage, other.kernel) == (snapshot.stage, None)]
+    if snapshot.kernel is not None or len(set(attempts)) < 2:
         return ""
     counting = list(Attempts(pipeline).kernels.values())
-    share = f"{counting.count(one.attempt)} of {len(counting)} kernels"
-    return f"; {one.stage}, attempt {one.attempt} of {max(attempts)}: the program has {share} from it\n"
+    share = f"{counting.count(snapshot.attempt)} of {len(counting)} kernels"
+    return f"; {snapshot.stage}, attempt {snapshot.attempt} of {max(attempts)}: the program has {share} from it\n"
 
 
 def _print_diff(pipelines: list[Pipeline], names: tuple[str, str], kernel: str | None, as_json: bool) -> None:
@@ -281,16 +281,16 @@ def _print_diff(pipelines: list[Pipeline], names: tuple[str, str], kernel: str |
         pairs: list[tuple[Snapshot, Snapshot]] = []
         with _stages_so_far(pipeline):
             pairs = _compared(pipeline, names, kernel)
-        for one, other in pairs:
-            lines = list(difference(one, other))
+        for before, after in pairs:
+            lines = list(difference(before, after))
             if as_json:
-                attempt = max(one.attempt, other.attempt)
-                document = {"from": one.stage, "to": other.stage, "kernel": other.kernel, "attempt": attempt}
+                attempt = max(before.attempt, after.attempt)
+                document = {"from": before.stage, "to": after.stage, "kernel": after.kernel, "attempt": attempt}
                 documents.append({**document, "diff": lines})
             elif lines:
                 print_text(lines, ".diff")
             else:
-                print_lines([f"{one.stage} and {other.stage} are equal"])
+                print_lines([f"{before.stage} and {after.stage} are equal"])
     if as_json:
         print_json({"schema": 1, "differences": documents})
 

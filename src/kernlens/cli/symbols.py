@@ -43,7 +43,7 @@ def command(
 
     rules = rules_of(driver)
     opened = [open_file(path) for path in paths]
-    found = [one for contents in opened for one in linkable_in(contents, device)]
+    found = [module for contents in opened for module in linkable_in(contents, device)]
     if as_json and is_terminal():
         documents = _answers(found, options, rules, _document)
         print_json({"schema": 1, "modules": [json.loads(text) for text in documents]})

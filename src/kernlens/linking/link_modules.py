@@ -129,7 +129,9 @@ def _static(modules: Sequence[Linkable], driver: IsolatedDriver) -> DriverLink:
 
 def are_bare(modules: Sequence[Linkable]) -> bool:
     """Tell whether all modules are binaries, and not all of them keep their SPIR-V: a static link then takes the binaries."""
-    return all(module.format == "zebin" for _, module in modules) and not all(len(one.spirv) for one, _ in modules)
+    return all(module.format == "zebin" for _, module in modules) and not all(
+        len(program.spirv) for program, _ in modules
+    )
 
 
 def _static_binaries(modules: Sequence[Linkable], driver: IsolatedDriver) -> DriverLink:

@@ -25,12 +25,14 @@ def host_map(shown: Snapshot, listing: Snapshot, host_object: Snapshot) -> Stage
     listed = [
         instruction for instruction in read_host_listing(text) if instruction.section in host_object_file.code_sections
     ]
-    listed.sort(key=lambda one: one.address)
+    listed.sort(key=lambda row: row.address)
     offsets = [instruction.address for instruction in listed]
     locations = [_NOWHERE] * len(listed)
     for table in host_object_file.tables:
         here = located(correlate(offsets, table))
-        locations = [one if one[0] is not None else other for one, other in zip(here, locations, strict=True)]
+        locations = [
+            location if location[0] is not None else other for location, other in zip(here, locations, strict=True)
+        ]
     if not any(place for place, _ in locations):
         return None
     return StageMap(

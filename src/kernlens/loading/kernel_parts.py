@@ -116,7 +116,9 @@ class KeptDebug:
         """The stages of the compile."""
         from kernlens.loading.stage_maps import Beside
 
-        return Beside([one for one in self._build.snapshots if not one.is_pass and one.failure is None])
+        return Beside(
+            [snapshot for snapshot in self._build.snapshots if not snapshot.is_pass and snapshot.failure is None]
+        )
 
 
 class ProgramDebug(KeptDebug):

@@ -172,15 +172,17 @@ def _relocations(program: Program) -> tuple[list[tuple[int, Relocation]], list[R
             code.append((segments[holder], relocation))
         elif relocation.section.startswith(_DATA):
             data.append(relocation)
-    code.sort(key=lambda one: one[0])
+    code.sort(key=lambda placed: placed[0])
     return code, data
 
 
 def _driver_order(code: Sequence[tuple[int, Relocation]], data: Sequence[Relocation]) -> list[ImportUse]:
     sites = [
-        ImportUse(one.symbol, one.section.removeprefix(_TEXT), segment, one.offset, one.type_name)
-        for segment, one in code
-        if one.symbol and one.symbol not in _FILLED_IN and one.type != _PER_THREAD_OFFSET
+        ImportUse(
+            relocation.symbol, relocation.section.removeprefix(_TEXT), segment, relocation.offset, relocation.type_name
+        )
+        for segment, relocation in code
+        if relocation.symbol and relocation.symbol not in _FILLED_IN and relocation.type != _PER_THREAD_OFFSET
     ]
     sites += [
         ImportUse(relocation.symbol, relocation.section, None, relocation.offset, relocation.type_name)

@@ -50,10 +50,10 @@ def places_in_binary(program: Program) -> FindPlaces:
         found = source_map(use.holder)
         index = bisect_right(found.offsets, use.offset) - 1 if found else -1
         place = found.place(index) if found and index >= 0 else None
-        if place and (not possible or any(_same_line(place, one) for one in possible)):
+        if place and (not possible or any(_same_line(place, candidate) for candidate in possible)):
             return (place,)
         files = [file.path for file in found.table.files] if found else []
-        return tuple(_renamed(one, files) for one in possible)
+        return tuple(_renamed(candidate, files) for candidate in possible)
 
     return find
 
@@ -80,7 +80,7 @@ class _SpirvPlaces:
         module = program.spirv_module
         self._data = program.spirv
         self._imported = imported or {
-            one.id: one.name for one in (module.linkages if module else ()) if one.kind == "Import"
+            linkage.id: linkage.name for linkage in (module.linkages if module else ()) if linkage.kind == "Import"
         }
         self._places = read_use_places(program.spirv, module.strings, self._imported) if module else {}
         self._entry_points = {point.name: point.id for point in module.entry_points} if module else {}
@@ -105,8 +105,8 @@ class _SpirvPlaces:
         return self.of(self._uses.reached([self._entry_points[kernel]]), symbol) if kernel in self._entry_points else ()
 
 
-def _same_line(one: SourcePlace, other: SourcePlace) -> bool:
-    return one.line == other.line and end_alike(one.path, other.path)
+def _same_line(first: SourcePlace, other: SourcePlace) -> bool:
+    return first.line == other.line and end_alike(first.path, other.path)
 
 
 def _renamed(place: SourcePlace, files: Sequence[str]) -> SourcePlace:

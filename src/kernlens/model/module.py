@@ -74,7 +74,7 @@ class Frame:
     def fits(self, other: Frame) -> bool:
         """Tells whether code of one may call code of the other, as far as both are known."""
         pairs = ((self.registers, other.registers), (self.simd, other.simd))
-        return all(one == two for one, two in pairs if one is not None and two is not None)
+        return all(own == given for own, given in pairs if own is not None and given is not None)
 
     def __str__(self) -> str:
         words = [f"{self.registers} registers"] if self.registers is not None else []

@@ -20,7 +20,9 @@ SHOWN = 500
 
 def kernel_table(kernels: Mapping[str, Measured]) -> str:
     """A table of kernels and their figures."""
-    headings = "".join(f'<th title="{escape(one.meaning)} ({one.unit})">{one.heading}</th>' for one in STATED)
+    headings = "".join(
+        f'<th title="{escape(figure.meaning)} ({figure.unit})">{figure.heading}</th>' for figure in STATED
+    )
     rows = "".join(
         f"<tr><td>{escape(name)}</td>{_cells(kernel)}</tr>" for name, kernel in islice(kernels.items(), SHOWN)
     )

@@ -35,7 +35,11 @@ def inspect_document(containers: Iterable[Container], programs: Iterable[Program
             documents.append(_program(program) | {"kernels": [], "symbols": [], "unreadable": str(error)})
     if unread is not None and all("unreadable" in entry for entry in documents):
         raise unread
-    return {"schema": SCHEMA, "containers": [inspected_container(one) for one in containers], "programs": documents}
+    return {
+        "schema": SCHEMA,
+        "containers": [inspected_container(container) for container in containers],
+        "programs": documents,
+    }
 
 
 def inspected_program(program: Program) -> Document:
@@ -66,7 +70,7 @@ def kernel_json(kernel: Kernel, only: LineChoice | None = None, *, is_placed: bo
     head = _kernel(kernel)
     if is_placed:
         functions = kernel.source_map.functions if kernel.source_map else ()
-        head |= _line_table(kernel) | {"functions": [_function(kernel, one) for one in functions]}
+        head |= _line_table(kernel) | {"functions": [_function(kernel, function) for function in functions]}
     entry = encoded(head)
     return f'{entry[:-1]},"instructions":[{",".join(_instructions(kernel, only, is_placed))}]}}'
 

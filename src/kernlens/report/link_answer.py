@@ -128,9 +128,9 @@ def _outcome(forecast: Forecast, obstacles: Sequence[str], static: StaticForecas
 
 def _doubts(forecast: Forecast) -> str:
     holders: dict[str, dict[str, None]] = {}
-    for one in forecast.doubtful:
-        where = f"{shortened(one.use.holder)} of {forecast.modules[one.module].name}"
-        holders.setdefault(one.use.symbol, {})[where] = None
+    for unresolved in forecast.doubtful:
+        where = f"{shortened(unresolved.use.holder)} of {forecast.modules[unresolved.module].name}"
+        holders.setdefault(unresolved.use.symbol, {})[where] = None
     said = [f"{shortened(symbol)} is used only in {_listed(list(names))}" for symbol, names in holders.items()]
     return f"{'; '.join(said[:_NAMES])}, where constants decide whether it runs or matters"
 
@@ -182,7 +182,8 @@ def link_document(
         "driver": forecast.rules.name,
         "links": None if forecast.doubtful and not obstacles else forecast.links and not obstacles,
         "doubtful": [
-            {"symbol": one.use.symbol, "module": one.module, "holder": one.use.holder} for one in forecast.doubtful
+            {"symbol": unresolved.use.symbol, "module": unresolved.module, "holder": unresolved.use.holder}
+            for unresolved in forecast.doubtful
         ],
         "code": None if obstacles else forecast.code,
         "code_name": None if obstacles else forecast.code_name,
@@ -218,14 +219,14 @@ def link_document(
         ],
         "clashes": [
             {
-                "symbol": one.symbol,
-                "importer": one.importer,
-                "provider": one.provider,
-                "holder": one.holder,
-                "wanted": {"registers": one.wanted.registers, "simd": one.wanted.simd},
-                "given": {"registers": one.given.registers, "simd": one.given.simd},
+                "symbol": clash.symbol,
+                "importer": clash.importer,
+                "provider": clash.provider,
+                "holder": clash.holder,
+                "wanted": {"registers": clash.wanted.registers, "simd": clash.wanted.simd},
+                "given": {"registers": clash.given.registers, "simd": clash.given.simd},
             }
-            for one in forecast.clashes
+            for clash in forecast.clashes
         ],
         "cycles": [list(cycle) for cycle in forecast.cycles],
         "log": list(forecast.log()) if forecast.code is not None and not obstacles else None,

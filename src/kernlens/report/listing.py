@@ -147,10 +147,10 @@ def _add_file(
         found += _between(text, max(previous, 0), line)
         count = _count(ranges)
         found.append(_source_line(text, line, f"{count:5} {100 * count / len(rows):5.1f}%"))
-        for position, one in enumerate(ranges):
+        for position, rows_of_line in enumerate(ranges):
             if position:
                 found.append(gap)
-            found += rows[one.start : one.stop]
+            found += rows[rows_of_line.start : rows_of_line.stop]
         previous = line
     found.append("")
 

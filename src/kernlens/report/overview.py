@@ -73,7 +73,7 @@ def program_overview(program: Program) -> Iterator[str]:
     if program.build.options:
         yield f"  options: {program.build.options}"
     if program.format == "stages":
-        yield f"  {', '.join(dict.fromkeys(one.stage for one in program.build.snapshots))}"
+        yield f"  {', '.join(dict.fromkeys(snapshot.stage for snapshot in program.build.snapshots))}"
     if kernels := program.entry_kernels:
         figures = {name: figures_of(kernel) for name, kernel in kernels.items()}
         yield from table(

@@ -49,25 +49,25 @@ def snapshot_list(snapshots: Sequence[Snapshot], sentences: dict[str, str]) -> I
     yield from table(_HEADINGS, rows)
 
 
-def _whose(ones: Sequence[Snapshot]) -> str:
-    kernels = [snapshot.kernel for snapshot in ones if snapshot.kernel is not None]
+def _whose(snapshots: Sequence[Snapshot]) -> str:
+    kernels = [snapshot.kernel for snapshot in snapshots if snapshot.kernel is not None]
     if not kernels:
-        return "program" if len(ones) == 1 else f"program, {plural(len(ones), 'attempt')}"
+        return "program" if len(snapshots) == 1 else f"program, {plural(len(snapshots), 'attempt')}"
     return kernels[0] if len(kernels) == 1 else plural(len(kernels), "kernel")
 
 
-def _size(ones: Sequence[Snapshot]) -> int | None:
-    sizes = [snapshot.size for snapshot in ones if snapshot.size is not None]
+def _size(snapshots: Sequence[Snapshot]) -> int | None:
+    sizes = [snapshot.size for snapshot in snapshots if snapshot.size is not None]
     return sum(sizes) if sizes else None
 
 
-def _milliseconds(ones: Sequence[Snapshot]) -> int | None:
-    times = [snapshot.seconds for snapshot in ones if snapshot.seconds is not None]
+def _milliseconds(snapshots: Sequence[Snapshot]) -> int | None:
+    times = [snapshot.seconds for snapshot in snapshots if snapshot.seconds is not None]
     return round(max(times) * 1000) if times else None
 
 
-def _remark(ones: Sequence[Snapshot], stage: str, sentences: dict[str, str]) -> str:
-    failure = next((snapshot.failure for snapshot in ones if snapshot.failure), None)
+def _remark(snapshots: Sequence[Snapshot], stage: str, sentences: dict[str, str]) -> str:
+    failure = next((snapshot.failure for snapshot in snapshots if snapshot.failure), None)
     return style(f"failed: {failure}", fg="red") if failure else sentences.get(stage, "")
 
 
@@ -156,20 +156,20 @@ def line_pass_list(passes: Sequence[LinePass]) -> Iterator[str]:
         yield from table(headings, rows, "    ")
 
 
-def _line_remark(one: LinePass) -> str:
-    words = ["removed"] if one.before and not one.after else []
-    words += [f"or {' or '.join(one.partial)}, of which only a part was dumped"] if one.partial else []
+def _line_remark(change: LinePass) -> str:
+    words = ["removed"] if change.before and not change.after else []
+    words += [f"or {' or '.join(change.partial)}, of which only a part was dumped"] if change.partial else []
     return "; ".join(words)
 
 
-def line_pass_document(one: LinePass) -> dict[str, Any]:
+def line_pass_document(change: LinePass) -> dict[str, Any]:
     """A pass that changed one source line's instructions."""
     return {
-        "pass": one.stage,
-        "attempt": one.attempt,
-        "before": one.before,
-        "after": one.after,
-        "partial": list(one.partial),
+        "pass": change.stage,
+        "attempt": change.attempt,
+        "before": change.before,
+        "after": change.after,
+        "partial": list(change.partial),
     }
 
 

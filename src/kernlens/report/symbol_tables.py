@@ -178,7 +178,10 @@ def symbols_document(program: Program, module: Module) -> dict[str, Any]:
         "hidden": [_symbol(symbol) for symbol in module.hidden],
         "driver_symbols": list(module.driver_symbols),
         "compiler_functions": list(module.compiler_functions),
-        "spec_constants": [{"id": one.number, "kind": one.kind, "width": one.width} for one in module.spec_constants],
+        "spec_constants": [
+            {"id": constant.number, "kind": constant.kind, "width": constant.width}
+            for constant in module.spec_constants
+        ],
         "relocations": [
             {
                 "section": relocation.section,
@@ -191,7 +194,11 @@ def symbols_document(program: Program, module: Module) -> dict[str, Any]:
             }
             for relocation in loaded_relocations(program)
         ],
-        "uses": [{"symbol": use.symbol, **one} for use in module.uses for one in use_documents(module, (use,))],
+        "uses": [
+            {"symbol": use.symbol, **use_document}
+            for use in module.uses
+            for use_document in use_documents(module, (use,))
+        ],
     }
 
 

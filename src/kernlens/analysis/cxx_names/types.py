@@ -285,5 +285,5 @@ class TypeReader(Cursor, ABC):
 
 
 def _joined(arguments: list[_Argument]) -> str:
-    texts = [_joined(one) if isinstance(one, list) else str(one) for one in arguments]
+    texts = [_joined(argument) if isinstance(argument, list) else str(argument) for argument in arguments]
     return ", ".join(text for text in texts if text)

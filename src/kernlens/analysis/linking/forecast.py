@@ -102,7 +102,9 @@ def predict(modules: Sequence[Module], rules: DriverRules = LATEST, linked_befor
     """
     call = _Call(modules, rules, linked_before)
     call.run()
-    without = [dataclasses.replace(one, uses=tuple(use for use in one.uses if not use.in_doubt)) for one in modules]
+    without = [
+        dataclasses.replace(module, uses=tuple(use for use in module.uses if not use.in_doubt)) for module in modules
+    ]
     alternative = _Call(without, rules, linked_before)
     alternative.run()
     arrows = module_graph.edges(modules, call.provider_of)
@@ -120,7 +122,9 @@ def predict(modules: Sequence[Module], rules: DriverRules = LATEST, linked_befor
         crash=call.crash,
         words=call.words(),
         clashes=module_graph.clashes(modules, call.provider_of),
-        doubtful=tuple(one for one in call.unresolved() if one.use.in_doubt) if alternative.code != call.code else (),
+        doubtful=tuple(unresolved for unresolved in call.unresolved() if unresolved.use.in_doubt)
+        if alternative.code != call.code
+        else (),
     )
 
 

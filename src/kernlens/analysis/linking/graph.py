@@ -56,7 +56,7 @@ class Clash:
 def clashes(modules: Sequence[Module], provider_of: dict[str, int]) -> tuple[Clash, ...]:
     """Returns the calls between modules whose two sides do not fit each other, each caller's once per function."""
     found: dict[Clash, None] = {}
-    variables = [{one.name for one in module.exports if one.kind is SymbolKind.VARIABLE} for module in modules]
+    variables = [{export.name for export in module.exports if export.kind is SymbolKind.VARIABLE} for module in modules]
     for position, module in enumerate(modules):
         functions = {symbol.name for symbol in module.imports if symbol.kind is not SymbolKind.VARIABLE}
         for use in module.uses:

@@ -38,7 +38,7 @@ class StaticForecast:
 def predict_static_binaries(forecast: Forecast) -> StaticForecast:
     """Predicts a static link of native binaries, which a driver that does it (``DriverRules.links_binaries``) does as it links
     dynamically, which ``forecast`` is of: a symbol that is defined twice is no error, a missing one leaves an import."""
-    missing = tuple(dict.fromkeys(one.use.symbol for one in forecast.unresolved))
+    missing = tuple(dict.fromkeys(unresolved.use.symbol for unresolved in forecast.unresolved))
     return StaticForecast(None if forecast.crash else SUCCESS, missing, crash=forecast.crash)
 
 

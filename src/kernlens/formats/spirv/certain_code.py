@@ -72,8 +72,8 @@ class _Module:
         self.functions: list[_Function] = []
         words, _ = read_words(data)
         function: _Function | None = None
-        for one in instructions(words):
-            opcode, operands, _ = one
+        for instruction in instructions(words):
+            opcode, operands, _ = instruction
             if opcode == OP_FUNCTION:
                 function = _Function(operands[1])
                 self.functions.append(function)
@@ -83,7 +83,7 @@ class _Module:
                 if opcode == OP_PARAMETER:
                     function.parameters.append(operands[1])
                 else:
-                    function.code.append(one)
+                    function.code.append(instruction)
             elif opcode in _CONSTANTS and len(operands) > 1:
                 self.fixed.add(operands[1])
             elif opcode == OP_VARIABLE and len(operands) > 3 and operands[2] == _UNIFORM_CONSTANT:
@@ -92,7 +92,9 @@ class _Module:
     def find_fixed(self) -> None:
         """Find the functions and parameters of fixed value: those of which nothing shows that they are not."""
         parameters = {function.id: function.parameters for function in self.functions}
-        called = {operands[2] for one in self.functions for opcode, operands, _ in one.code if opcode == OP_CALL}
+        called = {
+            operands[2] for function in self.functions for opcode, operands, _ in function.code if opcode == OP_CALL
+        }
         self.fixed_functions = {function.id for function in self.functions if self._may_return_fixed(function)}
         self.fixed |= {parameter for id in called for parameter in parameters.get(id, ())}
         for _ in range(_MOST_ROUNDS):
@@ -165,14 +167,16 @@ class _Module:
         successors: dict[int, list[int]] = {}
         doubtful: list[int] = []
         for label, code in blocks.items():
-            successors[label] = [one for one in dict.fromkeys(targets(code[-1])) if one in blocks] if code else []
+            successors[label] = (
+                [target for target in dict.fromkeys(targets(code[-1])) if target in blocks] if code else []
+            )
             if len(successors[label]) > 1 and code[-1].operands[0] in fixed:
                 doubtful.append(label)
         certain = set(_reached(entry, successors))
-        sides = ((label, one) for label in doubtful for one in successors[label])
-        for label, one in itertools.islice(sides, _MOST_SIDES):
-            certain &= _reached(entry, {**successors, label: [one]})
-        code = [one for label in certain for one in blocks.get(label, ())]
+        sides = ((label, target) for label in doubtful for target in successors[label])
+        for label, target in itertools.islice(sides, _MOST_SIDES):
+            certain &= _reached(entry, {**successors, label: [target]})
+        code = [instruction for label in certain for instruction in blocks.get(label, ())]
         # Variables that are only stored to, and what is only stored there, are not read.
         read = {id for opcode, operands, _ in function.code for id in _named(opcode, operands)[opcode == OP_STORE :]}
         own = {operands[1] for opcode, operands, _ in function.code if opcode == OP_VARIABLE}
@@ -205,8 +209,8 @@ def _reached(entry: int, successors: dict[int, list[int]]) -> set[int]:
     reached = {entry}
     waiting = [entry]
     while waiting:
-        for one in successors.get(waiting.pop(), ()):
-            if one not in reached:
-                reached.add(one)
-                waiting.append(one)
+        for label in successors.get(waiting.pop(), ()):
+            if label not in reached:
+                reached.add(label)
+                waiting.append(label)
     return reached

@@ -110,24 +110,24 @@ class _Module:
         self.returns: dict[int, _Value] = {}
         function: _Function | None = None
         block: list[Instruction] = []
-        for one in instructions(self.words):
-            opcode = one.opcode
+        for instruction in instructions(self.words):
+            opcode = instruction.opcode
             if opcode == OP_FUNCTION:
-                function = self.functions[one.operands[1]] = _Function(one.operands[1])
+                function = self.functions[instruction.operands[1]] = _Function(instruction.operands[1])
             elif function is None:
-                self._note(one)
+                self._note(instruction)
             elif opcode == OP_PARAMETER:
-                function.parameters.append(one.operands[1])
+                function.parameters.append(instruction.operands[1])
             elif opcode == OP_LABEL:
-                block = function.blocks.setdefault(one.operands[0], [])
+                block = function.blocks.setdefault(instruction.operands[0], [])
             elif opcode == OP_FUNCTION_END:
                 function = None
             elif function.blocks:
-                block.append(one)
+                block.append(instruction)
 
-    def _note(self, one: Instruction) -> None:
+    def _note(self, instruction: Instruction) -> None:
         """Read an instruction of module scope."""
-        opcode, operands = one.opcode, one.operands
+        opcode, operands = instruction.opcode, instruction.operands
         if opcode == _OP_TYPE_BOOL:
             self.widths[operands[0]] = 1
         elif opcode == _OP_TYPE_INT and operands[1] in (8, 16, 32, 64):
@@ -148,11 +148,11 @@ class _Module:
         for function in self.functions.values():
             self._walk(function)
         for _ in range(_MOST_ROUNDS):
-            before = len(self.known), sum(len(one.decided) for one in self.functions.values())
+            before = len(self.known), sum(len(function.decided) for function in self.functions.values())
             for function in self.functions.values():
                 self._round(function)
             self._note_calls()
-            if before == (len(self.known), sum(len(one.decided) for one in self.functions.values())):
+            if before == (len(self.known), sum(len(function.decided) for function in self.functions.values())):
                 break
         for function in self.functions.values():
             self._take_out(function)
@@ -175,16 +175,15 @@ class _Module:
     def _round(self, function: _Function) -> None:
         contents = self._contents(function)
         for label in function.alive:
-            for one in function.blocks[label]:
-                operands = one.operands
-                if one.opcode == OP_LOAD:
+            for opcode, operands, _ in function.blocks[label]:
+                if opcode == OP_LOAD:
                     self._learn(operands[1], contents.get(operands[2]))
-                elif one.opcode == OP_CALL:
+                elif opcode == OP_CALL:
                     self._learn(operands[1], self.returns.get(operands[2]))
-                elif one.opcode == _OP_PHI:
+                elif opcode == _OP_PHI:
                     self._learn(operands[1], self._phi(function, label, operands))
                 elif len(operands) > 2:
-                    self._compute(one.opcode, operands[0], operands[1], operands[2:])
+                    self._compute(opcode, operands[0], operands[1], operands[2:])
             if label not in function.decided and function.blocks[label]:
                 target = self._decision(function.blocks[label][-1])
                 if target is not None:
@@ -200,15 +199,17 @@ class _Module:
         stored: dict[int, list[int]] = {}
         other: set[int] = set()
         for label in function.alive:
-            for one in function.blocks[label]:
-                if one.opcode == OP_VARIABLE:
-                    stored[one.operands[1]] = list(one.operands[3:])
-                elif one.opcode == OP_STORE:
-                    stored.setdefault(one.operands[0], []).append(one.operands[1])
-                    other.add(one.operands[1])
-                elif one.opcode != OP_LOAD and one.opcode not in LIFETIME:
-                    other.update(one.operands)
-        own = {one.operands[1] for code in function.blocks.values() for one in code if one.opcode == OP_VARIABLE}
+            for opcode, operands, _ in function.blocks[label]:
+                if opcode == OP_VARIABLE:
+                    stored[operands[1]] = list(operands[3:])
+                elif opcode == OP_STORE:
+                    stored.setdefault(operands[0], []).append(operands[1])
+                    other.add(operands[1])
+                elif opcode != OP_LOAD and opcode not in LIFETIME:
+                    other.update(operands)
+        own = {
+            operands[1] for code in function.blocks.values() for opcode, operands, _ in code if opcode == OP_VARIABLE
+        }
         found = {id: self._same(self.known.get(value) for value in stored[id]) for id in own & stored.keys() - other}
         return {id: value for id, value in found.items() if value is not None}
 
@@ -217,9 +218,9 @@ class _Module:
         """The value that all of them are; None if they differ, if there is none, or if one is not known."""
         listed = list(values)
         first = listed[0] if listed else None
-        if first is None or any(one is None or one.bits != first.bits for one in listed):
+        if first is None or any(value is None or value.bits != first.bits for value in listed):
             return None
-        return first._replace(is_given=any(one.is_given for one in listed if one))
+        return first._replace(is_given=any(value.is_given for value in listed if value))
 
     def _phi(self, function: _Function, label: int, operands: array[int]) -> _Value | None:
         pairs = list(zip(operands[2::2], operands[3::2], strict=False))
@@ -277,12 +278,12 @@ class _Module:
         returned: dict[int, list[_Value | None]] = defaultdict(list)
         for function in self.functions.values():
             for label in function.alive:
-                for one in function.blocks[label]:
-                    if one.opcode == OP_RETURN_VALUE:
-                        returned[function.id].append(self.known.get(one.operands[0]))
-                    elif one.opcode == OP_CALL and one.operands[2] in self.functions:
-                        parameters = self.functions[one.operands[2]].parameters
-                        for parameter, value in zip(parameters, one.operands[3:], strict=False):
+                for opcode, operands, _ in function.blocks[label]:
+                    if opcode == OP_RETURN_VALUE:
+                        returned[function.id].append(self.known.get(operands[0]))
+                    elif opcode == OP_CALL and operands[2] in self.functions:
+                        parameters = self.functions[operands[2]].parameters
+                        for parameter, value in zip(parameters, operands[3:], strict=False):
                             given[parameter].append(self.known.get(value))
         for function in self.functions.values():
             for parameter in function.parameters if function.id not in self.open else ():
@@ -293,13 +294,13 @@ class _Module:
 
     def _take_out(self, function: _Function) -> None:
         for label, code in function.blocks.items():
-            for one in code if label not in function.alive else ():
-                self._blank(one)
+            for instruction in code if label not in function.alive else ():
+                self._blank(instruction)
             if label in function.alive and label in function.decided:
                 self._blank(code[-1])
                 end = code[-1].position + 1 + len(code[-1].operands)
                 self.words[end - 2 : end] = array("I", (2 << 16 | OP_BRANCH, function.decided[label]))
 
-    def _blank(self, one: Instruction) -> None:
-        count = len(one.operands) + 1
-        self.words[one.position : one.position + count] = array("I", [1 << 16 | _OP_NOP]) * count
+    def _blank(self, instruction: Instruction) -> None:
+        count = len(instruction.operands) + 1
+        self.words[instruction.position : instruction.position + count] = array("I", [1 << 16 | _OP_NOP]) * count
