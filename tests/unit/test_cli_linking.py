@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
+from kernlens import load
+from kernlens.errors import KernlensError
+from kernlens.isa.devices import device
+from kernlens.runtime.driver_environment import DriverEnvironment
 from tests.unit.conftest import Kernlens
 from tests.writers.programs import binary, spirv
 
@@ -100,3 +105,31 @@ def test_patch_tokens_are_not_linked_offline(kernlens: Kernlens, tmp_path: Path)
     assert done.status == 2
     assert "patch" in done.err
     assert not (tmp_path / "x.bin").exists()
+
+
+@pytest.mark.parametrize("verb", ["symbols", "link", "inspect", "disasm"])
+def test_a_device_is_called_by_any_of_its_names(verb: str, kernlens: Kernlens, tmp_path: Path) -> None:
+    path = tmp_path / "k.bin"
+    path.write_bytes(binary())
+    names = [str(program.device) for program in load(path)]
+    first = kernlens(verb, path, "--device", *names)
+    assert first.status == 0
+    known = device(*names)
+    for other in (*known.aliases, str(known.ip)):
+        assert kernlens(verb, path, "--device", other) == first
+    done = kernlens(verb, path, "--device", "dg2")
+    assert done.status != 0
+    assert "for dg2" in done.err
+
+
+def test_modules_for_any_device_go_to_the_machine_s_own(
+    kernlens: Kernlens, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "k.bin"
+    path.write_bytes(binary())
+
+    def link(modules: object, environment: DriverEnvironment, *, static: bool) -> NoReturn:
+        raise KernlensError(f"asked {environment.device}")
+
+    monkeypatch.setattr("kernlens.linking.link_modules.link_on_driver", link)
+    assert "asked real" in kernlens("link", path, "--dynamic", "--device", "real").err

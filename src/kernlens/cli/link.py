@@ -125,6 +125,7 @@ def _modules(
     handle given twice does to the driver.
     """
     from kernlens.analysis.linking.driver_rules import LATEST, RELEASE_22_43
+    from kernlens.cli.link_answers import REAL_DEVICE
     from kernlens.cli.output import print_message
     from kernlens.loading.linkable import linkable_programs, module_of
 
@@ -132,7 +133,8 @@ def _modules(
     unknown = [path for path in module_options if path not in paths]
     if unknown:
         raise KernlensError(f"--options-for names {unknown[0]}, which is not among the modules to link")
-    programs = [(path, *found) for path in dict.fromkeys(paths) for found in linkable_programs(path, device)]
+    target = None if device == REAL_DEVICE else device
+    programs = [(path, *found) for path in dict.fromkeys(paths) for found in linkable_programs(path, target)]
     is_older = any(program.format == "patch-tokens" for _, _, program in programs)
     rules = given or (RELEASE_22_43 if is_older else LATEST)
     twice = [path for path in dict.fromkeys(paths) if paths.count(path) > 1]

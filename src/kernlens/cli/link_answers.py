@@ -66,10 +66,14 @@ def compiled(modules: Sequence[Linkable], device: str, toolchain: str) -> list[L
 
 
 def _environment(device: str, toolchain: str) -> DriverEnvironment:
+    from kernlens.isa.devices import name_among
     from kernlens.runtime.driver_environment import DriverEnvironment
-    from kernlens.toolchain.simulation import simulated_driver
+    from kernlens.toolchain.simulation import simulated_devices, simulated_driver
+    from kernlens.toolchain.toolchains import toolchain as find_toolchain
 
-    return DriverEnvironment(REAL_DEVICE) if device == REAL_DEVICE else simulated_driver(device, toolchain)
+    if device == REAL_DEVICE:
+        return DriverEnvironment(REAL_DEVICE)
+    return simulated_driver(name_among(device, simulated_devices(find_toolchain(toolchain))) or device, toolchain)
 
 
 def link_live(

@@ -184,7 +184,7 @@ def for_device(programs: Sequence[Program], name: str | None, *, must_be: bool =
     from kernlens.isa.devices import device
 
     wanted = device(name)
-    chosen = [program for program in programs if program.device in (None, wanted)]
+    chosen = [program for program in programs if program.is_for(wanted)]
     if must_be and not chosen:
         there = ", ".join(dict.fromkeys(str(program.device) for program in programs))
         raise NotFoundError(f"the file holds nothing for {wanted}, but for {there}")

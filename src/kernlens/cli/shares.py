@@ -169,7 +169,7 @@ def _sendable(error: BaseException) -> BaseException:
     words = "".join(format_exception(error))
     try:
         error.__traceback__ = error.__cause__ = error.__context__ = None
-        error.add_note(words) if hasattr(error, "add_note") else None
+        error.add_note(words)
         pickle.loads(pickle.dumps(error))
         return error
     except Exception:

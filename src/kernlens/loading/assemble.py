@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def patch_token_program(name: str, content: memoryview, context: Context) -> Program:
-    """A Program of a patch-token binary; debug data, options and SPIR-V are those of the container context it."""
+    """A Program of a patch-token binary; debug data, options and SPIR-V are those of its container, the context."""
     from kernlens.formats.patch_tokens.program_binary import read_patch_tokens
 
     read = read_patch_tokens(content, context.budget)

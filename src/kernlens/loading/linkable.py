@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from kernlens.analysis.linking.driver_rules import LATEST, DriverRules
 from kernlens.errors import FormatError, KernlensError, UnsupportedError
+from kernlens.isa.devices import device as find_device
 from kernlens.loading.use_places import places_in_binary, places_in_spirv
 from kernlens.model.binary import Relocation, Symbol
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
@@ -218,7 +219,8 @@ def _of_spirv(program: Program, name: str, options: str, rules: DriverRules, con
     spec_constants = read_spec_constants(program.spirv)
     given = _given(spec_constants, constants, name)
     content = program.spirv
-    if given and set(options.split()).isdisjoint(NOT_OPTIMISED):
+    words = set(options.split())
+    if given and words.isdisjoint(NOT_OPTIMISED):
         content = without_undecided(content, given)
     uses = read_spirv_uses(content)
     kernels = tuple(dict.fromkeys(point.name for point in read.entry_points))
@@ -236,17 +238,16 @@ def _of_spirv(program: Program, name: str, options: str, rules: DriverRules, con
         if linkage.kind == "Import" and linkage.name not in given_by_compiler
     }
     offered = [linkage for linkage in linkages if linkage.kind == "Export"]
-    words = set(options.split())
     functions = {linkage.id for linkage in offered if linkage.is_function}
     if words.isdisjoint(EXPORT_FUNCTIONS):
         functions &= uses.taken
     roots = [*uses.entry_points, *sorted(functions)]
-    used = uses.variables_of(uses.reached(roots)) if functions or rules.exports_variables_alone else set()
+    reached = uses.reached(roots)
+    used = uses.variables_of(reached) if functions or rules.exports_variables_alone else set()
     variables = used if words.isdisjoint(EXPORT_VARIABLES) else set(uses.variables)
     shown = [linkage for linkage in offered if linkage.id in (functions if linkage.is_function else variables)]
     hidden = [linkage for linkage in offered if linkage not in shown]
     certain = certain_mentions(content) if wanted else {}
-    reached = uses.reached(roots)
     ordered = [function for function in uses.in_functions if function in reached]
     sites = _spirv_sites(read, uses, certain, roots, ordered, wanted, variables if rules.reads_data_imports else ())
     needed = {site.symbol for site in sites}
@@ -344,8 +345,8 @@ def linkable_programs(path: str, device: str | None = None) -> list[tuple[str, P
     """The linkable programs of any file, recording or folder, each with what to call its module: the file's name, or
     file and program where a file holds several.
 
-    ``device`` leaves out programs of other devices. Raises UnsupportedError if nothing in it has symbols, KernlensError if
-    a file of the folder is damaged.
+    ``device`` leaves out programs of other devices. Raises UnsupportedError if nothing in it has symbols, NotFoundError for
+    an unknown device, KernlensError if a file of the folder is damaged.
     """
     from kernlens.loading.open import open_file
 
@@ -365,11 +366,10 @@ def linkable_in(contents: Contents, device: str | None) -> list[tuple[str, Progr
         raise UnsupportedError(
             f"{path} holds nothing that can be linked: symbols are in SPIR-V, zebin and patch-token programs"
         )
-    chosen = [
-        program for program in linkable if device is None or program.device is None or program.device.name == device
-    ]
+    wanted = find_device(device) if device is not None else None
+    chosen = [program for program in linkable if wanted is None or program.is_for(wanted)]
     if not chosen:
         held = ", ".join(sorted({str(program.device) for program in linkable}))
-        raise UnsupportedError(f"{path} holds no program for {device}; it holds programs for {held}")
+        raise UnsupportedError(f"{path} holds no program for {wanted}; it holds programs for {held}")
     file = os.path.basename(os.path.normpath(path))
     return [(file if len(chosen) == 1 else f"{file}:{program.name}", program) for program in chosen]

@@ -87,6 +87,10 @@ class Program:
     def __repr__(self) -> str:
         return f"<Program {self.name!r} format={self.format} device={self.device} kernels={len(self.kernels)}>"
 
+    def is_for(self, device: Device) -> bool:
+        """Tells whether the program is for ``device``, whatever its stepping, or does not say what it is for."""
+        return self.device is None or self.device.name == device.name
+
     @property
     def entry_kernels(self) -> dict[str, Kernel]:
         """The kernels by name, without the pseudo kernel that holds the code of functions."""

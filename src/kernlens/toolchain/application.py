@@ -28,7 +28,16 @@ class Application:
 
     def not_started(self, error: OSError) -> ToolError:
         """The error for an execve() that failed."""
-        return _not_started(self.program, error)
+        if isinstance(error, FileNotFoundError):
+            reason = f"its interpreter or dynamic loader is not there; see file {self.program}"
+        elif error.errno == errno.ENOEXEC:
+            reason = (
+                "it is no program of this machine, nor a script whose first line names its interpreter (#!); give that:"
+                f" sh {self.program}"
+            )
+        else:
+            reason = str(error.strerror)
+        return ToolError(f"cannot start {self.program}: {reason}")
 
 
 def find_application(command_line: Sequence[str], device: str | None, chosen: Toolchain) -> Application:
@@ -66,17 +75,6 @@ def find_program(name: str) -> str:
     if os.path.isdir(name):
         raise ToolError(f"cannot start {name}: it is a folder")
     raise ToolError(f"cannot start {name}: it is not executable; make it so (chmod +x {name}), or give its interpreter")
-
-
-def _not_started(program: str, error: OSError) -> ToolError:
-    if isinstance(error, FileNotFoundError):
-        return ToolError(f"cannot start {program}: its interpreter or dynamic loader is not there; see file {program}")
-    if error.errno == errno.ENOEXEC:
-        return ToolError(
-            f"cannot start {program}: it is no program of this machine, nor a script whose first line names its"
-            f" interpreter (#!); give that: sh {program}"
-        )
-    return ToolError(f"cannot start {program}: {error.strerror}")
 
 
 def _is_elf(path: str) -> bool:
