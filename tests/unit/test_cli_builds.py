@@ -205,6 +205,7 @@ def test_stages_of_a_recording(kernlens: Kernlens, snapshots: Path) -> None:
         ("source", None, "text"),
         ("asm", "add", "text"),
     ]
+    assert kernlens("stages", snapshots, "--device", "bmg-g21") == done
 
 
 def test_one_stage_as_it_is(kernlens: Kernlens, snapshots: Path) -> None:

@@ -116,9 +116,7 @@ class KeptDebug:
         """The stages of the compile."""
         from kernlens.loading.stage_maps import Beside
 
-        return Beside(
-            [snapshot for snapshot in self._build.snapshots if not snapshot.is_pass and snapshot.failure is None]
-        )
+        return Beside.of_stages(self._build.snapshots)
 
 
 class ProgramDebug(KeptDebug):
@@ -153,18 +151,39 @@ class ProgramDebug(KeptDebug):
         return kernel.elf if kernel is not None else EMPTY
 
 
-class PatchTokenCode(Code):
+class DebugCode(Code):
+    """A kernel whose debug data and stages are known too: of debug data alone, whose ELF holds the code, that is all."""
+
+    def __init__(
+        self,
+        content: memoryview,
+        debug: ProgramDebug | ZebinDebug,
+        name: str,
+        device: Device | None,
+        device_id: DeviceId | None,
+    ) -> None:
+        super().__init__(content, device, device_id)
+        self._debug = debug
+        self._name = name
+
+    def line_table(self) -> LineTable | None:
+        return self._debug.line_table(self._name)
+
+    def line_table_reason(self) -> str | None:
+        return self._debug.line_table_reason(self._name)
+
+    def beside(self) -> Beside:
+        return self._debug.beside
+
+
+class PatchTokenCode(DebugCode):
     """A kernel of a patch-token program."""
 
     def __init__(
         self, kernel: PatchTokenKernel, debug: ProgramDebug, device: Device | None, device_id: DeviceId
     ) -> None:
-        super().__init__(EMPTY, device, device_id)
+        super().__init__(kernel.code, debug, kernel.name, device, device_id)
         self._kernel = kernel
-        self._debug = debug
-
-    def code(self) -> memoryview:
-        return self._kernel.code
 
     def heap(self) -> memoryview:
         return self._kernel.heap
@@ -177,35 +196,6 @@ class PatchTokenCode(Code):
 
     def payload_load_bytes(self) -> int:
         return self._kernel.payload_load_bytes()
-
-    def line_table(self) -> LineTable | None:
-        return self._debug.line_table(self._kernel.name)
-
-    def beside(self) -> Beside:
-        return self._debug.beside
-
-    def line_table_reason(self) -> str | None:
-        return self._debug.line_table_reason(self._kernel.name)
-
-
-class DebugCode(Code):
-    """A kernel of which only the debug data is there: its debug ELF holds its code."""
-
-    def __init__(
-        self, content: memoryview, debug: ProgramDebug, name: str, device: Device | None, device_id: DeviceId
-    ) -> None:
-        super().__init__(content, device, device_id)
-        self._debug = debug
-        self._name = name
-
-    def line_table(self) -> LineTable | None:
-        return self._debug.line_table(self._name)
-
-    def beside(self) -> Beside:
-        return self._debug.beside
-
-    def line_table_reason(self) -> str | None:
-        return self._debug.line_table_reason(self._name)
 
 
 class ZebinDebug(KeptDebug):
@@ -233,16 +223,15 @@ class ZebinDebug(KeptDebug):
         return NO_TABLE if self._tables else without_debug(self._build.options)
 
 
-class ZebinCode(Code):
+class ZebinCode(DebugCode):
     """A kernel of a zebin."""
 
     def __init__(
         self, zebin: Zebin, kernel: ZebinKernel, debug: ZebinDebug, device: Device | None, device_id: DeviceId
     ) -> None:
-        super().__init__(kernel.code, device, device_id)
+        super().__init__(kernel.code, debug, kernel.name, device, device_id)
         self._zebin = zebin
         self._kernel = kernel
-        self._debug = debug
 
     def heap(self) -> memoryview:
         return self._kernel.heap
@@ -253,15 +242,6 @@ class ZebinCode(Code):
     def arguments(self) -> tuple[KernelArgument, ...]:
         entry = self._zebin.ze_info.kernels.get(self._kernel.name) if self._zebin.ze_info else None
         return entry.arguments if entry else ()
-
-    def line_table(self) -> LineTable | None:
-        return self._debug.line_table(self._kernel.name)
-
-    def beside(self) -> Beside:
-        return self._debug.beside
-
-    def line_table_reason(self) -> str | None:
-        return self._debug.line_table_reason(self._kernel.name)
 
 
 @cache

@@ -138,7 +138,7 @@ def open_build(build: Build) -> tuple[Program, ...]:
     """The programs in a build's binary, or that of its SPIR-V where the binary is not one of Intel's GPU compilers."""
     unpacker = Unpacker()
     budget = Budget(len(build.binary))
-    context = Context(build, _known_device(build.device), folder=os.path.dirname(build.path) or ".", budget=budget)
+    context = Context(build, known_device(build.device), folder=os.path.dirname(build.path) or ".", budget=budget)
     unpacker.unpack_build(build.name, context)
     return tuple(unpacker.programs)
 
@@ -153,7 +153,7 @@ def _device(name: str | None) -> Device | None:
     return device(name) if name is not None else None
 
 
-def _known_device(name: str) -> Device | None:
+def known_device(name: str) -> Device | None:
     """The device of that name; None for one that this version does not know, which is no fault of the recording."""
     try:
         return _device(name)
@@ -296,7 +296,7 @@ def _open_recording(path: str, context: Context) -> Contents:
             name = build.name if counts[build.name] == 1 else f"{build.name}:{build.device}"
             if targets[build.name, build.device] > 1 and build.toolchain:
                 name += f":{build.toolchain.name}"
-            inside = replace(context, build=build, device=_known_device(build.device) or context.device)
+            inside = replace(context, build=build, device=known_device(build.device) or context.device)
             containers.extend(unpacker.unpack_build(name, inside))
             yield
 

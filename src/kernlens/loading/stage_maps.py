@@ -39,7 +39,7 @@ _MOST_LINES = 1_000_000
 def stage_maps(snapshots: Iterable[Snapshot], programs: Iterable[Program]) -> tuple[StageMap, ...]:
     """A map for each snapshot that can be shown by lines, in their order, and at the end one per kernel with a line
     table in ``programs``. Snapshots that failed, and those in which nothing has a line, are left out."""
-    beside = Beside([snapshot for snapshot in snapshots if not snapshot.is_pass and snapshot.failure is None])
+    beside = Beside.of_stages(snapshots)
     of_snapshots = (snapshot_map(snapshot, beside) for snapshot in beside.snapshots)
     of_programs = (machine for program in programs for machine in _machine_maps(program, beside.attempts.kernels))
     return (*filter(None, of_snapshots), *of_programs)
@@ -74,6 +74,11 @@ class Beside:
 
     def __init__(self, snapshots: Sequence[Snapshot]) -> None:
         self.snapshots = snapshots
+
+    @classmethod
+    def of_stages(cls, snapshots: Iterable[Snapshot]) -> Beside:
+        """Those that did not fail, single passes left out."""
+        return cls([snapshot for snapshot in snapshots if not snapshot.is_pass and snapshot.failure is None])
 
     def find(self, stage: str, form: str, kernel: str | None = None) -> Snapshot | None:
         """The snapshot of this stage and form, of this kernel; None if it was not kept."""

@@ -174,10 +174,16 @@ def recorded_pipelines(path: str | os.PathLike[str], device: str | None = None) 
 
     Raises NotFoundError, with the devices that there are, if there is none.
     """
+    from kernlens.loading.open import known_device
     from kernlens.recording.reader import Recording
 
     builds = Recording(os.fspath(path)).builds()
-    chosen = [Pipeline(build) for build in builds if device is None or build.device == device]
+    known = known_device(device) if device is not None else None
+    chosen = [
+        Pipeline(build)
+        for build in builds
+        if device in (None, build.device) or (known is not None and known_device(build.device) == known)
+    ]
     if not chosen:
         there = ", ".join(dict.fromkeys(build.device for build in builds))
         wanted = f" for {device}; it holds some for {there}" if there else ""
