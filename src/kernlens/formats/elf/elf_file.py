@@ -287,8 +287,7 @@ class Elf:
         """Returns a section's bytes, decompressed where SHF_COMPRESSED says so (zlib only).
 
         At most ``ch_size`` bytes come out, no more than zlib can have packed, and no more than ``budget`` has left (None:
-        a budget for this file alone). Raises FormatError for another
-        method, damaged bytes, or a size that does not hold.
+        a budget for this file alone). Raises FormatError for another method, damaged bytes, or a size that does not hold.
         """
         if not section.flags & SHF_COMPRESSED or section.type == SHT_NOBITS:
             return section.data

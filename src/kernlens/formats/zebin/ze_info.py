@@ -120,7 +120,7 @@ class ZeInfoKernel:
         if value is None:
             return {}
         if not isinstance(value, dict):
-            raise _error(f"{key} of kernel {self.name} is no mapping")
+            raise damage(f"{key} of kernel {self.name} is no mapping")
         return value
 
     def _list(self, key: str) -> list[Mapping[str, Any]]:
@@ -132,9 +132,9 @@ def read_ze_info(text: memoryview) -> ZeInfo:
     try:
         document = ze_info_text.parse(bytes(text).rstrip(b"\0").decode("utf-8"))
     except UnicodeDecodeError as error:
-        raise _error(f"it is not UTF-8 text: {error.reason}", error.start) from error
+        raise damage(f"it is not UTF-8 text: {error.reason}", error.start) from error
     if not isinstance(document, dict):
-        raise _error("it holds no mapping")
+        raise damage("it holds no mapping")
     version = document.get("version")
     numbers = _version_numbers(version)
     misc = {str(entry.get("name")): entry for entry in _mappings(document, "kernels_misc_info")}
@@ -207,7 +207,7 @@ def _integer(mapping: Mapping[str, Any], key: str, default: int | None) -> int |
     value = mapping.get(key, default)
     if value is None or type(value) is int:
         return value
-    raise _error(f"{key} is {value!r}, expected a number")
+    raise damage(f"{key} is {value!r}, expected a number")
 
 
 def _triple(mapping: Mapping[str, Any], key: str) -> tuple[int, int, int] | None:
@@ -216,25 +216,29 @@ def _triple(mapping: Mapping[str, Any], key: str) -> tuple[int, int, int] | None
     if value is None:
         return None
     if not isinstance(value, list) or len(value) != 3 or any(type(number) is not int for number in value):
-        raise _error(f"{key} is {value!r}, expected three numbers")
+        raise damage(f"{key} is {value!r}, expected three numbers")
     return (value[0], value[1], value[2]) if any(value) else None
 
 
-def _mappings(mapping: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
+def _mappings(mapping: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
     value = mapping.get(key)
-    if value is None:
-        return []
+    return [] if value is None else list_of_mappings(key, value)
+
+
+def list_of_mappings(key: str, value: Any) -> list[dict[str, Any]]:
+    """Returns the value of ``key``. Raises FormatError if it is no list of mappings."""
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-        raise _error(f"{key} is no list of mappings")
+        raise damage(f"{key} is no list of mappings")
     return value
 
 
 def _name(mapping: Mapping[str, Any], key: str) -> str:
     value = mapping.get(key)
     if value is None or isinstance(value, (dict, list)):
-        raise _error(f"an entry has no {key}")
+        raise damage(f"an entry has no {key}")
     return str(value)
 
 
-def _error(message: str, offset: int | None = None) -> FormatError:
+def damage(message: str, offset: int | None = None) -> FormatError:
+    """Returns the error of a text that cannot be what the compiler wrote."""
     return FormatError(message, format="ze_info", section=".ze_info", offset=offset)

@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
 
-from kernlens.errors import FormatError, LinkError
+from kernlens.errors import LinkError
 from kernlens.formats.zebin import ze_info_text
-from kernlens.formats.zebin.ze_info import read_ze_info
+from kernlens.formats.zebin.ze_info import damage, list_of_mappings, read_ze_info
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 
 _TOP_LEVEL = re.compile(r"^([A-Za-z_]\w*):[ \t]*(.*)$", re.MULTILINE)
@@ -54,7 +54,7 @@ def merge_ze_info(texts: Sequence[tuple[str, str]]) -> str:
     # A check: the joined text must still be readable, and nothing of it may be lost (keys in quotes, or indented).
     lost = kernels - read_ze_info(memoryview(merged.encode())).kernels.keys()
     if lost:
-        raise _error(f"the text that describes {sorted(lost)[0]} cannot be taken apart")
+        raise damage(f"the text that describes {sorted(lost)[0]} cannot be taken apart")
     return merged
 
 
@@ -116,7 +116,7 @@ def _merged(key: str, first: Any, second: Any) -> Any:
             if not (_is_lack(name) and (name not in first or name not in second))
         }
     if key == "per_thread_memory_buffers":
-        return _merged_buffers([*_mappings(key, first), *_mappings(key, second)])
+        return _merged_buffers([*list_of_mappings(key, first), *list_of_mappings(key, second)])
     if isinstance(first, bool):
         return first and second if _is_lack(key) else first or second
     if isinstance(first, int) and isinstance(second, int):
@@ -140,18 +140,8 @@ def _merged_buffers(buffers: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]
 def _size(buffer: Mapping[str, Any]) -> int:
     size = buffer.get("size") or 0
     if not isinstance(size, int):
-        raise _error(f"the size of a memory buffer is {size!r}, not a number")
+        raise damage(f"the size of a memory buffer is {size!r}, not a number")
     return size
-
-
-def _mappings(key: str, value: Any) -> list[dict[str, Any]]:
-    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-        raise _error(f"{key} is no list of mappings")
-    return value
-
-
-def _error(message: str) -> FormatError:
-    return FormatError(message, format="ze_info", section=".ze_info")
 
 
 def _lines(mapping: Mapping[str, Any], first: str, indent: str) -> list[str]:
@@ -162,7 +152,7 @@ def _lines(mapping: Mapping[str, Any], first: str, indent: str) -> list[str]:
             lines += [f"{lead}{key}:\n", *_lines(value, indent + "  ", indent + "  ")]
         elif isinstance(value, list) and value and isinstance(value[0], dict):
             lines.append(f"{lead}{key}:\n")
-            for item in _mappings(key, value):
+            for item in list_of_mappings(key, value):
                 lines += _lines(item, indent + "  - ", indent + "    ")
         else:
             lines.append(f"{lead}{key + ':':16} {_scalar(value)}\n")
