@@ -34,7 +34,7 @@ def predict_link(linkable: Sequence[Linkable], rules: DriverRules, device: str |
     forecast = predict(modules, rules)
     target = find_device(device) if device is not None else None
     found = obstacles(modules, rules, target)
-    said = notes(modules, rules, target)
+    remarks = notes(modules, rules, target)
     static = None
     if all(module.format == "spirv" for module in modules):
         static = predict_static(modules, rules)
@@ -43,9 +43,9 @@ def predict_link(linkable: Sequence[Linkable], rules: DriverRules, device: str |
     if dot:
         print_lines(link_graph(forecast))
     elif as_json:
-        print_json(link_document(forecast, found, static, said))
+        print_json(link_document(forecast, found, static, remarks))
     else:
-        print_lines(link_text(forecast, found, static, said))
+        print_lines(link_text(forecast, found, static, remarks))
     return 0 if forecast.links and not found else 1
 
 
@@ -105,11 +105,11 @@ def _live_lines(answer: DriverLink, device: str, output: str | None) -> list[str
     lines += [f"  {line}" for line in answer.log.splitlines()]
     for name, log in answer.build_logs:
         # 26.27 writes its whole log twice.
-        said = dict.fromkeys(line for line in log.splitlines() if line.strip())
-        lines += [f"build log of {name}", *(f"  {line}" for line in said)]
+        log_lines = dict.fromkeys(line for line in log.splitlines() if line.strip())
+        lines += [f"build log of {name}", *(f"  {line}" for line in log_lines)]
     lines += [f"unresolved: {', '.join(map(shortened, answer.unresolved))}"] if answer.unresolved else []
-    made = [f"{shortened(state.kernel)} of {state.module}" for state in answer.kernels if state.reason is None]
-    lines += [f"kernels that can be created: {', '.join(made)}"] if made else []
+    creatable = [f"{shortened(state.kernel)} of {state.module}" for state in answer.kernels if state.reason is None]
+    lines += [f"kernels that can be created: {', '.join(creatable)}"] if creatable else []
     lines += [
         f"kernel {shortened(state.kernel)} of {state.module}: {state.reason}"
         for state in answer.kernels

@@ -43,21 +43,21 @@ def command(
 
     rules = rules_of(driver)
     opened = [open_file(path) for path in paths]
-    found = [module for contents in opened for module in linkable_in(contents, device)]
+    linkable = [module for contents in opened for module in linkable_in(contents, device)]
     if as_json and is_terminal():
-        documents = _answers(found, options, rules, _document)
+        documents = _answers(linkable, options, rules, _document)
         print_json({"schema": 1, "modules": [json.loads(text) for text in documents]})
     elif as_json:
-        documents = _answers(found, options, rules, _document)
+        documents = _answers(linkable, options, rules, _document)
         print_pieces(chain(['{"schema":1,"modules":['], _joined(documents, ","), ["]}\n"]))
     else:
-        print_pieces(_joined(_answers(found, options, rules, partial(_text, everything)), "\n"))
+        print_pieces(_joined(_answers(linkable, options, rules, partial(_text, everything)), "\n"))
     for contents in opened:
         contents.check()
 
 
 def _answers(
-    found: list[tuple[str, Program]], options: str, rules: DriverRules, shown: Callable[[Program, Module], str]
+    linkable: list[tuple[str, Program]], options: str, rules: DriverRules, shown: Callable[[Program, Module], str]
 ) -> Iterator[str]:
     """The text of each program's module."""
     from kernlens.cli.shares import in_shares
@@ -67,7 +67,7 @@ def _answers(
         for name, program in share:
             yield shown(program, module_of(program, name=name, options=options, rules=rules))
 
-    return in_shares(found, [len(program.spirv) + len(program.binary) for _, program in found], answer)
+    return in_shares(linkable, [len(program.spirv) + len(program.binary) for _, program in linkable], answer)
 
 
 def _joined(texts: Iterator[str], separator: str) -> Iterator[str]:

@@ -128,10 +128,10 @@ def _spirv_symbols(module: SpirvModule | None) -> tuple[Symbol, ...]:
     return (*kernels, *linked)
 
 
-def _device(said: DeviceId, context: Context) -> Device | None:
+def _device(stated: DeviceId, context: Context) -> Device | None:
     """What the binary says; where it leaves several devices open, the one among them that it is known to be built for."""
-    codes, known = identify(said), context.device
-    vague = said.product_family is None and said.ip is None
+    codes, known = identify(stated), context.device
+    vague = stated.product_family is None and stated.ip is None
     if codes is None or (vague and known is not None and known.render_core == codes.render_core):
         return known
     return codes

@@ -281,15 +281,15 @@ def _of_spirv(program: Program, name: str, options: str, rules: DriverRules, con
     )
 
 
-def _given(found: Mapping[int, SpecConstant], constants: Mapping[int, str], name: str) -> dict[int, int]:
+def _given(declared: Mapping[int, SpecConstant], constants: Mapping[int, str], name: str) -> dict[int, int]:
     bits = {}
     for number, text in constants.items():
-        if number in found:
+        if number in declared:
             try:
-                bits[number] = found[number].bits(text)
+                bits[number] = declared[number].bits(text)
             except ValueError as error:
                 raise KernlensError(
-                    f"{name}: {text!r} is no value of specialisation constant {found[number]}"
+                    f"{name}: {text!r} is no value of specialisation constant {declared[number]}"
                 ) from error
     return bits
 

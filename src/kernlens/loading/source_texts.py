@@ -37,13 +37,13 @@ def find_sources(kernels: Iterable[Kernel], named: Iterable[SpirvSource], contex
     return matched
 
 
-def _report(tables: Iterable[LineTable], found: Mapping[str, Source], on_disk: set[str]) -> None:
+def _report(tables: Iterable[LineTable], sources: Mapping[str, Source], on_disk: set[str]) -> None:
     """Tell where the text of each file of the line tables comes from; ``_read`` has told where it looked in vain."""
     named = [(table, file.path) for table in tables for file in table.files if file.path]
     for path, whole in dict.fromkeys((path, joined(table.directory, path)) for table, path in named):
-        if path in found and not found[path].unread:
-            log.debug("loading", "source %s: the text comes from: %s", path, found[path].origin)
-        elif path not in found and whole in on_disk:
+        if path in sources and not sources[path].unread:
+            log.debug("loading", "source %s: the text comes from: %s", path, sources[path].origin)
+        elif path not in sources and whole in on_disk:
             log.debug("loading", "source %s: passed over, %s is not what was compiled (checksum)", path, whole)
 
 

@@ -167,29 +167,29 @@ def _host_map(snapshot: Snapshot, beside: Beside) -> StageMap | None:
     return host_map(snapshot, listing, snapshot) if listing is not None else None
 
 
-def under_name(found: StageMap, path: str) -> StageMap:
+def under_name(stage_map: StageMap, path: str) -> StageMap:
     """The map with ``path`` in place of the temporary file that PoCL copied the source to."""
-    if not any(_POCL_COPY.fullmatch(name) for name, _ in found.lines):
-        return found
+    if not any(_POCL_COPY.fullmatch(name) for name, _ in stage_map.lines):
+        return stage_map
 
     def named(place: SourcePlace) -> SourcePlace:
         return replace(place, path=path) if _POCL_COPY.fullmatch(place.path) else place
 
-    return _renamed(found, named)
+    return _renamed(stage_map, named)
 
 
-def without_folder(found: StageMap, folder: str) -> StageMap:
+def without_folder(stage_map: StageMap, folder: str) -> StageMap:
     """The map with the paths below ``folder`` as if it were the root folder."""
-    if not any(name.startswith(folder + "/") for name, _ in found.lines):
-        return found
-    return _renamed(found, lambda place: replace(place, path=place.path.removeprefix(folder)))
+    if not any(name.startswith(folder + "/") for name, _ in stage_map.lines):
+        return stage_map
+    return _renamed(stage_map, lambda place: replace(place, path=place.path.removeprefix(folder)))
 
 
-def _renamed(found: StageMap, named: Callable[[SourcePlace], SourcePlace]) -> StageMap:
+def _renamed(stage_map: StageMap, named: Callable[[SourcePlace], SourcePlace]) -> StageMap:
     return replace(
-        found,
-        places=[named(place) if place else None for place in found.places],
-        calls=[tuple(named(call) for call in calls) for calls in found.calls],
+        stage_map,
+        places=[named(place) if place else None for place in stage_map.places],
+        calls=[tuple(named(call) for call in calls) for calls in stage_map.calls],
     )
 
 

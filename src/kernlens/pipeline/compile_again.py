@@ -37,23 +37,23 @@ def compile_again(
             path.write_bytes(build.spirv)
         else:
             raise UnsupportedError(f"the recording holds neither source nor SPIR-V of {build.name}")
-        made = compile_stages(path, build.device, options=words, toolchain=chosen, all_passes=all_passes).build
+        compiled = compile_stages(path, build.device, options=words, toolchain=chosen, all_passes=all_passes).build
         parts = HeldParts(
-            log=made.log.replace(folder, ""),
-            binary=made.binary,
-            debug=made.debug,
-            spirv=made.spirv,
-            sources=build.sources or made.sources,
-            snapshots=tuple(_held(snapshot) for snapshot in made.snapshots),
+            log=compiled.log.replace(folder, ""),
+            binary=compiled.binary,
+            debug=compiled.debug,
+            spirv=compiled.spirv,
+            sources=build.sources or compiled.sources,
+            snapshots=tuple(_held(snapshot) for snapshot in compiled.snapshots),
         )
     return Pipeline(
         replace(
-            made,
+            compiled,
             name=build.name,
             path=build.source,
             options=options if options is not None else build.options,
-            command=made.command.replace(folder, ""),
-            reason=made.reason.replace(folder, "") if made.reason else None,
+            command=compiled.command.replace(folder, ""),
+            reason=compiled.reason.replace(folder, "") if compiled.reason else None,
             parts=parts,
         ),
         written_below=folder,

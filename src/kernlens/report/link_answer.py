@@ -131,8 +131,8 @@ def _doubts(forecast: Forecast) -> str:
     for unresolved in forecast.doubtful:
         where = f"{shortened(unresolved.use.holder)} of {forecast.modules[unresolved.module].name}"
         holders.setdefault(unresolved.use.symbol, {})[where] = None
-    said = [f"{shortened(symbol)} is used only in {_listed(list(names))}" for symbol, names in holders.items()]
-    return f"{'; '.join(said[:_NAMES])}, where constants decide whether it runs or matters"
+    sentences = [f"{shortened(symbol)} is used only in {_listed(list(names))}" for symbol, names in holders.items()]
+    return f"{'; '.join(sentences[:_NAMES])}, where constants decide whether it runs or matters"
 
 
 def _static_words(static: StaticForecast) -> str:

@@ -56,8 +56,8 @@ def written_sources(sources: Sequence[Source], options: str, folder: Path) -> tu
                     " source itself"
                 )
     try:
-        for made in {*(place.parent for place in places), *folders}:
-            made.mkdir(parents=True, exist_ok=True)
+        for needed in {*(place.parent for place in places), *folders}:
+            needed.mkdir(parents=True, exist_ok=True)
         for place, source in zip(places, sources, strict=True):
             place.write_text(source.text, encoding="utf-8", errors="replace", newline="")
     except OSError as error:

@@ -6,7 +6,7 @@ on files of version 1.20 (Debian 12's compiler) and 1.73.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -74,7 +74,7 @@ class ZeInfoKernel:
             prologue_bytes=_integer(environment, "offset_to_skip_per_thread_data_load", 0),
         )
 
-    def _spill_bytes(self, environment: Mapping[str, Any], buffers: list[Mapping[str, Any]]) -> int | None:
+    def _spill_bytes(self, environment: Mapping[str, Any], buffers: Sequence[Mapping[str, Any]]) -> int | None:
         """Returns the spill bytes per hardware thread, None if an old compiler put them into one buffer with other things."""
         spill_size = _integer(environment, "spill_size", 0 if self.version >= _SIZES_SINCE else None)
         if spill_size is not None:
@@ -84,7 +84,7 @@ class ZeInfoKernel:
         return sum(_integer(buffer, "size", 0) or 0 for buffer in buffers if buffer.get("usage") == "spill_fill_space")
 
     def _private_bytes(
-        self, environment: Mapping[str, Any], buffers: list[Mapping[str, Any]], simd: int | None
+        self, environment: Mapping[str, Any], buffers: Sequence[Mapping[str, Any]], simd: int | None
     ) -> int | None:
         """Returns the private bytes per work-item. ze_info counts per hardware thread, but for buffers that
         ``is_simt_thread`` marks."""
@@ -123,7 +123,7 @@ class ZeInfoKernel:
             raise damage(f"{key} of kernel {self.name} is no mapping")
         return value
 
-    def _list(self, key: str) -> list[Mapping[str, Any]]:
+    def _list(self, key: str) -> Sequence[Mapping[str, Any]]:
         return _mappings(self.entry, key)
 
 
@@ -220,7 +220,7 @@ def _triple(mapping: Mapping[str, Any], key: str) -> tuple[int, int, int] | None
     return (value[0], value[1], value[2]) if any(value) else None
 
 
-def _mappings(mapping: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
+def _mappings(mapping: Mapping[str, Any], key: str) -> Sequence[Mapping[str, Any]]:
     value = mapping.get(key)
     return [] if value is None else list_of_mappings(key, value)
 

@@ -131,11 +131,11 @@ def module_constants(values: Iterable[tuple[int, int]]) -> ze_module_constants_t
     count = len(pairs)
     held = (c_uint64 * count)(*pairs.values())
     pointers = (c_void_p * count)(*(addressof(held) + 8 * index for index in range(count)))
-    made = ze_module_constants_t(
+    structure = ze_module_constants_t(
         count, cast((c_uint32 * count)(*pairs), POINTER(c_uint32)), cast(pointers, POINTER(c_void_p))
     )
-    made.held = held
-    return made
+    structure.held = held
+    return structure
 
 
 class ze_module_properties_t(ZeStructure):  # noqa: N801
