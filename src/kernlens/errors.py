@@ -114,11 +114,11 @@ class LinkError(KernlensError):
         super().__init__(message)
 
 
-def nearest(name: str, known: Iterable[str], most: int = 4) -> list[str]:
-    """The names of ``known`` that are most like ``name``, the likest first, for an error to offer; at most ``most``."""
+def nearest(name: str, known: Iterable[str]) -> list[str]:
+    """The names of ``known`` that are most like ``name``, the likest first, for an error to offer; at most four."""
     from difflib import get_close_matches
 
-    return get_close_matches(name, list(known), most, 0.5)
+    return get_close_matches(name, list(known), 4, 0.5)
 
 
 def telling_line(log: str) -> str:

@@ -115,7 +115,7 @@ def _run(words: list[str]) -> int:
     from kernlens.cli.verb_group import kernlens
 
     try:
-        _obey_variables(kernlens, words)
+        _obey_variables(kernlens)
         with kernlens.make_context("kernlens", list(words)) as context:
             kernlens.invoke(context)
     except click.exceptions.Exit as ended:
@@ -169,7 +169,7 @@ def _drop_if_unwritable() -> None:
         drop_output()
 
 
-def _obey_variables(kernlens: click.Command, words: list[str]) -> None:
+def _obey_variables(kernlens: click.Command) -> None:
     """Complete words for a shell if it asks for that, and turn messages on if KERNLENS_LOG asks for them."""
     instruction = os.environ.get(_COMPLETION)
     if instruction:

@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any, TextIO
 
 from kernlens.cli.terminal import Pager, choose_colours, in_colour, leads_to_terminal, start_pager
 from kernlens.errors import OutputError
-from kernlens.report.style import cut, rendered, rendered_lines, want_styles
+from kernlens.report.style import rendered, rendered_lines, want_styles
 
 #: What shows standard output to a user at a terminal, while it does.
 _pager: Pager | None = None
@@ -66,14 +66,10 @@ def print_pieces(pieces: Iterable[str], output: str | None = None) -> None:
         write_bytes(output, iter(lambda: whole.read(1 << 20), b""))
 
 
-def print_lines(lines: Iterable[str], *, cutting: bool = False) -> None:
-    """Print styled lines, coloured only on a terminal. With ``cutting`` lines wider than a terminal are cut there, if no
-    pager does it."""
+def print_lines(lines: Iterable[str]) -> None:
+    """Print styled lines, coloured only on a terminal."""
     colours = in_colour(sys.stdout)
     lines = iter(lines)
-    width = terminal_width() if cutting else None
-    if width is not None:
-        lines = (cut(line, width) for line in lines)
     while batch := list(itertools.islice(lines, _BATCH)):
         _write("\n".join(rendered_lines(batch, colours)) + "\n")
 

@@ -43,10 +43,8 @@ _SOURCE, _LLVM, _SPIRV = STAGES
 _VERSION = re.compile(r"\bversion (\d[\w.]*)")
 
 
-def snapshots(
-    source: str | Path, options: str = "", *, timeout: float = TIMEOUT, dump_folder: Path | None = None
-) -> Build:
-    """Compile ``source`` (OpenCL C) to SPIR-V and keep every stage; ``timeout`` is in seconds, for each command.
+def snapshots(source: str | Path, options: str = "", *, dump_folder: Path | None = None) -> Build:
+    """Compile ``source`` (OpenCL C) to SPIR-V and keep every stage.
 
     A source that does not compile gives a Build that is not ``ok``, with the stages up to the error. Raises ToolError if
     clang or llvm-spirv is missing or does not end, UnsupportedError for a source that is SPIR-V, OutputError if there
@@ -68,12 +66,12 @@ def snapshots(
     parts = HeldParts(sources=source_files(path, options), snapshots=(held(_SOURCE, text, TEXT),))
     with temporary_folder(dump_folder) as folder:
         bitcode, module = Path(folder, "module.bc"), Path(folder, "module.spv")
-        compiled = run(clang_command(front_end, path, options, str(bitcode)), timeout=timeout)
+        compiled = run(clang_command(front_end, path, options, str(bitcode)), timeout=TIMEOUT)
         build, parts = replace(build, seconds=compiled.seconds), replace(parts, log=compiled.log)
         reason = failure_reason(compiled, path)
         if reason is None:
             stage_snapshots = _llvm_snapshots(front_end, bitcode.read_bytes(), build.seconds)
-            translated = run(translator_command(front_end, str(bitcode), str(module)), timeout=timeout)
+            translated = run(translator_command(front_end, str(bitcode), str(module)), timeout=TIMEOUT)
             build = replace(build, seconds=build.seconds + translated.seconds)
             parts = replace(parts, log=parts.log + translated.log, snapshots=(*parts.snapshots, *stage_snapshots))
             reason = failure_reason(translated, path)

@@ -16,7 +16,7 @@ from kernlens.model.build import Build
 from kernlens.model.stage import BINARY, KERNEL, PROGRAM, TEXT, Snapshot, Stage, held
 from kernlens.pipeline.igc_dump import FULL, is_full, read_dump
 from kernlens.pipeline.second_build import DriverDiedError, SecondBuild, second_build, with_snapshots
-from kernlens.toolchain.ocloc import TIMEOUT, compile_source
+from kernlens.toolchain.ocloc import compile_source
 from kernlens.toolchain.process import temporary_folder
 from kernlens.toolchain.toolchains import Toolchain
 
@@ -94,7 +94,6 @@ def snapshots(
     chosen: Toolchain,
     all_passes: bool = False,
     *,
-    timeout: float = TIMEOUT,
     dump_folder: Path | None = None,
 ) -> Build:
     """Compile ``source`` for ``device`` and keep every stage; with ``all_passes`` also the LLVM IR after each pass.
@@ -107,11 +106,11 @@ def snapshots(
         folder = Path(name)
         environment = dump_environment(folder, all_passes)
         start_time = time.time_ns()
-        result = compile_source(source, device, options, chosen, timeout, environment=environment)
+        result = compile_source(source, device, options, chosen, environment=environment)
         dumped = read_dump(folder, stages_of(chosen), result.binary, start_time)
         if not result.ok and is_full(folder):
             # A dump that cannot be written kills the compiler: the source is not to blame, and the program still wanted.
-            result = compile_source(source, device, options, chosen, timeout)
+            result = compile_source(source, device, options, chosen)
     return replace(
         result,
         command=" ".join([*_by_hand(environment), result.command]),
@@ -119,13 +118,13 @@ def snapshots(
     )
 
 
-def snapshots_of(build: SecondBuild, stages: tuple[Stage, ...], dump_folder: Path | None = None) -> Build:
+def snapshots_of(build: SecondBuild, stages: tuple[Stage, ...]) -> Build:
     """Do ``build`` on the driver, in a child process, and keep every stage; ``stages`` are those of its compiler.
 
     ``build.variables`` or this process's environment may simulate the device. A program that does not build gives a
     Build that is not ``ok``. Raises what ``second_build`` raises, and OutputError if there is no temporary folder.
     """
-    with temporary_folder(dump_folder) as name:
+    with temporary_folder() as name:
         folder = Path(name)
         try:
             result, start_time = second_build(build, dump_environment(folder))
