@@ -9,6 +9,7 @@ from kernlens.isa import device_table
 from kernlens.isa.devices import DEVICES, device, identify, name_among, one_of_each
 from kernlens.isa.pci_ids import PCI_IDS
 from kernlens.model.device import DeviceId, IpVersion
+from kernlens.model.program import Program
 
 
 def test_names_and_aliases_mean_one_device_each() -> None:
@@ -128,3 +129,11 @@ def test_a_name_among_those_of_a_compiler() -> None:
 
 def test_one_name_of_each_device() -> None:
     assert one_of_each(["bxt", "apl", "dg2-g10", "acm-g10", "dg2", "xe9"]) == ["apl", "dg2", "xe9"]
+
+
+def test_a_program_of_an_unlisted_stepping_is_for_its_device() -> None:
+    program = Program("x", "zebin", {}, device=identify(DeviceId(ip=IpVersion(12, 55, 3))))
+    assert program.device != device("dg2")
+    assert program.is_for(device("dg2"))
+    assert not program.is_for(device("bmg"))
+    assert Program("x", "spirv", {}).is_for(device("bmg"))
