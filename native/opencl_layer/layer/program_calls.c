@@ -84,7 +84,8 @@ static cl_program CL_API_CALL create_with_il_khr(cl_context context, const void 
             *error_ret = CL_INVALID_CONTEXT;
         return NULL;
     }
-    return new_program(create(context, il, length, error_ret));
+    cl_program program = recorder_replace_il(context, il, length, error_ret);
+    return program != NULL ? program : new_program(create(context, il, length, error_ret));
 }
 
 void *create_program_with_il_khr(cl_platform_id platform, void *of_platform)

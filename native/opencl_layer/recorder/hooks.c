@@ -9,6 +9,7 @@
 #include "opencl_layer/recorder/build_event.h"
 #include "opencl_layer/recorder/counters.h"
 #include "opencl_layer/recorder/recorder.h"
+#include "opencl_layer/recorder/replacing.h"
 #include "opencl_layer/recorder/spool.h"
 
 #include <errno.h>
@@ -17,7 +18,7 @@
 #include <string.h>
 
 static cl_icd_dispatch *next; /* the functions in front of which the recorder stands; NULL: nothing is captured */
-static const char *added_options; /* to builds by Intel's compiler for GPUs; NULL: none */
+static const char *added_options; /* to builds from source or IL; NULL: none */
 
 typedef void(CL_CALLBACK *notification)(cl_program program, void *user_data);
 
@@ -99,10 +100,10 @@ static void call_end(struct call *call, cl_program program, cl_int status)
     let_go(build, over ? 2 : 1);
 }
 
-/* Tells whether Intel's compiler for GPUs builds it from source or IL, for all devices that are meant. */
+/* Tells whether Intel's compiler for GPUs builds for all devices that are meant. */
 static bool is_compiled_by_igc(cl_program program, cl_uint count, const cl_device_id *devices)
 {
-    size_t all = 0, size = 0;
+    size_t all = 0;
     FREED cl_device_id *own = devices == NULL ? program_devices(program, &all) : NULL;
     if (devices == NULL) {
         devices = own;
@@ -111,17 +112,25 @@ static bool is_compiled_by_igc(cl_program program, cl_uint count, const cl_devic
     bool is = devices != NULL && count > 0;
     for (cl_uint index = 0; is && index < count; ++index)
         is = compiler_of(devices[index]) == &igc_compiler;
-    FREED char *source = is ? program_source(program, &size) : NULL;
-    FREED char *il = is && source == NULL ? program_il(program, &size) : NULL;
-    return source != NULL || il != NULL;
+    return is;
 }
 
-/* Makes the options with what is added to them; NULL if nothing is. */
+/* Makes the options with what is added to them; NULL if nothing is. Line tables are asked for from Intel's compiler for GPUs alone:
+ * others know no option for them, and would refuse the build. */
 static char *options_with_added(cl_program program, cl_uint count, const cl_device_id *devices, const char *options)
 {
-    if (added_options == NULL || program == NULL || !is_compiled_by_igc(program, count, devices))
+    static const char LINES[] = "-gline-tables-only";
+    const char *added = added_options;
+    if (added == NULL || program == NULL)
         return NULL;
-    return options != NULL && options[0] != '\0' ? text_format("%s %s", options, added_options) : strdup(added_options);
+    if (text_starts_with(added, LINES) && !is_compiled_by_igc(program, count, devices))
+        added += strlen(LINES) + (added[strlen(LINES)] == ' ');
+    size_t size = 0;
+    FREED char *source = added[0] != '\0' ? program_source(program, &size) : NULL;
+    FREED char *il = added[0] != '\0' && source == NULL ? program_il(program, &size) : NULL;
+    if (source == NULL && il == NULL)
+        return NULL;
+    return options != NULL && options[0] != '\0' ? text_format("%s %s", options, added) : strdup(added);
 }
 
 static cl_int CL_API_CALL build_program(cl_program program, cl_uint count, const cl_device_id *devices,
@@ -249,6 +258,11 @@ void recorder_new_program(cl_program program)
         counters_new_program(program);
 }
 
+cl_program recorder_replace_il(cl_context context, const void *il, size_t length, cl_int *error_ret)
+{
+    return replacing_il(context, il, length, error_ret);
+}
+
 void recorder_hook(cl_icd_dispatch *dispatch, size_t entries)
 {
     if (!spool_open() || (next = calloc(entries, sizeof(void *))) == NULL)
@@ -267,5 +281,6 @@ void recorder_hook(cl_icd_dispatch *dispatch, size_t entries)
     dispatch->clEnqueueNDRangeKernel = enqueue_range;
     dispatch->clEnqueueTask = enqueue_task;
     dispatch->clFinish = finish;
+    replacing_hook(dispatch, next);
     spool_here();
 }

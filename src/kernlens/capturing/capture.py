@@ -10,6 +10,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kernlens.capturing.building_again import BuildingAgain
+from kernlens.capturing.changes import Changes, Replacement
 from kernlens.capturing.merging import Captured, CapturedKernel, merge
 from kernlens.capturing.spool import FOLDER, OPTIONS, SNAPSHOTS, Spool
 from kernlens.errors import OutputError, UnsupportedError
@@ -39,7 +41,8 @@ class Capture:
     """What a capture has brought. ``recording`` is None if nothing was built. ``exit_status`` is the application's,
     negative for the signal that ended it, None of a recovered capture. ``kernels`` are those that it built, most launched
     first. ``builds`` counts what it built, ``failed`` those that failed, ``from_binary`` programs that it made from
-    binaries. ``missing`` says what is not in the recording, ``reason`` why nothing is."""
+    binaries. ``missing`` says what is not in the recording, ``reason`` why nothing is; ``findings`` are sentences on
+    what else is to be known of it."""
 
     recording: Path | None
     exit_status: int | None
@@ -48,6 +51,7 @@ class Capture:
     failed: int
     from_binary: int
     missing: tuple[str, ...]
+    findings: tuple[str, ...] = ()
     reason: str = ""
 
 
@@ -58,35 +62,53 @@ def capture(
     simulate: str | None = None,
     toolchain: str = SYSTEM,
     lines: bool = False,
+    stages: bool = False,
+    build_options: str = "",
+    replace: Mapping[str, str | os.PathLike[str]] | None = None,
+    fresh_cache: bool = False,
     prepare: Callable[[], None] | None = None,
 ) -> Capture:
     """Run an application, and record what it builds with OpenCL, and how often it launches which kernel.
 
     ``recording`` is the file to write, ``APP.klens`` if not given; a recording of that name is replaced once something was
     built. ``simulate`` names a device that the toolchain's driver simulates. ``lines`` adds -gline-tables-only to what
-    Intel's compiler for GPUs builds. ``prepare`` is called in the application's process before it starts.
+    Intel's compiler for GPUs builds, ``build_options`` are added to all builds from source or IL; once the application has
+    ended, these are built again without, to tell whether the machine code is the same. ``stages`` keeps the compile stages,
+    from building again too. ``replace`` names a file of source, SPIR-V or binary for a program that it is to stand in for:
+    by a kernel's name, by the SHA-256 of what the application makes it from, or by a file that holds that.
+    ``fresh_cache`` gives the application empty caches. ``prepare`` is called in the application's process before it starts.
 
-    Raises NotFoundError or ToolError if the application cannot be started, UnsupportedError for a program with other
-    rights than this process's and on an installation without the OpenCL layer, OutputError if the recording cannot be
-    written: what was captured then stays in the folder that the error names, for ``recover``.
+    Raises NotFoundError or ToolError if the application cannot be started, NotFoundError if a file of ``replace`` cannot be
+    read, UnsupportedError for a program with other rights than this process's and on an installation without the OpenCL
+    layer, OutputError if the recording cannot be written: what was captured then stays in the folder that the error names,
+    for ``recover``.
     """
+    replacements = [Replacement.of(program, os.fspath(path)) for program, path in (replace or {}).items()]
+    changes = Changes(lines, build_options, replacements, fresh_cache)
     words = [os.fspath(word) for word in command_line]
     chosen = find_toolchain(toolchain)
     device = None if simulate is None else name_among(simulate, simulated_devices(chosen)) or simulate
     application = find_application(words, device, chosen)
+    again = BuildingAgain(
+        dict(application.environment),
+        tuple(chosen.command(Path(sys.executable))) if chosen.root is not None else (),
+        stages=stages,
+        compare=lines or bool(build_options),
+    )
     _check_rights(application.program)
     path = Path(recording) if recording is not None else Path(f"{Path(words[0]).name}.klens")
     layer = _layer()
     with _writer(path, words) as writer:
         spool = Spool.make(path)
         _turn_on(application, layer, spool, lines)
+        changes.make(application.environment, spool)
         try:
             status = _run(application, prepare)
         except BaseException:
             if not spool.was_entered:
                 spool.remove()
             raise
-        return _finish(spool, writer, status, application.environment)
+        return _finish(spool, writer, status, again, changes)
 
 
 def recover(folder: str | os.PathLike[str], recording: str | os.PathLike[str] | None = None) -> Capture:
@@ -98,7 +120,7 @@ def recover(folder: str | os.PathLike[str], recording: str | os.PathLike[str] | 
     spool = Spool.open(Path(folder))
     path = Path(recording) if recording is not None else spool.recording
     with _writer(path, ()) as writer:
-        return _finish(spool, writer, None, os.environ)
+        return _finish(spool, writer, None, BuildingAgain(os.environ), Changes())
 
 
 def _writer(path: Path, words: Sequence[str]) -> RecordingWriter:
@@ -155,9 +177,11 @@ def _run(application: Application, prepare: Callable[[], None] | None) -> int:
     return run(application, prepare_child)
 
 
-def _finish(spool: Spool, writer: RecordingWriter, status: int | None, environment: Mapping[str, str]) -> Capture:
+def _finish(
+    spool: Spool, writer: RecordingWriter, status: int | None, again: BuildingAgain, changes: Changes
+) -> Capture:
     try:
-        captured = merge(spool, writer)
+        captured = merge(spool, writer, again, changes)
         writer.close()
     except (OutputError, OSError) as error:
         raise OutputError(
@@ -172,7 +196,8 @@ def _finish(spool: Spool, writer: RecordingWriter, status: int | None, environme
         failed=captured.failed,
         from_binary=captured.from_binary,
         missing=tuple(captured.missing),
-        reason="" if captured.builds else _why_nothing(captured, environment),
+        findings=tuple(captured.findings),
+        reason="" if captured.builds else _why_nothing(captured, again.environment),
     )
 
 

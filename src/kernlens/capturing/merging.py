@@ -10,6 +10,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from kernlens import log
+from kernlens.capturing.building_again import BuildingAgain, BuiltAgain, Findings, built_again
+from kernlens.capturing.changes import Changes, used
 from kernlens.capturing.spool import BuildEvent, BuiltDevice, Counter, Identity, Spool, read_build
 from kernlens.errors import KernlensError
 from kernlens.loading import open_build
@@ -33,7 +35,8 @@ class CapturedKernel:
     """A kernel that the application built or created.
 
     ``figures`` are those of its machine code by their keys, None where they are not known; ``line_table`` is whether that
-    has one, None if kernlens cannot read the code. ``build`` is the build's name in the recording, "" if that is not known.
+    has one, None if kernlens cannot read the code. ``same_code`` is whether the code is the same without options that were
+    added, None if none were or it is not known. ``build`` is the build's name in the recording, "" if that is not known.
     """
 
     name: str
@@ -44,6 +47,7 @@ class CapturedKernel:
     shapes: dict[tuple[tuple[int, ...], tuple[int, ...] | None], int] = field(default_factory=dict)
     figures: dict[str, int | None] = field(default_factory=dict)
     line_table: bool | None = None
+    same_code: bool | None = None
 
     def add(self, counter: Counter) -> None:
         """Add what a process counted."""
@@ -57,7 +61,8 @@ class CapturedKernel:
 @dataclass(slots=True)
 class Captured:
     """What a capture has brought: numbers of builds and of those that failed, the kernels, most launched first, and what is
-    missing, with the reason. ``was_entered`` is whether any process loaded the layer."""
+    missing, with the reason. ``was_entered`` is whether any process loaded the layer, ``findings`` are sentences on what was
+    built again."""
 
     was_entered: bool
     builds: int = 0
@@ -65,24 +70,38 @@ class Captured:
     from_binary: int = 0
     kernels: list[CapturedKernel] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
+    findings: list[str] = field(default_factory=list)
 
 
-def merge(spool: Spool, writer: RecordingWriter) -> Captured:
-    """Write all that was spooled into the recording. Raises OutputError if it cannot be written."""
+def merge(spool: Spool, writer: RecordingWriter, again: BuildingAgain, changes: Changes) -> Captured:
+    """Write all that was spooled into the recording, with what building again yields. Raises OutputError if it cannot be
+    written."""
+    replaced = list(spool.replaced())
+    by_program = {event.identity: event for event in replaced if not event.error}
+    changed_options = 0
+    findings = Findings()
     captured = Captured(spool.was_entered, missing=spool.missing())
     built: Built = {}
     calls = []
-    for event in _events(spool, captured):
+    for event, results in built_again(_events(spool, captured), again):
         captured.builds += 1
         captured.failed += event.status != 0 or not all(device.built for device in event.devices)
+        changed_options += event.options != event.own_options
         captured.from_binary += event.operation == "build" and event.source is None and not event.spirv
-        for build, device in _builds(event, f"program-{captured.builds}"):
+        builds = _builds(event, f"program-{captured.builds}")
+        for (build, device), result in zip(builds, results or [BuiltAgain()], strict=True):
             build, kernels = _with_kernels(build)
+            build, same_code = findings.add(build, result)
+            for name, is_same in same_code.items():
+                kernels[name].same_code = is_same
             number = writer.add(build)
-            calls.append({"program": number, **_call(event)})
+            calls.append({"program": number, **_call(event), **used(by_program, event.program)})
             if event.program is not None and build.ok and event.operation != "compile":
                 built[event.program, device.handle] = build, kernels
     _count(spool, captured, built)
+    compared = [(kernel.name, kernel.same_code) for kernel in captured.kernels if kernel.same_code is not None]
+    names = [kernel.name for kernel in captured.kernels]
+    captured.findings = findings.sentences(compared) + changes.results(replaced, names, changed_options)
     writer.note(CAPTURE, json.dumps({"builds": calls, "kernels": [_used(kernel) for kernel in captured.kernels]}))
     return captured
 
@@ -181,7 +200,12 @@ def _count(spool: Spool, captured: Captured, built: Built) -> None:
 
 
 def _call(event: BuildEvent) -> dict[str, object]:
-    return {"operation": event.operation, "process": event.process, "thread": event.thread}
+    return {
+        "operation": event.operation,
+        "process": event.process,
+        "thread": event.thread,
+        "sha256": event.hash or None,
+    }
 
 
 def _used(kernel: CapturedKernel) -> dict[str, object]:

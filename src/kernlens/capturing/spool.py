@@ -12,12 +12,15 @@ import shutil
 import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 
 from kernlens.errors import FormatError, NotFoundError, OutputError
 
 #: The variables that turn the recorder on, and give it options to add to builds.
 FOLDER, OPTIONS = "KERNLENS_CAPTURE", "KERNLENS_CAPTURE_OPTIONS"
+#: The variable that names the file of what stands in for programs.
+REPLACE = "KERNLENS_CAPTURE_REPLACE"
 #: The variable that says, with 0, that the layer does not offer its extension.
 SNAPSHOTS = "KERNLENS_SNAPSHOTS"
 #: The list of what could not be written, which the recorder fills without needing room on the disk: entries of this size.
@@ -51,8 +54,9 @@ class BuildEvent:
     """One call of a function that builds.
 
     ``operation`` is ``build``, ``compile``, ``link`` or ``built-in kernels`` (whose names are the options). ``options`` are
-    those that the driver got. ``time`` and ``duration`` are nanoseconds, ``time`` since 1970. ``program`` is None if the
-    driver made none; ``inputs`` are the programs that were linked.
+    those that the driver got, ``own_options`` the application's. ``hash`` is the SHA-256 of source or IL. ``time`` and
+    ``duration`` are nanoseconds, ``time`` since 1970. ``program`` is None if the driver made none; ``inputs`` are the
+    programs that were linked.
     """
 
     operation: str = ""
@@ -61,11 +65,13 @@ class BuildEvent:
     process: int = 0
     thread: int = 0
     options: str = ""
+    own_options: str = ""
     status: int = 0
     program: Identity | None = None
     inputs: list[Identity] = field(default_factory=list)
     source: str | None = None
     spirv: bytes = field(default=b"", repr=False)
+    hash: str = ""
     headers: list[tuple[str, str]] = field(default_factory=list)
     devices: list[BuiltDevice] = field(default_factory=list)
 
@@ -89,6 +95,17 @@ class Counter:
     created: int = 0
     launches: int = 0
     shapes: list[Shape] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Replaced:
+    """Something stood in for what the application made a program from: ``program`` is what the user calls that, ``hash`` its
+    SHA-256. ``error`` is the driver's code if it refused, else 0; ``identity`` is the program then made."""
+
+    program: str
+    hash: str
+    identity: Identity
+    error: int
 
 
 class Spool:
@@ -156,6 +173,17 @@ class Spool:
                 found.append(f"{what}: {os.strerror(int(number))}")
         return found
 
+    def replaced(self) -> Iterator[Replaced]:
+        """What stood in for programs. Raises FormatError if a file is damaged."""
+        for path in self._files("replacement"):
+            fields = dict(read_fields(path))
+            yield Replaced(
+                _text(fields["replaced"]),
+                _text(fields["hash"]),
+                _identity(fields["program"]),
+                int.from_bytes(fields["error"], "little", signed=True),
+            )
+
     def remove(self) -> None:
         """Remove the folder."""
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -189,8 +217,10 @@ def read_build(path: Path) -> BuildEvent:
     event = BuildEvent()
     for name, value in read_fields(path):
         match name:
-            case "operation" | "options":
-                setattr(event, name, _text(value))
+            case "operation":
+                event.operation = _text(value)
+            case "options":
+                event.options = event.own_options = _text(value)
             case "given options":
                 event.options = _text(value)
             case "time" | "duration" | "thread":
@@ -204,9 +234,9 @@ def read_build(path: Path) -> BuildEvent:
             case "input":
                 event.inputs.append(_identity(value))
             case "source":
-                event.source = _text(value)
+                event.source, event.hash = _text(value), sha256(value).hexdigest()
             case "spirv":
-                event.spirv = value
+                event.spirv, event.hash = value, sha256(value).hexdigest()
             case "header":
                 event.headers.append((_text(value), ""))
             case "header source":

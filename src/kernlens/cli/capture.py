@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,6 +12,7 @@ from kernlens.cli import completion
 from kernlens.cli.options import toolchain_option, verb
 from kernlens.cli.output import finish_output, print_message
 from kernlens.cli.signals import EndedBySignal
+from kernlens.model.figures import FIGURES
 
 if TYPE_CHECKING:
     from kernlens.capturing.capture import Capture
@@ -33,6 +34,20 @@ _ROWS = 20
 )
 @toolchain_option("Whose driver builds.")
 @click.option("--lines", is_flag=True, help="Add -gline-tables-only to what Intel's compiler for GPUs builds.")
+@click.option("--stages", is_flag=True, help="Keep the compile stages; each program is built once more for them.")
+@click.option("--build-options", metavar="OPTIONS", default="", help="Add these to builds from source or IL.")
+@click.option(
+    "--replace",
+    "replacements",
+    metavar="PROGRAM=FILE",
+    multiple=True,
+    help="Have a source, SPIR-V or binary stand in for a program: its SHA-256, a kernel of its, or a file that it is made of.",
+)
+@click.option("--fresh-cache", is_flag=True, help="Give the application empty caches, so that it builds from source.")
+@click.option("--html", metavar="FILE", type=click.Path(dir_okay=False), help="Write the recording as a page too.")
+@click.option(
+    "--json", "json_file", metavar="FILE", type=click.Path(dir_okay=False), help="Write the answer as JSON too."
+)
 @click.option(
     "--recover",
     metavar="FOLDER",
@@ -45,6 +60,12 @@ def command(
     device: str | None,
     toolchain: str,
     lines: bool,
+    stages: bool,
+    build_options: str,
+    replacements: tuple[str, ...],
+    fresh_cache: bool,
+    html: str | None,
+    json_file: str | None,
     recover: str | None,
     command_line: tuple[str, ...],
 ) -> None:
@@ -62,7 +83,9 @@ def command(
             "Missing argument '-- APP [ARG]...'" if recover is None else "--recover runs no application"
         )
     if recover is not None:
-        _tell(recover_folder(recover, output), recover)
+        done = recover_folder(recover, output)
+        _tell(done, recover)
+        _write_answers(done, html, json_file)
         return
     if device is not None:
         from kernlens.toolchain.simulation import EXPLANATION
@@ -75,9 +98,14 @@ def command(
         simulate=device,
         toolchain=toolchain,
         lines=lines,
+        stages=stages,
+        build_options=build_options,
+        replace=dict(map(_replacement, replacements)),
+        fresh_cache=fresh_cache,
         prepare=_limit_files if device is not None else None,
     )
     _tell(done, command_line[0])
+    _write_answers(done, html, json_file)
     _end_like(done.exit_status or 0)
 
 
@@ -86,6 +114,61 @@ def _limit_files() -> None:
     from kernlens.runtime.file_limit import FILE_SIZE_LIMIT, limit_file_size
 
     limit_file_size(FILE_SIZE_LIMIT)
+
+
+def _replacement(text: str) -> tuple[str, str]:
+    program, _, path = text.partition("=")
+    if not program or not path:
+        raise click.BadParameter(f"{text} is not PROGRAM=FILE", param_hint="--replace")
+    return program, path
+
+
+def _write_answers(done: Capture, html: str | None, json_file: str | None) -> None:
+    """Write what was asked for beside the recording; what cannot be is told, and the exit status stays the application's."""
+    from kernlens.cli.listings import Html, listing
+    from kernlens.cli.output import print_pieces
+    from kernlens.errors import KernlensError
+    from kernlens.loading import open_file
+    from kernlens.report.json_text import json_pieces
+
+    try:
+        if json_file is not None:
+            print_pieces([*json_pieces(_document(done)), "\n"], json_file)
+        if html is not None and done.recording is not None:
+            print_pieces(listing(open_file(str(done.recording)), (), None, Html(None)), html)
+    except KernlensError as error:
+        print_message(f"kernlens: {error}")
+
+
+def _document(done: Capture) -> dict[str, Any]:
+    return {
+        "schema": 1,
+        "recording": str(done.recording) if done.recording is not None else None,
+        "exit_status": done.exit_status,
+        "builds": done.builds,
+        "failed": done.failed,
+        "from_binary": done.from_binary,
+        "kernels": [
+            {
+                "name": kernel.name,
+                "program": kernel.build or None,
+                "device": kernel.device or None,
+                "created": kernel.created,
+                "launches": kernel.launches,
+                "shapes": [
+                    {"global": sizes, "local": local, "launches": launches}
+                    for (sizes, local), launches in kernel.shapes.items()
+                ],
+                **{figure.key: kernel.figures.get(figure.key) for figure in FIGURES},
+                "line_table": kernel.line_table,
+                "same_code": kernel.same_code,
+            }
+            for kernel in done.kernels
+        ],
+        "missing": done.missing,
+        "findings": done.findings,
+        "reason": done.reason or None,
+    }
 
 
 def _end_like(status: int) -> None:
@@ -119,14 +202,14 @@ def _tell(done: Capture, application: str) -> None:
     )
     if done.from_binary:
         print_message(
-            f"kernlens: {done.from_binary} of {plural(done.builds, 'build')} came from binaries, so their sources are not"
-            " known; an empty cache of the application's shows them"
+            f"kernlens: {done.from_binary} of {plural(done.builds, 'program')} came from binaries, so their sources are not"
+            " known; --fresh-cache gives the application empty caches"
         )
+    print_message(*(f"kernlens: {sentence}" for sentence in done.findings))
     print_message(*_next_steps(done))
 
 
 def _table(kernels: tuple[CapturedKernel, ...]) -> list[str]:
-    from kernlens.model.figures import FIGURES
     from kernlens.report.table import table
 
     rows: list[list[Cell]] = [

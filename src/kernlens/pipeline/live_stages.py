@@ -152,11 +152,7 @@ class LiveProgram:
             device=self.device.name,
             loader=self.library.path,
         )
-        if self.device.platform in INTEL_GPU_PLATFORMS:
-            return igc_stages.snapshots_of(wanted, self._compiler_stages)
-        if self.device.platform == pocl_stages.PLATFORM:
-            return pocl_stages.snapshots_of(wanted)
-        return cpu_runtime_stages.snapshots_of(wanted)
+        return second_build_stages(wanted, self.device.driver_version)
 
     def _check_same(self, snapshots: tuple[Snapshot, ...]) -> None:
         """Raise ToolError if the second build made other machine code for a kernel than the application's (GPUs)."""
@@ -172,6 +168,24 @@ class LiveProgram:
 
     def _build_info(self, query: int, name: str) -> bytes:
         return self.library.query("clGetProgramBuildInfo", self.handle, self.device.handle, query, query=name)
+
+
+def second_build_stages(wanted: SecondBuild, driver_version: str) -> Build:
+    """Do a second build, and keep every stage of its platform's compiler.
+
+    Raises UnsupportedError for a platform whose compiler keeps none, and what ``second_build`` raises.
+    """
+    if wanted.platform in INTEL_GPU_PLATFORMS:
+        return igc_stages.snapshots_of(wanted, igc_stages.stages_of_driver(driver_version))
+    if wanted.platform not in (pocl_stages.PLATFORM, cpu_runtime_stages.PLATFORM):
+        raise UnsupportedError(f"the compiler of {wanted.platform} shows no stages")
+    if wanted.parts:
+        raise UnsupportedError(f"the stages of linked programs are not read from {wanted.platform}")
+    return (
+        pocl_stages.snapshots_of(wanted)
+        if wanted.platform == pocl_stages.PLATFORM
+        else cpu_runtime_stages.snapshots_of(wanted)
+    )
 
 
 def live_program(library: OpenCL, program: int, device: int) -> LiveProgram | None:

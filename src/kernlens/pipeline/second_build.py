@@ -9,9 +9,10 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from kernlens.model.build import Build, HeldParts, Source
 from kernlens.model.stage import Snapshot
@@ -29,10 +30,13 @@ _BUILD_FAILURE = -11
 
 @dataclass(frozen=True, slots=True)
 class SecondBuild:
-    """Says what to build: ``text`` (OpenCL C) or ``spirv``, for the ``position``-th device of the platform of that name.
+    """Says what to build: ``text`` (OpenCL C) or ``spirv``, for the ``position``-th device of the platform of that name;
+    ``device_name`` says which of its devices count ("": all). ``parts`` are linked instead: each a mapping with ``text``
+    or ``spirv``, ``options`` and ``headers`` (names and texts), or with ``binary``.
 
     ``variables`` are added to this process's environment. Relative ``-I`` start at ``folder`` (None: the working folder).
-    ``loader`` is the path of the OpenCL loader to use (None: the system's).
+    ``loader`` is the path of the OpenCL loader to use (None: the system's), ``python`` the command that starts Python beside
+    the driver (empty: as this process was started).
     """
 
     platform: str
@@ -45,6 +49,9 @@ class SecondBuild:
     source: str = "program"
     device: str = ""
     loader: str | None = None
+    device_name: str = ""
+    parts: Sequence[Mapping[str, Any]] = ()
+    python: tuple[str, ...] = ()
 
 
 def second_build(build: SecondBuild, dumps: Mapping[str, str]) -> tuple[Build, int]:
@@ -56,7 +63,7 @@ def second_build(build: SecondBuild, dumps: Mapping[str, str]) -> tuple[Build, i
     environment = DriverEnvironment(
         build.device or build.platform,
         {**build.variables, **dumps},
-        interpreter(),
+        build.python or interpreter(),
         folder=build.folder or Path.cwd(),
     )
     clock = time.monotonic()
@@ -73,6 +80,8 @@ def second_build(build: SecondBuild, dumps: Mapping[str, str]) -> tuple[Build, i
                 text=build.text,
                 spirv=build.spirv,
                 loader=build.loader,
+                device_name=build.device_name,
+                parts=build.parts,
             )
         except OpenCLError as error:
             if error.code != _BUILD_FAILURE:

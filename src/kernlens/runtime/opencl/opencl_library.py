@@ -29,6 +29,14 @@ _PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "clCreateProgramWithIL": (c_void_p, (c_void_p, c_void_p, c_size_t, c_void_p)),
     "clCreateProgramWithBinary": (c_void_p, (c_void_p, c_uint32, c_void_p, c_void_p, c_void_p, c_void_p, c_void_p)),
     "clBuildProgram": (c_int32, (c_void_p, c_uint32, c_void_p, c_char_p, c_void_p, c_void_p)),
+    "clCompileProgram": (
+        c_int32,
+        (c_void_p, c_uint32, c_void_p, c_char_p, c_uint32, c_void_p, c_void_p, c_void_p, c_void_p),
+    ),
+    "clLinkProgram": (
+        c_void_p,
+        (c_void_p, c_uint32, c_void_p, c_char_p, c_uint32, c_void_p, c_void_p, c_void_p, c_void_p),
+    ),
     "clReleaseProgram": (c_int32, (c_void_p,)),
     "clGetProgramInfo": (c_int32, (c_void_p, c_uint32, c_size_t, c_void_p, c_void_p)),
     "clGetProgramBuildInfo": (c_int32, (c_void_p, c_void_p, c_uint32, c_size_t, c_void_p, c_void_p)),

@@ -1,11 +1,12 @@
-"""Build OpenCL programs without pyopencl: from source text, SPIR-V, or a binary, for a platform's devices."""
+"""Build OpenCL programs without pyopencl: from source text, SPIR-V, or a binary, or linked, for a platform's devices."""
 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from ctypes import byref, c_char_p, c_int32, c_size_t, c_uint32, c_void_p, cast
 from dataclasses import dataclass, field
+from typing import Any
 
 from kernlens.errors import NotFoundError
 from kernlens.runtime.opencl.error_codes import OpenCLError
@@ -84,27 +85,66 @@ class OpenCLContext:
 
     def build_source(self, text: str, options: str = "", name: str = "program") -> OpenCLProgram:
         """Build a program from OpenCL C for all devices. Raises OpenCLError with the build log."""
-        encoded = text.encode()
-        pointer, size = c_char_p(encoded), c_size_t(len(encoded))
-        handle = self.library.create(
-            "clCreateProgramWithSource", self.handle, 1, byref(pointer), byref(size), input=name
-        )
-        return self._built(handle, options, name)
+        return self._built(self._with_source(text, name), options, name)
 
     def build_spirv(self, spirv: bytes, options: str = "", name: str = "program") -> OpenCLProgram:
         """Build a program from SPIR-V for all devices. Raises OpenCLError with the build log."""
-        handle = self.library.create("clCreateProgramWithIL", self.handle, spirv, len(spirv), input=name)
-        return self._built(handle, options, name)
+        return self._built(self._with_spirv(spirv, name), options, name)
+
+    def compile_part(self, part: Mapping[str, Any], name: str = "program") -> OpenCLProgram:
+        """Compile what a link takes: ``text`` (OpenCL C) or ``spirv`` with its ``options`` and ``headers`` (names and
+        texts), or take its ``binary``. Raises OpenCLError with the build log.
+        """
+        if part.get("binary"):
+            return OpenCLProgram(self, self._with_binary(part["binary"], name), name)
+        text, headers = part.get("text"), part.get("headers", ())
+        program = OpenCLProgram(
+            self, self._with_source(text, name) if text is not None else self._with_spirv(part["spirv"], name), name
+        )
+        programs = [OpenCLProgram(self, self._with_source(header, path), path) for path, header in headers]
+        handles = (c_void_p * len(headers))(*(header.handle for header in programs)) if headers else None
+        names = (c_char_p * len(headers))(*(path.encode() for path, _ in headers)) if headers else None
+        devices = (len(self.devices), self._handles)
+        options = part.get("options", "").encode() or None
+        call = (program.handle, *devices, options, len(headers), handles, names, None, None)
+        return program.check("clCompileProgram", int(self.library.result("clCompileProgram", *call)))
+
+    def link(self, parts: Sequence[OpenCLProgram], options: str = "", name: str = "program") -> OpenCLProgram:
+        """Link compiled programs for all devices. Raises OpenCLError."""
+        handles = (c_void_p * len(parts))(*(part.handle for part in parts))
+        call = (
+            self.handle,
+            len(self.devices),
+            self._handles,
+            options.encode() or None,
+            len(parts),
+            handles,
+            None,
+            None,
+        )
+        return OpenCLProgram(self, self.library.create("clLinkProgram", *call, input=name), name)
+
+    def _with_source(self, text: str, name: str) -> int:
+        encoded = text.encode()
+        pointer, size = c_char_p(encoded), c_size_t(len(encoded))
+        create = ("clCreateProgramWithSource", self.handle, 1, byref(pointer), byref(size))
+        return self.library.create(*create, input=name)
+
+    def _with_spirv(self, spirv: bytes, name: str) -> int:
+        return self.library.create("clCreateProgramWithIL", self.handle, spirv, len(spirv), input=name)
 
     def load_binary(self, binary: bytes, options: str = "", name: str = "program") -> OpenCLProgram:
         """Build a program for all devices from the binary of one. Raises OpenCLError if a device does not take it."""
+        return self._built(self._with_binary(binary, name), options, name)
+
+    def _with_binary(self, binary: bytes, name: str) -> int:
         count = len(self.devices)
         sizes = (c_size_t * count)(*[len(binary)] * count)
         address = cast(c_char_p(binary), c_void_p).value
         pointers = (c_void_p * count)(*[address] * count)
         states = (c_int32 * count)()
         create = ("clCreateProgramWithBinary", self.handle, count, self._handles, sizes, pointers, states)
-        return self._built(self.library.create(*create, input=name), options, name)
+        return self.library.create(*create, input=name)
 
     def _built(self, handle: int, options: str, name: str) -> OpenCLProgram:
         program = OpenCLProgram(self, handle, name)
@@ -112,10 +152,7 @@ class OpenCLContext:
         code = int(
             self.library.result("clBuildProgram", handle, count, self._handles, options.encode() or None, None, None)
         )
-        if code != 0:
-            device = self.devices[0].name
-            raise OpenCLError("clBuildProgram", code, device=device, input=name, log=program.log)
-        return program
+        return program.check("clBuildProgram", code)
 
 
 class OpenCLProgram:
@@ -126,6 +163,12 @@ class OpenCLProgram:
         self.handle = handle
         self.name = name
         self._finalizer = weakref.finalize(self, context.library.result, "clReleaseProgram", handle)
+
+    def check(self, call: str, code: int) -> OpenCLProgram:
+        """Return this program. Raises OpenCLError, with the build log, if ``call`` returned an error."""
+        if code != 0:
+            raise OpenCLError(call, code, device=self.context.devices[0].name, input=self.name, log=self.log)
+        return self
 
     @property
     def log(self) -> str:

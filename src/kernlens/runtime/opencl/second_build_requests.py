@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from kernlens.errors import NotFoundError
 from kernlens.model.build import Build, BuildToolchain, HeldParts
@@ -29,8 +30,12 @@ class SecondBuildRequests:
         text: str | None = None,
         spirv: bytes | None = None,
         loader: str | None = None,
+        device_name: str = "",
+        parts: Sequence[Mapping[str, Any]] = (),
     ) -> Build:
-        """Build OpenCL C ``text``, or ``spirv``, for the ``position``-th device of the platform of that very name.
+        """Build OpenCL C ``text``, or ``spirv``, for the ``position``-th device of the platform of that very name, of those
+        that are called ``device_name`` if that is given. Instead of a text, ``parts`` may be linked: each is what
+        ``OpenCLContext.compile_part`` takes.
 
         ``loader`` is the path of the OpenCL loader to use (None: the system's). The binary is read as well, as PoCL compiles
         kernels only then. Raises NotFoundError if there is no such device, OpenCLError if the program does not build.
@@ -40,17 +45,20 @@ class SecondBuildRequests:
             ctypes.CDLL(loader)
         library = open_opencl()
         library.on_call = self._on_call
-        device = _device(platform, position)
+        device = _device(platform, position, device_name)
         context = OpenCLContext(platform, [device])
-        program = (
-            context.build_source(text, options) if text is not None else context.build_spirv(spirv or b"", options)
-        )
+        if parts:
+            program = context.link([context.compile_part(part) for part in parts], options)
+        elif text is not None:
+            program = context.build_source(text, options)
+        else:
+            program = context.build_spirv(spirv or b"", options)
         return _build(context, device, program)
 
 
-def _device(platform: str, position: int) -> OpenCLDevice:
+def _device(platform: str, position: int, name: str) -> OpenCLDevice:
     devices = opencl_devices()
-    of_platform = [device for device in devices if device.platform == platform]
+    of_platform = [device for device in devices if device.platform == platform and name in ("", device.name)]
     if position >= len(of_platform):
         names = ", ".join(dict.fromkeys(device.platform for device in devices)) or "none"
         raise NotFoundError(f"there is no OpenCL platform {platform!r} with {position + 1} devices; there are: {names}")

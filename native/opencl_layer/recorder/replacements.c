@@ -1,0 +1,75 @@
+#include "opencl_layer/recorder/replacements.h"
+
+#include "base/files.h"
+#include "base/locks.h"
+#include "base/owned.h"
+#include "base/sha256.h"
+#include "base/text.h"
+#include "opencl_layer/recorder/spool.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct replacement *replacements;
+static size_t replacement_count;
+
+static void read_all(struct reader *reader)
+{
+    uint64_t count = read_number(reader);
+    if (reader->failed || count > reader->size || (replacements = calloc(count, sizeof *replacements)) == NULL)
+        return;
+    for (; replacement_count < count; ++replacement_count) {
+        struct replacement *added = &replacements[replacement_count];
+        added->program = read_text(reader);
+        added->hash = read_text(reader);
+        added->kernel = read_text(reader);
+        added->form = (enum made_from)read_number(reader);
+        added->bytes.bytes = read_block(reader, &added->bytes.size);
+        if (reader->failed)
+            return;
+    }
+}
+
+bool replacements_open(void)
+{
+    const char *path = getenv("KERNLENS_CAPTURE_REPLACE");
+    size_t size = 0;
+    char *content = path != NULL && path[0] == '/' ? file_read(path, &size) : NULL; /* it stays: the replacements point into it */
+    if (content != NULL)
+        read_all(&(struct reader){.bytes = (const unsigned char *)content, .size = size});
+    else if (path != NULL)
+        spool_missing("what is to be replaced", errno);
+    return replacement_count > 0;
+}
+
+const struct replacement *replacement_for(enum made_from form, const struct view *bytes)
+{
+    char hash[SHA256_TEXT] = "";
+    for (size_t index = 0; index < replacement_count; ++index) {
+        const struct replacement *candidate = &replacements[index];
+        if (candidate->hash[0] != '\0' && hash[0] == '\0')
+            sha256_text(bytes, hash);
+        if (candidate->hash[0] != '\0' ? text_starts_with(hash, candidate->hash)
+                                       : defines_kernel(form, bytes, candidate->kernel))
+            return candidate;
+    }
+    return NULL;
+}
+
+void replacement_note(const struct replacement *replacement, const struct view *bytes, const uint64_t identity[2], int error)
+{
+    RELEASED_BY(writer_free) struct writer fields = {0};
+    char hash[SHA256_TEXT];
+    sha256_text(bytes, hash);
+    field_text(&fields, "replaced", replacement->program);
+    field_text(&fields, "hash", hash);
+    field_bytes(&fields, "program", identity, 2 * sizeof *identity);
+    field_number(&fields, "error", (uint64_t)(int64_t)error);
+    lock_take(LOCK_RECORDER);
+    FREED char *name = spool_name("replacement");
+    lock_give(LOCK_RECORDER);
+    int failed = name != NULL ? spool_write(name, &fields) : ENOMEM;
+    if (failed != 0)
+        spool_missing("what was replaced", failed);
+}

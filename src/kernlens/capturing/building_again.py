@@ -1,0 +1,211 @@
+"""Build again what an application has built, in processes of their own, once it has ended.
+
+That yields what the application's own build does not: the compile stages, and the machine code without the options that
+were added. The application is neither slowed nor changed by it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from kernlens.capturing.spool import BuildEvent, BuiltDevice, Identity
+from kernlens.errors import KernlensError, UnsupportedError
+from kernlens.loading import open_build
+from kernlens.model.build import Build, HeldParts
+from kernlens.pipeline.igc_dump import stands_in
+from kernlens.pipeline.live_stages import second_build_stages
+from kernlens.pipeline.second_build import SecondBuild, second_build, with_snapshots
+
+#: What the worker's process sets itself, and layers, which are for the application.
+_NOT_INHERITED = ("PYTHONPATH", "NEO_CACHE_PERSISTENT", "OPENCL_LAYERS")
+#: How many names a sentence lists.
+_NAMED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class BuildingAgain:
+    """What to build again, and how: in the application's ``environment``, with the command that starts Python beside its
+    driver. ``stages`` are to be kept; with ``compare`` what got more options is built without."""
+
+    environment: Mapping[str, str]
+    python: tuple[str, ...] = ()
+    stages: bool = False
+    compare: bool = False
+
+
+@dataclass(slots=True)
+class BuiltAgain:
+    """What came of one build and device: the build with stages, and that with the application's own options; an error if
+    it cannot be done, None if it was not to be."""
+
+    staged: Build | KernlensError | None = None
+    plain: Build | KernlensError | None = None
+
+
+@dataclass(slots=True)
+class _Again:
+    wanted: BuildingAgain
+    compiled: dict[Identity, BuildEvent] = field(default_factory=dict)
+
+    def start(self, event: BuildEvent, pool: ThreadPoolExecutor) -> list[Future[BuiltAgain]]:
+        if event.program is not None:
+            self.compiled[event.program] = event
+        inputs = [self.compiled.get(identity) for identity in event.inputs]
+        return [pool.submit(self._build, event, device, inputs) for device in event.devices]
+
+    def _build(self, event: BuildEvent, device: BuiltDevice, inputs: list[BuildEvent | None]) -> BuiltAgain:
+        again = BuiltAgain()
+        if event.operation not in ("build", "link"):
+            return again  # A compile's stages are those of what it is linked into.
+        try:
+            if self.wanted.stages:
+                again.staged = second_build_stages(
+                    self._second(event, device, inputs, plain=False), device.driver_version
+                )
+        except KernlensError as error:
+            again.staged = error
+        parts = [each for each in (event, *inputs) if each is not None]
+        if self.wanted.compare and device.built and any(each.options != each.own_options for each in parts):
+            try:
+                again.plain, _ = second_build(self._second(event, device, inputs, plain=True), {})
+            except KernlensError as error:
+                again.plain = error
+        return again
+
+    def _second(
+        self, event: BuildEvent, device: BuiltDevice, inputs: list[BuildEvent | None], *, plain: bool
+    ) -> SecondBuild:
+        if event.operation == "build" and event.source is None and not event.spirv:
+            raise UnsupportedError("the program was made from a binary")
+        if event.operation == "link" and not (inputs and all(inputs)):
+            raise UnsupportedError("the recorder has not seen how an input of the link was made")
+        own = self.wanted.environment
+        variables: dict[str, str | None] = {name: None for name in os.environ if name not in own} | dict(own)
+        for name in _NOT_INHERITED:
+            variables.pop(name, None)
+        return SecondBuild(
+            platform=device.platform,
+            options=event.own_options if plain else event.options,
+            text=event.source,
+            spirv=event.spirv or None,
+            variables={**variables, "OPENCL_LAYERS": None},
+            device=device.name,
+            device_name=device.name,
+            parts=[_part(each, plain=plain) for each in inputs if each is not None],
+            python=self.wanted.python,
+        )
+
+
+def _part(event: BuildEvent, *, plain: bool) -> dict[str, Any]:
+    if event.operation != "compile" or (event.source is None and not event.spirv):
+        binary = next((device.binary for device in event.devices if device.binary), b"")
+        if not binary:
+            raise UnsupportedError("an input of the link has neither source nor binary")
+        return {"binary": binary}
+    options = event.own_options if plain else event.options
+    return {"text": event.source, "spirv": event.spirv, "options": options, "headers": event.headers}
+
+
+def built_again(events: Iterable[BuildEvent], wanted: BuildingAgain) -> Iterator[tuple[BuildEvent, list[BuiltAgain]]]:
+    """Yield each event with what came of building it again for each of its devices; as many at once as there are processors."""
+    if not wanted.stages and not wanted.compare:
+        yield from ((event, [BuiltAgain() for _ in event.devices]) for event in events)
+        return
+    workers = os.cpu_count() or 1
+    again = _Again(wanted)
+    started: deque[tuple[BuildEvent, list[Future[BuiltAgain]]]] = deque()
+    with ThreadPoolExecutor(workers) as pool:
+        for event in events:
+            started.append((event, again.start(event, pool)))
+            if len(started) > workers:
+                earliest, results = started.popleft()
+                yield earliest, [result.result() for result in results]
+        for earliest, results in started:
+            yield earliest, [result.result() for result in results]
+
+
+@dataclass(slots=True)
+class Findings:
+    """What building again has shown: the builds, by the reason, whose stages are not kept or whose code was not compared."""
+
+    without_stages: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    not_compared: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+
+    def add(self, build: Build, again: BuiltAgain) -> tuple[Build, dict[str, bool]]:
+        """Return the build with its stages, and of each kernel whether its machine code is the same without added options;
+        of those that are not named it is not known."""
+        if isinstance(again.staged, Build):
+            if build.ok and not _are_alike(build, again.staged):
+                self.without_stages["built again, it has other machine code"].append(build.name)
+            else:
+                build = replace(build, parts=with_snapshots(build, again.staged.snapshots))
+        elif again.staged is not None:
+            self.without_stages[str(again.staged)].append(build.name)
+        return build, self._compared(build, again.plain)
+
+    def _compared(self, build: Build, plain: Build | KernlensError | None) -> dict[str, bool]:
+        if plain is None:
+            return {}
+        if isinstance(plain, Build) and plain.ok:
+            try:
+                same = _same_code(build, plain)
+                reason = "kernlens does not read it"
+            except KernlensError as error:
+                same, reason = {}, str(error)
+        else:
+            same = {}
+            reason = f"without them it does not build: {plain.reason if isinstance(plain, Build) else plain}"
+        if not same:
+            self.not_compared[reason].append(build.name)
+        return same
+
+    def sentences(self, same: Iterable[tuple[str, bool | None]]) -> list[str]:
+        """What a person is to hear; ``same`` are all kernels that were compared."""
+        told = [f"no stages of {_listed(names)}: {reason}" for reason, names in self.without_stages.items()]
+        compared = list(same)
+        other = [name for name, is_same in compared if not is_same]
+        if other:
+            told.append(
+                f"with the added options the machine code of {len(other)} of {len(compared)} kernels is another:"
+                f" {_listed(other)}"
+            )
+        elif compared:
+            told.append(
+                f"with the added options the machine code of all {len(compared)} kernels is the same as without"
+            )
+        told += [
+            f"whether the added options changed the machine code of {_listed(names)} is not known: {reason}"
+            for reason, names in self.not_compared.items()
+        ]
+        return told
+
+
+def _listed(names: list[str]) -> str:
+    """The first names, and how many more there are."""
+    more = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _are_alike(build: Build, other: Build) -> bool:
+    """Whether both hold the same machine code, as far as kernlens reads it."""
+    try:
+        return other.ok and all(_same_code(build, other).values())
+    except KernlensError:
+        return other.ok
+
+
+def _same_code(build: Build, other: Build) -> dict[str, bool]:
+    theirs = _codes(replace(build, parts=HeldParts(binary=other.binary)))
+    return {
+        name: len(code) == len(theirs.get(name, b"")) and stands_in(theirs[name], code)
+        for name, code in _codes(build).items()
+    }
+
+
+def _codes(build: Build) -> dict[str, bytes]:
+    return {name: bytes(kernel.code) for program in open_build(build) for name, kernel in program.kernels.items()}

@@ -1,0 +1,154 @@
+"""What a capture may change of what the application builds: options that are added, programs that others stand in for, and
+caches that are empty. The recorder does it (``native/opencl_layer/recorder``); the end says what came of it."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kernlens.capturing.spool import OPTIONS, REPLACE, Replaced, Spool
+from kernlens.errors import NotFoundError, nearest
+from kernlens.model.build import LINE_OPTIONS
+from kernlens.runtime.opencl.error_codes import ERROR_NAMES
+
+_HASH = re.compile(r"[0-9a-f]{8,64}")
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_SPIRV = b"\x03\x02\x23\x07"
+#: Forms of what stands in: ``enum made_from`` of recorder/kernel_names.h.
+_SOURCE, _IL, _BINARY = 1, 2, 3
+
+#: Variables that say where a driver, a compiler or a library keeps what was built, and the folder each gets. What keeps it
+#: in the user's cache folder follows the first: NEO, PoCL, OpenCV, darktable, pyopencl, Mesa, hashcat.
+_CACHES = {
+    "XDG_CACHE_HOME": "user",
+    "NEO_CACHE_DIR": "neo",
+    "cl_cache_dir": "cl_cache",
+    "POCL_CACHE_DIR": "pocl",
+    "OPENCV_OPENCL_CACHE_DIR": "opencv",
+    "SYCL_CACHE_DIR": "sycl",
+    "CUDA_CACHE_PATH": "cuda",
+    "MESA_SHADER_CACHE_DIR": "mesa",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """``content`` stands in for programs whose source, IL or binary has a SHA-256 that begins with ``hash``, or that define
+    ``kernel``; the other one is empty. ``program`` and ``path`` are as the user wrote them."""
+
+    program: str
+    path: str
+    hash: str = ""
+    kernel: str = ""
+    content: bytes = field(default=b"", repr=False)
+
+    @property
+    def form(self) -> int:
+        """What a program is made from with it: SPIR-V, a binary (which text is not), or source."""
+        if self.content.startswith(_SPIRV):
+            return _IL
+        return _BINARY if b"\0" in self.content else _SOURCE
+
+    @classmethod
+    def of(cls, program: str, path: str) -> Replacement:
+        """Return what has the file stand in for ``program``: a SHA-256 or its first 8 digits and more, a kernel's name, or a
+        file that holds what the program is made from, as ``kernlens extract`` writes it.
+
+        Raises NotFoundError if it is none of these, or a file cannot be read.
+        """
+        content = _read(path)
+        if not content:
+            raise NotFoundError(f"{path} is empty, so it can stand in for nothing")
+        if _HASH.fullmatch(program.lower()):
+            return cls(program, path, hash=program.lower(), content=content)
+        if _NAME.fullmatch(program):
+            return cls(program, path, kernel=program, content=content)
+        return cls(program, path, hash=hashlib.sha256(_read(program)).hexdigest(), content=content)
+
+
+def _read(path: str) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise NotFoundError(f"cannot read {path}: {error.strerror}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What to change: whether line tables are asked for, the options that are added besides, what stands in for programs,
+    and whether the application gets empty caches."""
+
+    lines: bool = False
+    options: str = ""
+    replacements: Sequence[Replacement] = ()
+    fresh_cache: bool = False
+
+    def make(self, environment: dict[str, str], spool: Spool) -> None:
+        """Have the recorder make them, through its variables and files in the capture's folder."""
+        added = " ".join(filter(None, [LINE_OPTIONS[0] if self.lines else "", self.options.strip()]))
+        for name in (OPTIONS, REPLACE):
+            environment.pop(name, None)
+        if added:
+            environment[OPTIONS] = added
+        if self.replacements:
+            (spool.folder / "replacements").write_bytes(_packed(self.replacements))
+            environment[REPLACE] = str(spool.folder / "replacements")
+        if self.fresh_cache:
+            for name, folder in _CACHES.items():
+                path = spool.folder / "caches" / folder
+                path.mkdir(parents=True)
+                environment[name] = str(path)
+
+    def results(self, replaced: Iterable[Replaced], kernels: Iterable[str], built_with_options: int) -> list[str]:
+        """Sentences on what came of them; ``kernels`` are the names that were built, ``built_with_options`` counts builds that
+        got the added options."""
+        events = list(replaced)
+        told = []
+        for replacement in self.replacements:
+            made = [event for event in events if event.program == replacement.program]
+            taken = sum(event.error == 0 for event in made)
+            if taken:
+                times = "" if taken == 1 else f" {taken} times"
+                told.append(f"{replacement.path} stood in{times} for {replacement.program}")
+            for error in sorted({event.error for event in made if event.error}):
+                told.append(
+                    f"{replacement.path} did not stand in for {replacement.program}, as the driver refused it"
+                    f" ({ERROR_NAMES.get(error, error)}); the application got its own program"
+                )
+            if not made:
+                told.append(f"nothing was replaced: {self._why(replacement, sorted(set(kernels)))}")
+        if self.options and not built_with_options:
+            told.append(f"the options {self.options} were added to nothing: no program was built from source or IL")
+        return told
+
+    @staticmethod
+    def _why(replacement: Replacement, kernels: list[str]) -> str:
+        if replacement.hash:
+            return f"no program is made from {replacement.program}"
+        near = nearest(replacement.kernel, kernels) or kernels[:8]
+        there = f"; there are {', '.join(near)}" if near else ""
+        return f"no program that the application made has a kernel {replacement.kernel}{there}"
+
+
+def _packed(replacements: Sequence[Replacement]) -> bytes:
+    """As recorder/replacements.h reads them."""
+
+    def block(content: bytes) -> bytes:
+        return struct.pack("<Q", len(content)) + content
+
+    packed = struct.pack("<Q", len(replacements))
+    for each in replacements:
+        texts = (each.program, each.hash, each.kernel)
+        packed += b"".join(block(text.encode() + b"\0") for text in texts)
+        packed += struct.pack("<Q", each.form) + block(each.content)
+    return packed
+
+
+def used(replaced: Mapping[tuple[int, int], Replaced], program: tuple[int, int] | None) -> dict[str, object]:
+    """What a recording notes of a build whose program something stood in for."""
+    event = replaced.get(program) if program is not None else None
+    return {"replaced": {"program": event.program, "sha256": event.hash}} if event is not None else {}
