@@ -142,3 +142,43 @@ def test_a_loader_that_is_too_old(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_two_captures_into_one_file(waiting: subprocess.Popen[str], tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="another process is writing the recording"):
         capture(["true"], tmp_path / "x.klens")
+
+
+def test_programs_that_are_started_elsewhere(dg2: Platform, folder: Path, tmp_path: Path) -> None:
+    """kernlens layer --capture: two shells take the same folder, several processes write, --recover merges."""
+    lines = '"$@" layer --capture x.klens --lines'
+    on, off = f'set -e; eval "$({lines})"; echo "$KERNLENS_CAPTURE"', f'eval "$({lines} --unset)"'
+    script = f"{on}; {folder}/app source; {off}; {folder}/app wrong"
+    shells = [
+        subprocess.Popen(
+            ["sh", "-c", script, "sh", *MAIN], cwd=tmp_path, env=environment(dg2), stdout=subprocess.PIPE, text=True
+        )
+        for _ in range(2)
+    ]
+    for shell in shells:
+        out, _ = shell.communicate(timeout=120)
+        assert (shell.returncode, out.splitlines()[0]) == (0, f"{tmp_path}/x.klens.capture")
+    with pytest.raises(OutputError, match=re.escape(f"--recover {tmp_path}/x.klens.capture")):
+        capture(["true"], tmp_path / "x.klens")
+    done = recover(tmp_path / "x.klens.capture")
+    assert (done.builds, done.failed, [kernel.line_table for kernel in done.kernels]) == (2, 0, [True] * 4)
+    assert sum(kernel.launches for kernel in done.kernels) == 10
+    assert not (tmp_path / "x.klens.capture").exists()
+
+
+def test_a_call_that_does_not_return_is_named(dg2: Platform, folder: Path, tmp_path: Path) -> None:
+    """On a simulated pvc whose driver waits for a time stamp that no device writes (docs/commands/run.md)."""
+    hanging = f"unset EnableTimestampWaitForQueues; exec {folder}/app source"
+    options = ["--simulate", "pvc", "--hang-timeout", "1", "--kill-hanging", "-o", "x.klens"]
+    done = subprocess.run(
+        [*MAIN, "capture", *options, "--", "sh", "-c", hanging],
+        cwd=tmp_path,
+        env={name: value for name, value in environment(dg2).items() if name not in dg2.environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert re.search(r"process \d+ \(app\), thread \d+: cl\w+ has not returned for 1 s", done.stderr), done.stderr
+    assert "1 build, " in done.stderr, "what it built before is recorded"

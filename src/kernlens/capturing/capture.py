@@ -17,7 +17,7 @@ from kernlens.capturing.spool import FOLDER, OPTIONS, SNAPSHOTS, Spool
 from kernlens.errors import OutputError, UnsupportedError
 from kernlens.isa.devices import name_among
 from kernlens.model.build import LINE_OPTIONS
-from kernlens.toolchain.application import Application, find_application, restore_signals
+from kernlens.toolchain.application import Application, find_application, initial_environment, restore_signals
 from kernlens.toolchain.simulation import simulated_devices
 from kernlens.toolchain.toolchains import SYSTEM
 from kernlens.toolchain.toolchains import toolchain as find_toolchain
@@ -121,6 +121,22 @@ def recover(folder: str | os.PathLike[str], recording: str | os.PathLike[str] | 
     path = Path(recording) if recording is not None else spool.recording
     with _writer(path, ()) as writer:
         return _finish(spool, writer, None, BuildingAgain(os.environ), Changes())
+
+
+def attach(recording: str | os.PathLike[str], *, lines: bool = False) -> tuple[Path, dict[str, str]]:
+    """Make the folder that programs which are started elsewhere write to, and return it with the variables that have them do
+    so.
+
+    ``recover`` makes the recording once they have ended. Several calls for one recording give one folder. Raises OutputError
+    if it cannot be made, or belongs to another capture, UnsupportedError on an installation without the OpenCL layer.
+    """
+    layer = _layer()
+    spool = Spool.join(Path(recording))
+    before = initial_environment()
+    application = Application("", "", (), dict(before))
+    _turn_on(application, layer, spool, lines)
+    changed = {name: value for name, value in application.environment.items() if before.get(name) != value}
+    return spool.folder, changed
 
 
 def _writer(path: Path, words: Sequence[str]) -> RecordingWriter:

@@ -28,6 +28,8 @@ MISSING = "missing"
 ENTRIES, ENTRY_SIZE = 256, 256
 #: What the recording is called that the folder belongs to.
 _RECORDING = "recording"
+#: There in the folder of programs that are started elsewhere.
+_SHARED = "shared"
 _NUMBER = struct.Struct("<Q")
 
 #: A program as all files call it: its process's number and its own.
@@ -132,6 +134,17 @@ class Spool:
                 f"cannot make the folder {folder}: {error.strerror}; name another place with -o"
             ) from error
         return cls(folder)
+
+    @classmethod
+    def join(cls, recording: Path) -> Spool:
+        """Return the folder for programs that somebody else starts, which several calls share. Raises OutputError as
+        ``make`` does."""
+        folder = recording.with_name(f"{recording.name}.capture").absolute()
+        if (folder / _SHARED).is_file():
+            return cls(folder)
+        spool = cls.make(recording)
+        (folder / _SHARED).touch()
+        return spool
 
     @classmethod
     def open(cls, folder: Path) -> Spool:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kernlens.cli import completion
-from kernlens.cli.options import toolchain_option, verb
+from kernlens.cli.options import hang_options, toolchain_option, verb
 from kernlens.cli.output import finish_output, print_message
+from kernlens.cli.run import watch_simulation
 from kernlens.cli.signals import EndedBySignal
 from kernlens.model.figures import FIGURES
 
@@ -33,6 +34,7 @@ _ROWS = 20
     help="Simulate a device: nothing is computed (kernlens run).",
 )
 @toolchain_option("Whose driver builds.")
+@hang_options()
 @click.option("--lines", is_flag=True, help="Add -gline-tables-only to what Intel's compiler for GPUs builds.")
 @click.option("--stages", is_flag=True, help="Keep the compile stages; each program is built once more for them.")
 @click.option("--build-options", metavar="OPTIONS", default="", help="Add these to builds from source or IL.")
@@ -59,6 +61,8 @@ def command(
     output: str | None,
     device: str | None,
     toolchain: str,
+    hang_timeout: float,
+    kill_hanging: bool,
     lines: bool,
     stages: bool,
     build_options: str,
@@ -102,18 +106,11 @@ def command(
         build_options=build_options,
         replace=dict(map(_replacement, replacements)),
         fresh_cache=fresh_cache,
-        prepare=_limit_files if device is not None else None,
+        prepare=(lambda: watch_simulation(hang_timeout, kill_hanging)) if device is not None else None,
     )
     _tell(done, command_line[0])
     _write_answers(done, html, json_file)
     _end_like(done.exit_status or 0)
-
-
-def _limit_files() -> None:
-    # A driver that dumps its command stream after all must not fill the disk.
-    from kernlens.runtime.file_limit import FILE_SIZE_LIMIT, limit_file_size
-
-    limit_file_size(FILE_SIZE_LIMIT)
 
 
 def _replacement(text: str) -> tuple[str, str]:

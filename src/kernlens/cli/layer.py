@@ -9,17 +9,34 @@ import click
 from kernlens.cli.options import json_option, verb
 from kernlens.errors import UnsupportedError
 
+#: What --capture sets beside the list of layers.
+_CAPTURE_VARIABLES = ("KERNLENS_CAPTURE", "KERNLENS_CAPTURE_OPTIONS", "KERNLENS_SNAPSHOTS")
+
 
 @verb('eval "$(kernlens layer)"; ./application')
 @click.option("--unset", is_flag=True, help="Print what turns it off again.")
+@click.option(
+    "--capture",
+    "recording",
+    metavar="FILE",
+    type=click.Path(dir_okay=False),
+    help="Print what records programs that are started with it instead (kernlens capture).",
+)
+@click.option("--lines", is_flag=True, help="With --capture: ask for line tables, as kernlens capture --lines does.")
 @json_option()
-def command(unset: bool, as_json: bool) -> None:
+def command(unset: bool, recording: str | None, lines: bool, as_json: bool) -> None:
     """Print the shell lines that add cl_codeplay_program_snapshot to every OpenCL platform.
 
     The OpenCL loader loads the layer (OPENCL_LAYERS). The folder of the extension's header is what --json calls
     include.
     """
     from importlib.resources import files
+
+    if lines and recording is None:
+        raise click.UsageError("--lines is for --capture")
+    if recording is not None and not unset:
+        _print_capture(recording, lines, as_json)
+        return
 
     library = files("kernlens").joinpath("native", "libkernlens_opencl_layer.so")
     if not library.is_file():
@@ -40,7 +57,26 @@ def command(unset: bool, as_json: bool) -> None:
     ours = shlex.quote(str(library))
     if unset:
         others = f"""$(printf %s "$OPENCL_LAYERS" | tr : '\\n' | grep -vxF {ours} | paste -sd: -)"""
+        if recording is not None:
+            print_lines([f"unset {' '.join(_CAPTURE_VARIABLES)}"])
         print_lines([f'export OPENCL_LAYERS="{others}"', '[ -n "$OPENCL_LAYERS" ] || unset OPENCL_LAYERS'])
     else:  # Layers that the variable holds already stay, after ours; and ours stands there once.
         added = f'export OPENCL_LAYERS={ours}"${{OPENCL_LAYERS:+:$OPENCL_LAYERS}}"'
         print_lines([f'case ":$OPENCL_LAYERS:" in *:{ours}:*) ;; *) {added} ;; esac'])
+
+
+def _print_capture(recording: str, lines: bool, as_json: bool) -> None:
+    from kernlens.capturing.capture import attach
+    from kernlens.cli.output import print_json, print_lines
+
+    folder, environment = attach(recording, lines=lines)
+    if as_json:
+        print_json({"schema": 1, "environment": environment, "folder": str(folder)})
+        return
+    print_lines(
+        [
+            "# Programs that are started with these variables are recorded. When they have ended:",
+            f"#   kernlens capture --recover {shlex.quote(str(folder))}",
+            *(f"export {name}={shlex.quote(value)}" for name, value in sorted(environment.items())),
+        ]
+    )

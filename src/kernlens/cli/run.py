@@ -7,7 +7,7 @@ import os
 import click
 
 from kernlens.cli import completion
-from kernlens.cli.options import toolchain_option, verb
+from kernlens.cli.options import hang_options, toolchain_option, verb
 from kernlens.cli.output import finish_output, print_message
 
 
@@ -21,16 +21,7 @@ from kernlens.cli.output import finish_output, print_message
     help="The device to simulate (kernlens devices).",
 )
 @toolchain_option("Whose driver simulates it.")
-@click.option(
-    "--hang-timeout",
-    "hang_timeout",
-    metavar="SECONDS",
-    type=click.FloatRange(0),
-    default=30,
-    show_default=True,
-    help="Name a call into the driver that has not returned after this time; 0: none.",
-)
-@click.option("--kill-hanging", is_flag=True, help="Kill the process whose call has not returned.")
+@hang_options()
 @click.argument("command_line", metavar="-- APP [ARG]...", nargs=-1, required=True, type=click.UNPROCESSED)
 def command(
     device: str, toolchain: str, hang_timeout: float, kill_hanging: bool, command_line: tuple[str, ...]
@@ -42,9 +33,7 @@ def command(
     names the process, the thread and the function.
     """
     from kernlens.isa.devices import name_among
-    from kernlens.runtime.file_limit import FILE_SIZE_LIMIT, limit_file_size
     from kernlens.toolchain.application import find_application, restore_signals
-    from kernlens.toolchain.hangs.hang_watch import can_watch, watch_this_process
     from kernlens.toolchain.simulation import EXPLANATION, simulated_devices
     from kernlens.toolchain.toolchains import toolchain as find_toolchain
 
@@ -53,16 +42,24 @@ def command(
     application = find_application(command_line, device, chosen)
     print_message(f"kernlens: {EXPLANATION}")
     finish_output()
-    if hang_timeout and can_watch():
-        watch_this_process(hang_timeout, _tell_hang, kill_hanging)
-    # A driver that dumps its command stream after all must not fill the disk.
-    limit_file_size(FILE_SIZE_LIMIT)
+    watch_simulation(hang_timeout, kill_hanging)
     restore_signals()
     try:
         # This process becomes the application: its folder, its process number and how it ends are the caller's to see.
         os.execve(application.executable, list(application.words), application.environment)
     except OSError as error:
         raise application.not_started(error) from error
+
+
+def watch_simulation(hang_timeout: float, kill_hanging: bool) -> None:
+    """Have the simulated driver's calls watched in this process, whatever program it becomes, and keep it from filling a
+    disk: a driver that dumps its command stream after all could."""
+    from kernlens.runtime.file_limit import FILE_SIZE_LIMIT, limit_file_size
+    from kernlens.toolchain.hangs.hang_watch import can_watch, watch_this_process
+
+    if hang_timeout and can_watch():
+        watch_this_process(hang_timeout, _tell_hang, kill_hanging)
+    limit_file_size(FILE_SIZE_LIMIT)
 
 
 def _tell_hang(sentence: str) -> None:
