@@ -17,10 +17,11 @@ import kernlens
 from kernlens.capturing.capture import capture, recover
 from kernlens.errors import NotFoundError, OutputError, ToolError, UnsupportedError
 from kernlens.recording.reader import Recording
-from tests.integration.capture_fixtures import MAIN, dg2, environment, folder
+from tests.integration import capture_stress
+from tests.integration.capture_fixtures import MAIN, captured, dg2, environment, folder, platform
 from tests.integration.opencl_layer_fixtures import Platform
 
-__all__ = ["dg2", "folder"]
+__all__ = ["dg2", "folder", "platform"]
 
 
 def wait_for(condition: Callable[[], object], what: str) -> None:
@@ -182,3 +183,39 @@ def test_a_call_that_does_not_return_is_named(dg2: Platform, folder: Path, tmp_p
     assert done.returncode == -signal.SIGKILL, done.stderr
     assert re.search(r"process \d+ \(app\), thread \d+: cl\w+ has not returned for 1 s", done.stderr), done.stderr
     assert "1 build, " in done.stderr, "what it built before is recorded"
+
+
+@pytest.mark.parametrize("victim", ["app", "kernlens"])
+def test_kills_at_random_moments(victim: str, folder: Path, tmp_path: Path) -> None:
+    """50 of each: python -m tests.integration.capture_stress."""
+    assert capture_stress.run(folder / "app", tmp_path, victim, 3)[0] == capture_stress.BUILDS
+
+
+def test_forks_among_threads(platform: Platform, folder: Path, tmp_path: Path) -> None:
+    """Children that start no other program end as they do without a capture, and nothing of their parent's is lost."""
+    done = captured(platform, folder, tmp_path, str(folder / "app"), "fork-among-threads", "40")
+    assert (done.status, done.out) == (0, "forked\n"), done.err
+    assert sorted(build.options or "" for build in done.builds) == [f"-DTHREAD={number}" for number in range(4)]
+    assert sum(kernel["created"] for kernel in done.noted["kernels"]) == 400
+
+
+def test_a_folder_that_cannot_be_written(dg2: Platform, folder: Path, tmp_path: Path) -> None:
+    command = [*MAIN, "capture", "-o", "/proc/x.klens", "--", "echo", "started"]
+    refused = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "/proc/x.klens cannot be written" in refused.stderr
+    # One that goes while the application runs.
+    lost = f"rm -r {tmp_path}/x.klens.capture; {folder}/app source wrong 3"
+    done = captured(dg2, folder, tmp_path, "sh", "-c", lost)
+    assert done.status == 3
+    assert "add 2016" in done.out
+    assert f"missing is what was written to {tmp_path}/x.klens.capture: somebody has removed it" in done.err
+    assert not done.recording.exists()
+
+
+def test_a_statically_linked_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    subprocess.run(["gcc", "-static", "-x", "c", "-o", "alone", "-"], input=b"int main(void) { return 4; }", check=True)
+    done = capture(["./alone"])
+    assert (done.exit_status, done.recording) == (4, None)
+    assert done.reason == "nothing was built; is it statically linked, or did it use another interface?"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from kernlens.toolchain.toolchains import NEWEST
 from tests.integration.stage_fixtures import SMALL
 from tests.integration.test_clang_stages import run_tool
 from tests.integration.test_cli import kernlens
+from tests.integration.test_simulated_devices import WAITING
 
 PAGE = Path(__file__).parents[2] / "docs/json.md"
 CLI = Path(verb_group.__file__).parent
@@ -226,9 +228,19 @@ def test_stages(tmp_path: Path) -> None:
     compare(followed, answer(*ask, "--line", "5", "--all-passes"))
 
 
-def test_layer() -> None:
-    (shape,) = shapes("layer")
+def test_layer(tmp_path: Path) -> None:
+    shape, capturing = shapes("layer")
     compare(shape, answer("layer"))
+    compare(capturing, answer("layer", "--capture", tmp_path / "x.klens"))
+
+
+def test_capture(tmp_path: Path) -> None:
+    (shape,) = shapes("capture")
+    path = tmp_path / "answer.json"
+    where = ("--simulate", "dg2", "--build-options", "-DEXTRA", "-o", tmp_path / "x.klens", "--json", path)
+    done = kernlens("capture", *where, "--", sys.executable, "-c", WAITING, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    compare(shape, json.loads(path.read_text()))
 
 
 def test_compile(folder: Path) -> None:

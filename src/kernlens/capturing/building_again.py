@@ -11,15 +11,15 @@ from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kernlens.capturing.spool import BuildEvent, BuiltDevice, Identity
 from kernlens.errors import KernlensError, UnsupportedError
 from kernlens.loading import open_build
 from kernlens.model.build import Build, HeldParts
-from kernlens.pipeline.igc_dump import stands_in
-from kernlens.pipeline.live_stages import second_build_stages
-from kernlens.pipeline.second_build import SecondBuild, second_build, with_snapshots
+
+if TYPE_CHECKING:
+    from kernlens.pipeline.second_build import SecondBuild
 
 #: What the worker's process sets itself, and layers, which are for the application.
 _NOT_INHERITED = ("PYTHONPATH", "NEO_CACHE_PERSISTENT", "OPENCL_LAYERS")
@@ -59,6 +59,9 @@ class _Again:
         return [pool.submit(self._build, event, device, inputs) for device in event.devices]
 
     def _build(self, event: BuildEvent, device: BuiltDevice, inputs: list[BuildEvent | None]) -> BuiltAgain:
+        from kernlens.pipeline.live_stages import second_build_stages
+        from kernlens.pipeline.second_build import second_build
+
         again = BuiltAgain()
         if event.operation not in ("build", "link"):
             return again  # A compile's stages are those of what it is linked into.
@@ -84,6 +87,8 @@ class _Again:
             raise UnsupportedError("the program was made from a binary")
         if event.operation == "link" and not (inputs and all(inputs)):
             raise UnsupportedError("the recorder has not seen how an input of the link was made")
+        from kernlens.pipeline.second_build import SecondBuild
+
         own = self.wanted.environment
         variables: dict[str, str | None] = {name: None for name in os.environ if name not in own} | dict(own)
         for name in _NOT_INHERITED:
@@ -143,6 +148,8 @@ class Findings:
             if build.ok and not _are_alike(build, again.staged):
                 self.without_stages["built again, it has other machine code"].append(build.name)
             else:
+                from kernlens.pipeline.second_build import with_snapshots
+
                 build = replace(build, parts=with_snapshots(build, again.staged.snapshots))
         elif again.staged is not None:
             self.without_stages[str(again.staged)].append(build.name)
@@ -200,6 +207,8 @@ def _are_alike(build: Build, other: Build) -> bool:
 
 
 def _same_code(build: Build, other: Build) -> dict[str, bool]:
+    from kernlens.pipeline.igc_dump import stands_in
+
     theirs = _codes(replace(build, parts=HeldParts(binary=other.binary)))
     return {
         name: len(code) == len(theirs.get(name, b"")) and stands_in(theirs[name], code)

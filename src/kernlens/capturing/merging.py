@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernlens import log
@@ -15,39 +17,75 @@ from kernlens.capturing.changes import Changes, used
 from kernlens.capturing.spool import BuildEvent, BuiltDevice, Counter, Identity, Spool, read_build
 from kernlens.errors import KernlensError
 from kernlens.loading import open_build
-from kernlens.loading.decoding import decode_kernels
 from kernlens.model.build import Build, BuildToolchain, HeldParts, Source
 from kernlens.model.figures import FIGURES, figures_of
+from kernlens.model.kernel import Kernel
 from kernlens.runtime.opencl.error_codes import ERROR_NAMES
 
 if TYPE_CHECKING:
     from kernlens.recording.writer import RecordingWriter
 
-#: The last good build of each program and device (its handle), and that build's kernels by name.
-Built = dict[tuple[Identity, int], tuple[Build, dict[str, "CapturedKernel"]]]
+#: The kernels of the last good build of each program and device (its handle), by name.
+Built = dict[tuple[Identity, int], dict[str, "CapturedKernel"]]
 
 #: The key of a recording's metadata that holds what is known of a capture beside its builds.
 CAPTURE = "capture"
 
 
-@dataclass(slots=True)
+class RecordedKernels:
+    """The kernels of a finished recording, each program opened when a kernel of its is asked for."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._programs: dict[int, dict[str, Kernel]] = {}
+
+    @cached_property
+    def _builds(self) -> list[Build]:
+        from kernlens.recording.reader import Recording
+
+        return Recording(self._path).builds()
+
+    def get(self, number: int, name: str) -> Kernel:
+        """The kernel of that name of the recording's program with that number."""
+        if number not in self._programs:
+            programs = open_build(self._builds[number - 1])
+            self._programs[number] = {name: kernel for each in programs for name, kernel in each.kernels.items()}
+        return self._programs[number][name]
+
+
+@dataclass
 class CapturedKernel:
     """A kernel that the application built or created.
 
-    ``figures`` are those of its machine code by their keys, None where they are not known; ``line_table`` is whether that
-    has one, None if kernlens cannot read the code. ``same_code`` is whether the code is the same without options that were
-    added, None if none were or it is not known. ``build`` is the build's name in the recording, "" if that is not known.
+    ``build`` is the build's name in the recording, "" if that is not known, ``number`` its number there, 0 if kernlens cannot
+    read its code. ``same_code`` is whether the code is the same without options that were added, None if none were or it is
+    not known.
     """
 
     name: str
     build: str
     device: str
+    number: int = 0
     created: int = 0
     launches: int = 0
     shapes: dict[tuple[tuple[int, ...], tuple[int, ...] | None], int] = field(default_factory=dict)
-    figures: dict[str, int | None] = field(default_factory=dict)
-    line_table: bool | None = None
     same_code: bool | None = None
+    recorded: RecordedKernels | None = field(default=None, repr=False, compare=False)
+
+    @cached_property
+    def kernel(self) -> Kernel | None:
+        """The kernel in the recording, which is read when this is asked for; None if kernlens cannot read its code."""
+        return self.recorded.get(self.number, self.name) if self.recorded is not None and self.number else None
+
+    @cached_property
+    def figures(self) -> dict[str, int | None]:
+        """The figures of its machine code by their keys, None where they are not known; empty if it cannot be read."""
+        return {} if self.kernel is None else figures_of(self.kernel, FIGURES)
+
+    @property
+    def line_table(self) -> bool | None:
+        """Whether it has one; None if kernlens cannot read the code."""
+        return None if self.kernel is None else self.kernel.line_table_reason is None
 
     def add(self, counter: Counter) -> None:
         """Add what a process counted."""
@@ -82,6 +120,8 @@ def merge(spool: Spool, writer: RecordingWriter, again: BuildingAgain, changes: 
     findings = Findings()
     captured = Captured(spool.was_entered, missing=spool.missing())
     built: Built = {}
+    names_of_build: dict[tuple[Identity, int], tuple[str, str]] = {}
+    recorded = RecordedKernels(writer.path)
     calls = []
     for event, results in built_again(_events(spool, captured), again):
         captured.builds += 1
@@ -90,15 +130,19 @@ def merge(spool: Spool, writer: RecordingWriter, again: BuildingAgain, changes: 
         captured.from_binary += event.operation == "build" and event.source is None and not event.spirv
         builds = _builds(event, f"program-{captured.builds}")
         for (build, device), result in zip(builds, results or [BuiltAgain()], strict=True):
-            build, kernels = _with_kernels(build)
+            build, names = _with_kernels(build)
             build, same_code = findings.add(build, result)
-            for name, is_same in same_code.items():
-                kernels[name].same_code = is_same
             number = writer.add(build)
             calls.append({"program": number, **_call(event), **used(by_program, event.program)})
             if event.program is not None and build.ok and event.operation != "compile":
-                built[event.program, device.handle] = build, kernels
-    _count(spool, captured, built)
+                names_of_build[event.program, device.handle] = build.name, build.device
+                built[event.program, device.handle] = {
+                    name: CapturedKernel(
+                        name, build.name, build.device, number, same_code=same_code.get(name), recorded=recorded
+                    )
+                    for name in names
+                }
+    _count(spool, captured, built, names_of_build)
     compared = [(kernel.name, kernel.same_code) for kernel in captured.kernels if kernel.same_code is not None]
     names = [kernel.name for kernel in captured.kernels]
     captured.findings = findings.sentences(compared) + changes.results(replaced, names, changed_options)
@@ -156,31 +200,22 @@ def _reason(event: BuildEvent, device: BuiltDevice) -> str | None:
     return None if device.binary else "the driver gave no binary"
 
 
-def _with_kernels(build: Build) -> tuple[Build, dict[str, CapturedKernel]]:
+def _with_kernels(build: Build) -> tuple[Build, list[str]]:
     """The build under the name that kernlens has for its device, and its kernels; none if the binary cannot be read."""
-    from dataclasses import replace
-
     if not build.ok:
-        return build, {}
+        return build, []
     try:
         programs = open_build(build)
-        decode_kernels([(program, list(program.kernels.values())) for program in programs])
         device = next((program.device.name for program in programs if program.device is not None), build.device)
-        build = replace(build, device=device)
-        kernels = {}
-        for program in programs:
-            for name, kernel in program.kernels.items():
-                found = kernels[name] = CapturedKernel(name, build.name, device)
-                found.figures = figures_of(kernel, FIGURES)
-                found.line_table = kernel.line_table_reason is None
-        return build, kernels
+        return replace(build, device=device), [name for program in programs for name in program.kernels]
     except KernlensError as error:
         log.debug("capturing", "%s for %s holds no machine code that can be read: %s", build.name, build.device, error)
-        return build, {}
+        return build, []
 
 
-def _count(spool: Spool, captured: Captured, built: Built) -> None:
-    """Give each kernel what was counted of it; kernels of binaries that cannot be read are known from their counters."""
+def _count(spool: Spool, captured: Captured, built: Built, builds: dict[tuple[Identity, int], tuple[str, str]]) -> None:
+    """Give each kernel what was counted of it; kernels of binaries that cannot be read are known from their counters.
+    ``builds`` are the names of builds and their devices."""
     by_program: dict[Identity, list[int]] = defaultdict(list)
     for program, device in built:
         by_program[program].append(device)
@@ -188,14 +223,14 @@ def _count(spool: Spool, captured: Captured, built: Built) -> None:
     for counter in spool.counters():
         devices = by_program[counter.program]
         device = counter.device if counter.device in devices or len(devices) != 1 else devices[0]
-        build, kernels = built.get((counter.program, device), (None, {}))
-        kernel = kernels.get(counter.kernel)
+        key = counter.program, device
+        kernel = built.get(key, {}).get(counter.kernel)
         if kernel is None:
-            names = (build.name, build.device) if build is not None else ("", "")
-            key = counter.program, device, counter.kernel
-            kernel = unknown.setdefault(key, CapturedKernel(counter.kernel, *names))
+            kernel = unknown.setdefault(
+                (*key, counter.kernel), CapturedKernel(counter.kernel, *builds.get(key, ("", "")))
+            )
         kernel.add(counter)
-    kernels_of_all = [kernel for _, kernels in built.values() for kernel in kernels.values()] + list(unknown.values())
+    kernels_of_all = [kernel for kernels in built.values() for kernel in kernels.values()] + list(unknown.values())
     captured.kernels = sorted(kernels_of_all, key=lambda kernel: (-kernel.launches, -kernel.created, kernel.name))
 
 

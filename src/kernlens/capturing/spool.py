@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
+from kernlens import log
 from kernlens.errors import FormatError, NotFoundError, OutputError
 
 #: The variables that turn the recorder on, and give it options to add to builds.
@@ -175,6 +176,8 @@ class Spool:
 
     def missing(self) -> list[str]:
         """What could not be written, and why."""
+        if not (self.folder / MISSING).is_file():
+            return [f"what was written to {self.folder}: somebody has removed it"]
         content = (self.folder / MISSING).read_bytes()
         entries = [content[start : start + ENTRY_SIZE] for start in range(0, len(content), ENTRY_SIZE)]
         # A process that may not write made an empty file, whose name is the entry.
@@ -198,8 +201,14 @@ class Spool:
             )
 
     def remove(self) -> None:
-        """Remove the folder."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+        """Remove the folder. A process that is killed in the middle of that leaves none that looks like a capture's."""
+        removed = self.folder.with_name(f"{self.folder.name}.removed")
+        shutil.rmtree(removed, ignore_errors=True)
+        try:
+            self.folder.rename(removed)
+        except OSError as error:
+            log.debug("capturing", "cannot remove %s: %s", self.folder, error)
+        shutil.rmtree(removed, ignore_errors=True)
 
     def _files(self, kind: str) -> list[Path]:
         return sorted(path for path in self.folder.glob(f"*.{kind}") if not path.name.startswith("."))

@@ -164,6 +164,51 @@ static void many_kernels(int kernels, int launches)
     launch(programs[0], "add", launches);
 }
 
+/* Builds so many programs, and says of each that it is built. */
+static void churn(int count)
+{
+    for (int index = 0; index < count; ++index) {
+        char options[32];
+        snprintf(options, sizeof options, "-DNUMBER=%d", index);
+        cl_program program = with(SOURCE);
+        if (clBuildProgram(program, 1, &device, options, NULL, NULL) == CL_SUCCESS)
+            printf("built %s\n", options);
+        fflush(stdout);
+        clReleaseProgram(program);
+    }
+    puts("done");
+}
+
+/* Forks while threads build and create kernels: the children end without starting another program. */
+static void fork_among_threads(int count)
+{
+    pthread_t threads[4];
+    for (intptr_t index = 0; index < 4; ++index)
+        pthread_create(&threads[index], NULL, build_in_thread, (void *)index);
+    for (int index = 0; index < count; ++index) {
+        pid_t child = fork();
+        if (child == 0) {
+            alarm(60); /* one that waits for a lock for ever ends so */
+            const char *source = SOURCE;
+            cl_platform_id platform;
+            clGetPlatformIDs(1, &platform, NULL);
+            clFinish(NULL);
+            clCreateProgramWithSource(NULL, 1, &source, NULL, NULL);
+            clCreateKernel(NULL, "add", NULL);
+            clBuildProgram(NULL, 1, &device, "", NULL, NULL);
+            _exit(7);
+        }
+        int status = 0;
+        waitpid(child, &status, 0);
+        if (!WIFEXITED(status) || WEXITSTATUS(status) != 7)
+            printf("child %d\n", status);
+        usleep(5000);
+    }
+    for (int index = 0; index < 4; ++index)
+        pthread_join(threads[index], NULL);
+    puts("forked");
+}
+
 static void in_child(void (*work)(void))
 {
     int status;
@@ -219,6 +264,10 @@ int main(int count, char **words)
         } else if (strcmp(word, "many") == 0) {
             many_kernels(atoi(words[index + 1]), atoi(words[index + 2]));
             index += 2;
+        } else if (strcmp(word, "churn") == 0) {
+            churn(atoi(words[++index]));
+        } else if (strcmp(word, "fork-among-threads") == 0) {
+            fork_among_threads(atoi(words[++index]));
         } else if (strcmp(word, "limited") == 0) {
             setrlimit(RLIMIT_FSIZE, &(struct rlimit){0, RLIM_INFINITY});
         } else if (strcmp(word, "unlimited") == 0) {
