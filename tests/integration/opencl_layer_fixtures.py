@@ -97,12 +97,17 @@ def cpu_runtime(folder: Path) -> Platform:
         pytest.skip("Intel's CPU runtime: pip install intel-opencl-rt intel-cmplr-lib-rt")
     library = next(Path(str(file.locate())).resolve() for file in files if file.name == "libintelocl.so")
     (folder / "cpu.icd").write_text(f"{library}\n")
+    # Debian's loader alone, not its folder: a libtbb that is there would be taken before the wheel's own.
+    loader = folder / "loader" / "libOpenCL.so.1"
+    loader.parent.mkdir(exist_ok=True)
+    loader.unlink(missing_ok=True)
+    loader.symlink_to("/usr/lib/x86_64-linux-gnu/libOpenCL.so.1")
     return Platform(
         "Intel's CPU runtime",
         {
             "OCL_ICD_VENDORS": str(folder),
-            # Debian's loader; the wheel's own is tried by a test of its own.
-            "LD_LIBRARY_PATH": f"/usr/lib/x86_64-linux-gnu:{library.parent}",
+            # The wheel's own loader is tried by a test of its own.
+            "LD_LIBRARY_PATH": f"{loader.parent}:{library.parent}",
         },
         late="object",
     )

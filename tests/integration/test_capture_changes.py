@@ -15,11 +15,13 @@ from kernlens.model.build import Build
 from kernlens.recording.reader import Recording
 from kernlens.toolchain.toolchains import Toolchain
 from tests.integration.capture_fixtures import alone, captured, dg2, folder, platform
-from tests.integration.opencl_layer_fixtures import Platform, pocl
+from tests.integration.opencl_layer_fixtures import Platform, cpu_runtime, pocl
 from tests.integration.toolchain_fixtures import newest
 
 __all__ = ["dg2", "folder", "newest", "platform"]
 
+#: The environment of the tests, without a simulated device.
+BARE = Platform("none", {}, late="")
 NATIVE = Path(__file__).parents[2] / "native"
 #: What the application builds as "source", but for the sum.
 EDITED = """\
@@ -61,6 +63,31 @@ def test_stages_are_those_of_the_applications_builds(dg2: Platform, folder: Path
         assert not code or all(code[name] == bytes(kernel.code) for name, kernel in program.kernels.items())
     assert "no stages of program-7: the program was made from a binary" in done.err
     assert "with the added options the machine code of all 5 kernels is the same as without" in done.err
+
+
+def test_stages_on_the_newest_driver(folder: Path, tmp_path: Path, newest: Toolchain) -> None:
+    """Second builds too use that driver, which stands in a root of its own."""
+    options = ("--simulate", "bmg", "--toolchain", newest.name, "--stages", "--lines")
+    done = captured(BARE, folder, tmp_path, str(folder / "app"), "source", "link", options=options)
+    builds = recorded(done.recording)
+    assert [len({snapshot.stage for snapshot in build.snapshots}) > 8 for build in builds] == [True, False, False, True]
+    assert "with the added options the machine code of all 3 kernels is the same as without" in done.err
+
+
+def test_nothing_changes_on_intels_cpu_runtime(folder: Path, tmp_path: Path) -> None:
+    """It computes: results are those without a capture, and stay so with stages."""
+    words = (str(folder / "app"), "source", "link", "wrong", "notified", "threads", "binary", "5")
+    under = cpu_runtime(tmp_path)
+    without = alone(under, tmp_path, *words)
+    for options in ((), ("--stages",)):
+        work = tmp_path / f"with{'-'.join(options)}"
+        work.mkdir()
+        done = captured(under, folder, work, *words, options=options)
+        assert (done.status, done.out) == (without.returncode, without.stdout)
+        assert ADDED in done.out
+        assert len(done.builds) == done.counted["build"] + done.counted["compile"] + done.counted["link"]
+    stages = {snapshot.stage for snapshot in recorded(done.recording)[0].snapshots}
+    assert {"source", "llvm", "program"} <= stages
 
 
 def test_stages_of_pocl(folder: Path, tmp_path: Path) -> None:
