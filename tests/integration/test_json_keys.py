@@ -272,4 +272,6 @@ def test_every_verb_that_prints_json_is_on_the_page() -> None:
         word for line in re.findall(r"^## (.*)$", PAGE.read_text(), re.MULTILINE) for word in re.split(r"[, ]+", line)
     }
     sources = {verb: (CLI / f"{verb}.py").read_text() for verb in verb_group.VERBS}
-    assert {verb for verb, text in sources.items() if "@json_option()" in text} == headings - {"list"}
+    # Standard output of capture is the application's: its option names a file.
+    prints = {verb for verb, text in sources.items() if "@json_option()" in text or '"--json", "json_file"' in text}
+    assert prints == headings - {"list"}

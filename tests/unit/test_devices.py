@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kernlens.errors import NotFoundError
-from kernlens.isa import device_table
+from kernlens.isa import device_table, devices
 from kernlens.isa.devices import DEVICES, device, identify, name_among, one_of_each
 from kernlens.isa.pci_ids import PCI_IDS
 from kernlens.model.device import DeviceId, IpVersion
@@ -137,3 +137,11 @@ def test_a_program_of_an_unlisted_stepping_is_for_its_device() -> None:
     assert program.is_for(device("dg2"))
     assert not program.is_for(device("bmg"))
     assert Program("x", "spirv", {}).is_for(device("bmg"))
+
+
+def test_a_name_that_is_looked_up_for_nothing_costs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every build of a capture is opened under the name that its driver has for the device."""
+    monkeypatch.setattr(devices, "_nearest", lambda name: pytest.fail("near names are for errors"))
+    assert devices.known_device("Intel(R) Graphics [0x56a0]") is None
+    assert devices.known_device(" B580 ") == devices.device("bmg")
+    assert devices.name_among("no such device", ["dg2"]) is None

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,8 @@ from kernlens.loading import open_build
 from kernlens.model.build import Build, HeldParts
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
+
     from kernlens.pipeline.second_build import SecondBuild
 
 #: What the worker's process sets itself, and layers, which are for the application.
@@ -121,6 +122,8 @@ def built_again(events: Iterable[BuildEvent], wanted: BuildingAgain) -> Iterator
     if not wanted.stages and not wanted.compare:
         yield from ((event, [BuiltAgain() for _ in event.devices]) for event in events)
         return
+    from concurrent.futures import ThreadPoolExecutor
+
     workers = os.cpu_count() or 1
     again = _Again(wanted)
     started: deque[tuple[BuildEvent, list[Future[BuiltAgain]]]] = deque()

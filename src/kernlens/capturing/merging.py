@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from kernlens import log
 from kernlens.capturing.building_again import BuildingAgain, BuiltAgain, Findings, built_again
 from kernlens.capturing.changes import Changes, used
-from kernlens.capturing.spool import BuildEvent, BuiltDevice, Counter, Identity, Spool, read_build
+from kernlens.capturing.spool import BuildEvent, BuiltDevice, Counter, Identity, Spool, finished_at, read_build
 from kernlens.errors import KernlensError
 from kernlens.loading import open_build
 from kernlens.model.build import Build, BuildToolchain, HeldParts, Source
@@ -152,16 +152,13 @@ def merge(spool: Spool, writer: RecordingWriter, again: BuildingAgain, changes: 
 
 def _events(spool: Spool, captured: Captured) -> Iterator[BuildEvent]:
     """The builds in the order in which they finished; a file that cannot be read is missing."""
-    times = []
-    for path in spool.build_files():
+    for path in sorted(spool.build_files(), key=finished_at):
         try:
             event = read_build(path)
         except (KernlensError, OSError) as error:
             captured.missing.append(f"a build: {error}")
         else:
-            times.append((event.time + event.duration, path))
-    for _, path in sorted(times):
-        yield read_build(path)
+            yield event
 
 
 def _builds(event: BuildEvent, name: str) -> Iterator[tuple[Build, BuiltDevice]]:

@@ -234,6 +234,21 @@ def read_fields(path: Path) -> Iterator[tuple[str, bytes]]:
         yield name, block()
 
 
+def finished_at(path: Path) -> int:
+    """When a build had finished, in nanoseconds since 1970; 0 if its file is damaged."""
+    time = duration = 0
+    try:
+        for name, value in read_fields(path):
+            if name == "time":
+                time = _number(value)
+            elif name == "duration":
+                duration = _number(value)
+                break  # Large fields follow.
+    except (FormatError, OSError) as error:
+        log.debug("capturing", "%s: %s", path, error)
+    return time + duration
+
+
 def read_build(path: Path) -> BuildEvent:
     """Read the file of a build. Raises FormatError if it is damaged."""
     event = BuildEvent()

@@ -42,16 +42,24 @@ def device(name: str) -> Device:
 
     Raises NotFoundError, with the nearest names, if there is none.
     """
-    wanted = name.strip().lower().replace("_", "-")
-    known = _NAMES.get(wanted)
+    known = known_device(name)
     if known is None:
-        if wanted.startswith("0x"):
-            known = _by_pci_id(wanted)
-        elif wanted.replace(".", "").isdecimal():
-            known = _by_ip_text(wanted)
-    if known is None:
-        raise NotFoundError(f"there is no device {name!r}; {_nearest(wanted)}")
+        raise NotFoundError(f"there is no device {name!r}; {_nearest(_normal(name))}")
     return known
+
+
+def known_device(name: str) -> Device | None:
+    """Returns the device called ``name``, as ``device`` does; None if there is none."""
+    wanted = _normal(name)
+    if wanted in _NAMES:
+        return _NAMES[wanted]
+    if wanted.startswith("0x"):
+        return _by_pci_id(wanted)
+    return _by_ip_text(wanted) if wanted.replace(".", "").isdecimal() else None
+
+
+def _normal(name: str) -> str:
+    return name.strip().lower().replace("_", "-")
 
 
 def name_among(name: str, names: Sequence[str]) -> str | None:
@@ -59,9 +67,8 @@ def name_among(name: str, names: Sequence[str]) -> str | None:
     device's own name if there are several. Returns None if there is none."""
     if name in names:
         return name
-    try:
-        wanted = device(name)
-    except NotFoundError:
+    wanted = known_device(name)
+    if wanted is None:
         return None
     meant = [each for each in names if _NAMES.get(each.replace("_", "-")) == wanted]
     return wanted.name if wanted.name in meant else next(iter(meant), None)

@@ -155,10 +155,9 @@ def _device(name: str | None) -> Device | None:
 
 def known_device(name: str) -> Device | None:
     """The device of that name; None for one that this version does not know, which is no fault of the recording."""
-    try:
-        return _device(name)
-    except NotFoundError:
-        return None
+    from kernlens.isa import devices
+
+    return devices.known_device(name)
 
 
 def _map(path: str) -> memoryview:
