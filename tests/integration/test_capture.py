@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 
 import kernlens
+from kernlens.capturing.changes import Changes, Replacement
+from kernlens.capturing.spool import Spool
 from tests.integration import native_builds
 from tests.integration.capture_fixtures import HERE, MAIN, Done, alone, captured, dg2, environment, folder, platform
 from tests.integration.opencl_layer_fixtures import LAYER, Platform, pocl
@@ -184,11 +186,15 @@ def test_sanitizers_find_nothing(platform: Platform, folder: Path, tmp_path: Pat
     (spool / "missing").write_bytes(bytes(65536))
     under = sanitized_platform(platform, sanitized_layer, tmp_path)
     variables = {"OPENCL_LAYERS": str(sanitized_layer / LAYER), "KERNLENS_CAPTURE": str(spool)}
+    other = tmp_path / "other.cl"
+    other.write_text("kernel void add(global int *a, int n) {}\nkernel void multiply(global int *a, int n) {}\n")
+    replaced = [Replacement.of(program, str(other)) for program in ("0123456789", "no_such_kernel", "multiply")]
+    Changes(lines=True, options="-DADDED", replacements=replaced).make(variables, Spool(spool))
     for words in ([*ALL_PATHS, "release-garbage", "limited", "wrong", "unlimited"], ["fork"], ["many", "500", "500"]):
         done = subprocess.run(
             [str(app), *words],
             cwd=tmp_path,
-            env=environment(under, **variables, KERNLENS_CAPTURE_OPTIONS="-gline-tables-only"),
+            env=environment(under, **variables),
             capture_output=True,
             text=True,
             timeout=600,
@@ -197,3 +203,4 @@ def test_sanitizers_find_nothing(platform: Platform, folder: Path, tmp_path: Pat
         assert done.returncode == 0, done.stdout + done.stderr
     assert not findings(tmp_path), "\n\n".join(findings(tmp_path))
     assert len(list(spool.glob("*.build"))) > 14
+    assert len(list(spool.glob("*.replacement"))) > 8
