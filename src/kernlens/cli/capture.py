@@ -75,9 +75,9 @@ def command(
 ) -> None:
     """Run an application, and record every program that it builds with OpenCL, and which kernels it launches.
 
-    The recording holds sources, IL, options, logs, binaries and debug data, also of builds that failed. The application
-    is not changed: its input, output, signals and exit status are what they are without. Standard error says at the end
-    which kernels were launched most.
+    The recording holds sources, IL, options, logs, binaries and debug data, also of builds that failed. Unless an option
+    changes what is built, the application runs as it does without: input, output, signals and exit status are the same.
+    Standard error says at the end which kernels were launched most.
     """
     from kernlens.capturing.capture import capture
     from kernlens.capturing.capture import recover as recover_folder
