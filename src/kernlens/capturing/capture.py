@@ -10,6 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kernlens.capturing.level_zero_layer import turn_on_level_zero
 from kernlens.capturing.merging import Captured, CapturedKernel, merge
 from kernlens.capturing.spool import FOLDER, OPTIONS, SNAPSHOTS, Spool
 from kernlens.errors import OutputError, UnsupportedError
@@ -80,6 +81,7 @@ def capture(
     with _writer(path, words) as writer:
         spool = Spool.make(path)
         _turn_on(application, layer, spool, lines)
+        turn_on_level_zero(application.environment, chosen)
         try:
             status = _run(application, prepare)
         except BaseException:
@@ -180,7 +182,7 @@ def _why_nothing(captured: Captured, environment: Mapping[str, str]) -> str:
     if captured.missing:
         return "nothing could be written of what was built"
     if captured.was_entered:
-        return "nothing was built: the application asked for OpenCL and built no program"
+        return "nothing was built: the application asked for OpenCL or Level Zero, and built no program"
     folders = [*environment.get("LD_LIBRARY_PATH", "").split(":"), *_LIBRARY_FOLDERS]
     loader = next((path for folder in folders if folder and (path := Path(folder, "libOpenCL.so.1")).is_file()), None)
     if loader is not None and _LAYERS.encode() not in loader.read_bytes():
