@@ -10,7 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kernlens.capturing.level_zero_layer import turn_on_level_zero
+from kernlens.capturing.level_zero_layer import turn_on_level_zero, why_not_recorded
 from kernlens.capturing.merging import Captured, CapturedKernel, merge
 from kernlens.capturing.spool import FOLDER, OPTIONS, SNAPSHOTS, Spool
 from kernlens.errors import OutputError, UnsupportedError
@@ -190,4 +190,4 @@ def _why_nothing(captured: Captured, environment: Mapping[str, str]) -> str:
             f"nothing was captured: the OpenCL loader {loader} is too old to take layers; ocl-icd takes them from 2.3.0 on,"
             " the Khronos loader from 2020.12 on"
         )
-    return "nothing was built; is it statically linked, or did it use another interface?"
+    return f"nothing was built; is it statically linked, or did it use another interface?{why_not_recorded()}"

@@ -28,6 +28,13 @@ def level_zero_layer() -> Path | None:
     return library if library.is_file() else None
 
 
+def why_not_recorded() -> str:
+    """Why this installation records no Level Zero, with what to do, as the end of a sentence; "" if it does."""
+    if level_zero_layer() is not None:
+        return ""
+    return f"; Level Zero is not recorded, as this installation was built without its headers (Debian: libze-dev); kernlens doctor says how to get it"
+
+
 def turn_on_level_zero(environment: dict[str, str], chosen: Toolchain) -> None:
     """Have the Level Zero loader put the layer in front of Intel's driver, if that is there. Other drivers stay what and
     where they are, and so do those that the application's environment names."""
