@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,7 +59,9 @@ class Driver:
             check=False,
         )
 
-    def captured(self, work: Path, *words: str, options: tuple[str, ...] = (), **variables: str) -> Done:
+    def captured(
+        self, work: Path, *words: str, options: tuple[str, ...] = (), variables: Mapping[str, str] | None = None
+    ) -> Done:
         """Captures a command line, and counts its calls; without words that are a path, the application's."""
         command = list(words) if words and words[0].startswith("/") else [*self.app, *words]
         counted, recording = work / "counted", work / "x.klens"
@@ -73,7 +76,7 @@ class Driver:
         done = subprocess.run(
             [*MAIN, *capture, "--", *command],
             cwd=work,
-            env={**os.environ, **tracing, **variables},
+            env={**os.environ, **tracing, **(variables or {})},
             capture_output=True,
             text=True,
             timeout=600,

@@ -21,6 +21,8 @@ __all__ = ["driver", "level_zero_folder", "sycl_python"]
 
 ALL_WAYS = ("spirv", "native", "static", "link", "link-without-log", "wrong", "failing", "threads", "constants")
 
+UNTRACED = {"LD_PRELOAD": "", "ZE_ENABLE_TRACING_LAYER": "0"}
+
 
 def shown(binary: bytes) -> str:
     """How the application shows a binary: its size and its hash (FNV-1a)."""
@@ -148,7 +150,7 @@ def test_memory_does_not_grow_with_kernels(driver: Driver, tmp_path: Path) -> No
         return int(re.findall(r"peak (\d+)", out)[0])
 
     without = driver.alone("many")
-    done = driver.captured(tmp_path, "many", LD_PRELOAD="", ZE_ENABLE_TRACING_LAYER="0")
+    done = driver.captured(tmp_path, "many", variables=UNTRACED)
     assert sum(kernel["created"] for kernel in done.noted["kernels"]) == 4000
     assert peak(done.out) - peak(without.stdout) < 8192, "kilobytes"
 
@@ -160,7 +162,7 @@ def test_a_limit_of_file_sizes(driver: Driver, tmp_path: Path) -> None:
     app.chmod(0o755)
     if driver.toolchain == NEWEST:
         pytest.skip("a script is started with the system's libraries")
-    done = driver.captured(tmp_path, str(app), "spirv", "native", LD_PRELOAD="")
+    done = driver.captured(tmp_path, str(app), "spirv", "native", variables=UNTRACED)
     assert done.status == 0
     assert done.out.count("binary") == 2
     assert "missing is a build: File too large" in done.err
@@ -169,7 +171,7 @@ def test_a_limit_of_file_sizes(driver: Driver, tmp_path: Path) -> None:
 @pytest.mark.parametrize("own", ["ZE_ENABLE_LOADER_INTERCEPT", "ZE_ENABLE_VALIDATION_LAYER"])
 def test_the_loaders_other_ways(own: str, driver: Driver, tmp_path: Path) -> None:
     """With several drivers, as the first makes the loader believe, newer ones pass the tables by."""
-    done = driver.captured(tmp_path, "spirv", "launch", **{own: "1", "ZE_ENABLE_PARAMETER_VALIDATION": "1"})
+    done = driver.captured(tmp_path, "spirv", "launch", variables={own: "1", "ZE_ENABLE_PARAMETER_VALIDATION": "1"})
     assert done.status == 0
     agrees_with_the_tracer(done)
     assert done.launches()["clear"] == 7
@@ -178,9 +180,9 @@ def test_the_loaders_other_ways(own: str, driver: Driver, tmp_path: Path) -> Non
 def test_drivers_that_the_user_names_stay(driver: Driver, tmp_path: Path) -> None:
     """One is no driver, which the loader passes over; the other is Intel's, under its name."""
     named = {"ZE_ENABLE_ALT_DRIVERS": f"{tmp_path}/none.so,libze_intel_gpu.so.1"}
-    assert len(driver.captured(tmp_path, "spirv", **named).builds) == 1
+    assert len(driver.captured(tmp_path, "spirv", variables=named).builds) == 1
     own = {"ZE_ENABLE_ALT_DRIVERS": f"{tmp_path}/none.so"}
-    done = driver.captured(tmp_path, "spirv", LD_PRELOAD="", **own)
+    done = driver.captured(tmp_path, "spirv", variables={**UNTRACED, **own})
     assert done.status == 9
     assert "zeInit: 0x78000001" in done.out
 
@@ -200,8 +202,7 @@ def test_dpnp(sycl_python: Path, newest_root: Path, level_zero_folder: Path, tmp
     done = driver.captured(
         tmp_path,
         *(str(sycl_python), str(script)),
-        UR_LOADER_USE_LEVEL_ZERO_V2="0",
-        ONEAPI_DEVICE_SELECTOR="level_zero:gpu",
+        variables={"UR_LOADER_USE_LEVEL_ZERO_V2": "0", "ONEAPI_DEVICE_SELECTOR": "level_zero:gpu"},
     )
     assert (done.status, done.out) == (0, "backend_type.level_zero\n"), done.err
     agrees_with_the_tracer(done)

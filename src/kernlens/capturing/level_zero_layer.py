@@ -32,7 +32,10 @@ def why_not_recorded() -> str:
     """Why this installation records no Level Zero, with what to do, as the end of a sentence; "" if it does."""
     if level_zero_layer() is not None:
         return ""
-    return f"; Level Zero is not recorded, as this installation was built without its headers (Debian: libze-dev); kernlens doctor says how to get it"
+    return (
+        "; Level Zero is not recorded, as this installation was built without its headers (Debian: libze-dev): kernlens"
+        " doctor says how to get them"
+    )
 
 
 def turn_on_level_zero(environment: dict[str, str], chosen: Toolchain) -> None:
