@@ -213,7 +213,18 @@ def test_sanitizers_find_nothing_in_the_level_zero_recorder(
     under = sanitized_platform(dg2, sanitized_layer, tmp_path)
     # IGC frees objects as if they were of another size, in its linker.
     variables["ASAN_OPTIONS"] = under.environment["ASAN_OPTIONS"] + ":new_delete_type_mismatch=0"
-    ways = ["spirv", "native", "static", "link", "link-without-log", "wrong", "failing", "constants", "launch", "threads"]
+    ways = [
+        "spirv",
+        "native",
+        "static",
+        "link",
+        "link-without-log",
+        "wrong",
+        "failing",
+        "constants",
+        "launch",
+        "threads",
+    ]
     for words in ([*ways, "fork-late"], ["fork"]):
         for options in ("", "-gline-tables-only"):
             done = subprocess.run(

@@ -61,7 +61,7 @@ def capture(
     lines: bool = False,
     prepare: Callable[[], None] | None = None,
 ) -> Capture:
-    """Run an application, and record what it builds with OpenCL, and how often it launches which kernel.
+    """Run an application, and record what it builds with OpenCL or Level Zero, and how often it launches which kernel.
 
     ``recording`` is the file to write, ``APP.klens`` if not given; a recording of that name is replaced once something was
     built. ``simulate`` names a device that the toolchain's driver simulates. ``lines`` adds -gline-tables-only to what

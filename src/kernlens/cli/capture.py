@@ -48,7 +48,7 @@ def command(
     recover: str | None,
     command_line: tuple[str, ...],
 ) -> None:
-    """Run an application, and record every program that it builds with OpenCL, and which kernels it launches.
+    """Run an application, and record every program that it builds with OpenCL or Level Zero, and which kernels it launches.
 
     The recording holds sources, IL, options, logs, binaries and debug data, also of builds that failed. The application
     is not changed: its input, output, signals and exit status are what they are without. Standard error says at the end
