@@ -5,8 +5,6 @@
 #include "level_zero_layer/driver.h"
 #include "level_zero_layer/kernels.h"
 
-#include <string.h>
-
 static ze_pfnCommandListCreate_t next_create;
 static ze_pfnCommandListCreateImmediate_t next_create_immediate;
 static ze_pfnCommandListDestroy_t next_destroy;
@@ -23,7 +21,6 @@ static list_host_synchronize next_list_synchronize;
 static ze_pfnCommandQueueExecuteCommandLists_t next_execute;
 static ze_pfnCommandQueueSynchronize_t next_queue_synchronize;
 static ze_pfnEventHostSynchronize_t next_event_synchronize;
-static ze_pfnDriverGetExtensionFunctionAddress_t next_extension_function;
 
 static ze_result_t ZE_APICALL create(ze_context_handle_t context, ze_device_handle_t device,
                                      const ze_command_list_desc_t *description, ze_command_list_handle_t *list)
@@ -183,19 +180,6 @@ static ze_result_t ZE_APICALL event_synchronize(ze_event_handle_t event, uint64_
     return next_event_synchronize(event, timeout);
 }
 
-/* Applications also ask for functions by their names. */
-static ze_result_t ZE_APICALL extension_function(ze_driver_handle_t handle, const char *name, void **function)
-{
-    ze_result_t result = next_extension_function(handle, name, function);
-    if (result != ZE_RESULT_SUCCESS || name == NULL || function == NULL || *function == NULL)
-        return result;
-    if (strcmp(name, "zeCommandListImmediateAppendCommandListsExp") == 0 && *function != (void *)append_lists) {
-        next_append_lists = (list_append_lists)*function;
-        *function = (void *)append_lists;
-    }
-    return result;
-}
-
 /* An entry that the headers' table does not have; NULL if this version's does not have it either. */
 static void **newer_entry(void *table, int place, ze_api_version_t version, int since)
 {
@@ -248,10 +232,4 @@ void launches_hook_events(ze_event_dditable_t *table, ze_api_version_t version)
 {
     (void)version;
     PUT_IN_FRONT(table->pfnHostSynchronize, event_synchronize, next_event_synchronize);
-}
-
-void launches_hook_driver(ze_driver_dditable_t *table, ze_api_version_t version)
-{
-    if ((int)version >= ZE_MAKE_VERSION(1, 1))
-        PUT_IN_FRONT(table->pfnGetExtensionFunctionAddress, extension_function, next_extension_function);
 }

@@ -9,6 +9,5 @@ void launches_hook_lists(ze_command_list_dditable_t *table, ze_api_version_t ver
 void launches_hook_newer_lists(struct newer_list_table *table, ze_api_version_t version);
 void launches_hook_queues(ze_command_queue_dditable_t *table, ze_api_version_t version);
 void launches_hook_events(ze_event_dditable_t *table, ze_api_version_t version);
-void launches_hook_driver(ze_driver_dditable_t *table, ze_api_version_t version);
 
 #endif
