@@ -148,6 +148,13 @@ def test_forked_children(driver: Driver, tmp_path: Path) -> None:
     assert done.launches()["clear"] == 3 + several
 
 
+def test_forks_among_threads_that_build(driver: Driver, tmp_path: Path) -> None:
+    done = driver.captured(tmp_path, "fork-among-threads", variables=UNTRACED)
+    assert "ended 100\n" in done.out
+    assert len(done.builds) == 5
+    assert sum(kernel["created"] for kernel in done.noted["kernels"]) == 401
+
+
 def test_memory_does_not_grow_with_kernels(driver: Driver, tmp_path: Path) -> None:
     def peak(out: str) -> int:
         return int(re.findall(r"peak (\d+)", out)[0])

@@ -342,6 +342,31 @@ static void fork_late(void)
     printf("child %d\n", WEXITSTATUS(status));
 }
 
+/* Forks while other threads build and create; the children come by the recorder's locks. */
+static void fork_among_threads(void)
+{
+    enum { CHILDREN = 100 };
+    ze_kernel_handle_t kernel = kernel_of(from_spirv("plain", NULL, NULL), "clear");
+    pthread_t builder;
+    int ended = 0;
+    for (int round = 0; round < 4; ++round) {
+        pthread_create(&builder, NULL, build_in_thread, "-DFORKS");
+        for (int index = 0; index < CHILDREN / 4; ++index) {
+            pid_t child = fork();
+            if (child == 0) {
+                alarm(60);
+                zeKernelSetGroupSize(kernel, 16, 1, 1);
+                _exit(0);
+            }
+            int status;
+            waitpid(child, &status, 0);
+            ended += status == 0;
+        }
+        pthread_join(builder, NULL);
+    }
+    printf("ended %d\n", ended);
+}
+
 static void many(int modules, int kernels)
 {
     for (int round = 0; round < modules; ++round) {
@@ -399,6 +424,8 @@ int main(int count, char **words)
             with_constants();
         } else if (strcmp(word, "fork-late") == 0) {
             fork_late();
+        } else if (strcmp(word, "fork-among-threads") == 0) {
+            fork_among_threads();
         } else if (strcmp(word, "many") == 0) {
             many(2, 2000);
         } else if (strcmp(word, "die") == 0) {
