@@ -32,6 +32,22 @@ class Executable(SharedLibrary):
     """A program that a shared library starts; built beside it, to ``kernlens/native/<name>``."""
 
 
+class LevelZeroLayer(SharedLibrary):
+    """A library that is loaded in the driver's place, and depends on it. The driver need not be here to build it."""
+
+    DRIVER = "libze_intel_gpu.so.1"
+    STAND_IN = "native/level_zero_layer/stand_in.c"
+
+
+#: The headers that a native part needs, and their Debian package.
+NEEDED_HEADERS: dict[type[Extension], tuple[str, str]] = {
+    Extension: ("Python's headers", "python3-dev"),
+    SharedLibrary: ("the OpenCL headers", "opencl-headers"),
+    Executable: ("the OpenCL headers", "opencl-headers"),
+    LevelZeroLayer: ("the Level Zero headers", "libze-dev"),
+}
+
+
 class BuildNative(build_ext):
     """``build_ext`` that names plain shared libraries as the platform does; they have no module initialiser."""
 
@@ -61,10 +77,15 @@ class BuildNative(build_ext):
         try:
             own._build(ext)
         except CompileError as error:
-            headers = ("the OpenCL headers", "opencl-headers") if ext.optional else ("Python's headers", "python3-dev")
+            headers = NEEDED_HEADERS[type(ext)]
             raise CompileError(f"{error}; if {headers[0]} are missing, on Debian: apt install {headers[1]}") from error
 
     def _build(self, ext: Extension) -> None:
+        if isinstance(ext, LevelZeroLayer):
+            objects = self.compiler.compile([ext.STAND_IN], output_dir=self.build_temp)
+            name = [f"-Wl,-soname,{ext.DRIVER}"]
+            self.compiler.link_shared_object(objects, ext.DRIVER, output_dir=self.build_temp, extra_postargs=name)
+            ext.extra_link_args = [*ext.extra_link_args, "-Wl,--no-as-needed", str(Path(self.build_temp, ext.DRIVER))]
         if not isinstance(ext, Executable):
             super().build_extension(ext)
             return
@@ -141,11 +162,30 @@ if sys.platform == "linux":
     NATIVE += [
         SharedLibrary(
             "kernlens.native.libkernlens_opencl_layer",
-            sources=[*sources("native/base"), *sources("native/opencl_layer", without=f"{SECOND_BUILD}/program/")],
+            sources=[
+                *sources("native/base"),
+                *sources("native/recording"),
+                *sources("native/opencl_layer", without=f"{SECOND_BUILD}/program/"),
+            ],
             # nodelete: applications call OpenCL from destructors, after their loader has let the layer go. now: a function that
             # is looked up when it is first called would take a lock of the dynamic loader then (native/base/loader.h).
             extra_link_args=["-pthread", "-Wl,-z,nodelete,-z,now"],
             **OPENCL_LAYER | {"extra_compile_args": [*OPTIMIZE, *WITHOUT_LOADER]},
+        ),
+        LevelZeroLayer(
+            "kernlens.native.libkernlens_level_zero_layer",
+            sources=[
+                *sources("native/base"),
+                *sources("native/recording"),
+                *sources("native/level_zero_layer", without=LevelZeroLayer.STAND_IN),
+            ],
+            depends=HEADERS,
+            include_dirs=["native"],
+            define_macros=[("LEVEL_ZERO_DRIVER", f'"{LevelZeroLayer.DRIVER}"')],
+            extra_compile_args=[*OPTIMIZE, *WITHOUT_LOADER],
+            extra_link_args=["-pthread", "-Wl,-z,nodelete,-z,now"],
+            libraries=["dl"],
+            optional=True,
         ),
         Executable(
             "kernlens.native.kernlens_second_build",

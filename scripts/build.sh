@@ -12,6 +12,7 @@ trap 'rm -rf "$plain"' EXIT
 say "building in $folder"
 # The wheel is made from the sdist, so what the sdist lacks is noticed.
 quietly "$VENV/bin/python" -m build --outdir "$plain" "$ROOT"
-quietly env PATH="$VENV/bin:$PATH" "$VENV/bin/auditwheel" repair --wheel-dir "$folder" "$plain"/*.whl
+# The Level Zero layer is for the driver of the machine that it will be on.
+quietly env PATH="$VENV/bin:$PATH" "$VENV/bin/auditwheel" repair --exclude libze_intel_gpu.so.1 --wheel-dir "$folder" "$plain"/*.whl
 cp "$plain"/*.tar.gz "$folder"
 ls "$folder"

@@ -21,3 +21,15 @@ const char *loader_path_of(const void *address)
     lock_give(LOCK_LOADER);
     return found != 0 ? place.dli_fname : NULL;
 }
+
+void *loader_function(const char *library, const char *name)
+{
+    lock_take(LOCK_LOADER);
+    void *loaded = dlopen(library, RTLD_LAZY | RTLD_NOLOAD), *function = NULL;
+    if (loaded != NULL) {
+        function = dlsym(loaded, name);
+        dlclose(loaded);
+    }
+    lock_give(LOCK_LOADER);
+    return function;
+}

@@ -11,5 +11,7 @@
 void loader_visit(int (*visit)(struct dl_phdr_info *loaded, size_t size, void *context), void *context);
 /* Returns the path of the library that holds the address, as long as it is loaded; NULL if there is none. */
 const char *loader_path_of(const void *address);
+/* Returns a function of a library that is loaded under this name; NULL if there is none. */
+void *loader_function(const char *library, const char *name);
 
 #endif

@@ -78,12 +78,12 @@ def modules(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     return {name: compile_spirv(text, folder / f"{name}.cl") for name, text in MODULES.items()}
 
 
-def compile_spirv(text: str, source: Path) -> bytes:
-    """OpenCL C to SPIR-V, unoptimised, with linkage decorations."""
+def compile_spirv(text: str, source: Path, *flags: str) -> bytes:
+    """OpenCL C to SPIR-V, unoptimised, with linkage decorations; ``flags`` are for clang's front end."""
     source.write_text(text)
     bitcode, spirv = source.with_suffix(".bc"), source.with_suffix(".spv")
     front_end = ["clang-15", "-cc1", "-triple", "spir64-unknown-unknown", "-O0", "-cl-std=CL2.0"]
-    front_end += ["-finclude-default-header", "-emit-llvm-bc", str(source), "-o", str(bitcode)]
+    front_end += ["-finclude-default-header", *flags, "-emit-llvm-bc", str(source), "-o", str(bitcode)]
     subprocess.run(front_end, check=True, timeout=120)
     subprocess.run(["llvm-spirv-15", str(bitcode), "-o", str(spirv)], check=True, timeout=120)
     return spirv.read_bytes()

@@ -11,7 +11,12 @@ from pathlib import Path
 import kernlens
 
 ROOT = Path(__file__).parents[2]
-PARTS = ("_decoder.abi3.so", "native/libkernlens_opencl_layer.so", "native/kernlens_second_build")
+PARTS = (
+    "_decoder.abi3.so",
+    "native/libkernlens_opencl_layer.so",
+    "native/libkernlens_level_zero_layer.so",
+    "native/kernlens_second_build",
+)
 
 
 def build(folder: Path, compiler: tuple[str, ...], flags: str = "") -> Path:

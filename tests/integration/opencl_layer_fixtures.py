@@ -18,6 +18,7 @@ HERE = Path(__file__).parent / "opencl_layer"
 NATIVE = Path(kernlens.__file__).parent / "native"
 HEADERS = Path(kernlens.__file__).parent / "include"
 LAYER = "libkernlens_opencl_layer.so"
+LEVEL_ZERO_LAYER = "libkernlens_level_zero_layer.so"
 BUILDER = "kernlens_second_build"
 ICD_FOLDER = Path("/etc/OpenCL/vendors")
 TIME_LIMIT = 900
@@ -131,7 +132,7 @@ def fill(folder: Path, native: Path, compiler: tuple[str, ...] = ("gcc",)) -> Pa
     )
     for name in ("libigc.so.9", "libze_loader.so.1"):
         subprocess.run(["gcc", "-shared", "-x", "c", "-o", folder / name, "/dev/null"], check=True, timeout=60)
-    for name in (LAYER, BUILDER):
+    for name in (LAYER, LEVEL_ZERO_LAYER, BUILDER):
         shutil.copy2(native / name, folder / name)
     (folder / "module.cl").write_text(SOURCE)
     subprocess.run(

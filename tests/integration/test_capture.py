@@ -18,10 +18,11 @@ from kernlens.capturing.changes import Changes, Replacement
 from kernlens.capturing.spool import Spool
 from tests.integration import native_builds
 from tests.integration.capture_fixtures import HERE, MAIN, Done, alone, captured, dg2, environment, folder, platform
-from tests.integration.opencl_layer_fixtures import LAYER, Platform, pocl
+from tests.integration.level_zero_capture_fixtures import level_zero_folder
+from tests.integration.opencl_layer_fixtures import LAYER, LEVEL_ZERO_LAYER, Platform, pocl
 from tests.integration.test_native_sanitizers import COMPILER, build_layer, findings, sanitized_platform
 
-__all__ = ["dg2", "folder", "platform"]
+__all__ = ["dg2", "folder", "level_zero_folder", "platform"]
 
 #: What the application does on both platforms.
 ALL_PATHS = ("source", "link", "wrong", "notified", "threads", "binary")
@@ -204,3 +205,44 @@ def test_sanitizers_find_nothing(platform: Platform, folder: Path, tmp_path: Pat
     assert not findings(tmp_path), "\n\n".join(findings(tmp_path))
     assert len(list(spool.glob("*.build"))) > 14
     assert len(list(spool.glob("*.replacement"))) > 8
+
+
+def test_sanitizers_find_nothing_in_the_level_zero_recorder(
+    dg2: Platform, level_zero_folder: Path, tmp_path: Path, sanitized_layer: Path
+) -> None:
+    app = tmp_path / "app"
+    flags = ["-fsanitize=address,undefined", "-g", "-o", str(app), str(HERE / "level_zero_application.c")]
+    subprocess.run(["gcc", *flags, "-lze_loader", "-lpthread"], check=True, timeout=60)
+    spool = tmp_path / "spool"
+    spool.mkdir()
+    (spool / "missing").write_bytes(bytes(65536))
+    variables = {"ZE_ENABLE_ALT_DRIVERS": str(sanitized_layer / LEVEL_ZERO_LAYER), "KERNLENS_CAPTURE": str(spool)}
+    under = sanitized_platform(dg2, sanitized_layer, tmp_path)
+    # IGC frees objects as if they were of another size, in its linker.
+    variables["ASAN_OPTIONS"] = under.environment["ASAN_OPTIONS"] + ":new_delete_type_mismatch=0"
+    ways = [
+        "spirv",
+        "native",
+        "static",
+        "link",
+        "link-without-log",
+        "wrong",
+        "failing",
+        "constants",
+        "launch",
+        "threads",
+    ]
+    for words in ([*ways, "fork-late"], ["fork"]):
+        for options in ("", "-gline-tables-only"):
+            done = subprocess.run(
+                [str(app), str(level_zero_folder), *words],
+                cwd=tmp_path,
+                env=environment(under, **variables, KERNLENS_CAPTURE_OPTIONS=options),
+                capture_output=True,
+                text=True,
+                timeout=600,
+                check=False,
+            )
+            assert done.returncode == 0, done.stdout + done.stderr
+    assert not findings(tmp_path), "\n\n".join(findings(tmp_path))
+    assert len(list(spool.glob("*.build"))) == 2 * (19 + 1)

@@ -38,7 +38,7 @@ ALLOWED = {
     "loading": {"analysis", "formats", "isa", "log", "model", "recording", "runtime", "toolchain"},
     "linking": {"analysis", "formats", "model", "runtime", "toolchain"},
     "pipeline": {"formats", "loading", "model", "recording", "runtime", "toolchain"},
-    "capturing": {"isa", "loading", "log", "model", "pipeline", "recording", "runtime", "toolchain"},
+    "capturing": {"formats", "isa", "loading", "log", "model", "pipeline", "recording", "runtime", "toolchain"},
     # Modules of the package itself (compiling, doctor): what Python and the command line share.
     "verbs": {"isa", "loading", "model", "recording", "toolchain"},
     "cli": {

@@ -14,17 +14,21 @@ INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 SYSTEM_INCLUDE = re.compile(r"^#include <([^>]+)>", re.MULTILINE)
 
 LAYER = "opencl_layer"
+LEVEL_ZERO = "level_zero_layer"
 #: Part -> the parts that it may include besides itself.
 ALLOWED = {
     "base": set(),
     "decoder": {"base"},
+    "recording": {"base"},
+    LEVEL_ZERO: {"base", "recording"},
     f"{LAYER}/below": set(),
     f"{LAYER}/program_queries": {"base", f"{LAYER}/below"},
     f"{LAYER}/platforms": {"base", f"{LAYER}/below", f"{LAYER}/compilers"},
     f"{LAYER}/compilers": {"base"},
     f"{LAYER}/second_build": {"base", f"{LAYER}/below", f"{LAYER}/compilers"},
     f"{LAYER}/recorder": {
-        *("base", f"{LAYER}/below", f"{LAYER}/compilers", f"{LAYER}/platforms", f"{LAYER}/program_queries")
+        *("base", "recording", f"{LAYER}/below", f"{LAYER}/compilers", f"{LAYER}/platforms"),
+        f"{LAYER}/program_queries",
     },
     f"{LAYER}/layer": {
         *("base", f"{LAYER}/below", f"{LAYER}/compilers", f"{LAYER}/platforms", f"{LAYER}/program_queries"),
@@ -32,7 +36,7 @@ ALLOWED = {
     },
 }
 #: What a layer of another interface can stand on, so it knows nothing of OpenCL (nor of Python).
-NEUTRAL = {"base", f"{LAYER}/compilers"}
+NEUTRAL = {"base", "recording", f"{LAYER}/compilers"}
 
 LONGEST = 300
 

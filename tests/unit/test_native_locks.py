@@ -12,7 +12,7 @@ import pytest
 import kernlens
 
 NATIVE = Path(__file__).parents[2] / "native"
-LAYER = Path(kernlens.__file__).parent / "native" / "libkernlens_opencl_layer.so"
+LAYERS = ("libkernlens_opencl_layer.so", "libkernlens_level_zero_layer.so")
 
 LOCKS = re.compile(
     r"\bpthread_(?:mutex|rwlock|spin|cond|barrier|once|atfork|key)\w*|\bPTHREAD_\w+_INITIALIZER|\b(?:mtx|cnd|call_once)_?\w*\("
@@ -65,10 +65,12 @@ def test_signals_stay_the_applications() -> None:
     assert not uses(SIGNALS)
 
 
-def test_the_library_takes_no_lock_of_the_loader_by_itself() -> None:
+@pytest.mark.parametrize("layer", LAYERS)
+def test_the_library_takes_no_lock_of_the_loader_by_itself(layer: str) -> None:
     """Not for a function that is called for the first time, and not for a thread's first use of a variable of its own."""
-    if not LAYER.exists():
+    path = Path(kernlens.__file__).parent / "native" / layer
+    if not path.exists():
         pytest.skip("the layer is not built here")
-    told = subprocess.run(["readelf", "-d", "-r", "-W", LAYER], capture_output=True, text=True, check=True).stdout
+    told = subprocess.run(["readelf", "-d", "-r", "-W", path], capture_output=True, text=True, check=True).stdout
     assert "BIND_NOW" in told
     assert not re.search("DTPMOD|DTPOFF|TLSDESC", told)

@@ -1,32 +1,21 @@
 #define _GNU_SOURCE
 #include "opencl_layer/recorder/build_event.h"
 
-#include "base/locks.h"
 #include "base/owned.h"
 #include "opencl_layer/below.h"
 #include "opencl_layer/program_queries.h"
-#include "opencl_layer/recorder/counters.h"
-#include "opencl_layer/recorder/spool.h"
+#include "recording/event.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 struct build_event {
-    struct writer fields;
-    struct timespec began;
+    struct event event;
     const char *operation;
     cl_uint count;
     cl_device_id devices[]; /* none: all that the program has */
 };
-
-static uint64_t nanoseconds(const struct timespec *time)
-{
-    return (uint64_t)time->tv_sec * UINT64_C(1000000000) + (uint64_t)time->tv_nsec;
-}
 
 struct build_event *build_event_begin(const char *operation, cl_uint count, const cl_device_id *devices,
                                       const char *options, const char *given)
@@ -41,37 +30,25 @@ struct build_event *build_event_begin(const char *operation, cl_uint count, cons
         memcpy(event->devices, devices, count * sizeof *devices);
     event->count = count;
     event->operation = operation;
-    struct timespec time;
-    clock_gettime(CLOCK_REALTIME, &time);
-    clock_gettime(CLOCK_MONOTONIC, &event->began);
-    field_text(&event->fields, "operation", operation);
-    field_number(&event->fields, "time", nanoseconds(&time));
-    field_number(&event->fields, "number of process", (uint64_t)getpid());
-    field_number(&event->fields, "thread", (uint64_t)syscall(SYS_gettid));
+    event_begin(&event->event, operation);
     if (options != NULL)
-        field_text(&event->fields, "options", options);
+        field_text(&event->event.fields, "options", options);
     if (given != NULL)
-        field_text(&event->fields, "given options", given);
+        field_text(&event->event.fields, "given options", given);
     return event;
-}
-
-static void add_identity(struct build_event *event, const char *field, cl_program program)
-{
-    struct program_identity identity = counters_identity(program);
-    field_bytes(&event->fields, field, &identity, sizeof identity);
 }
 
 static void add_owned(struct build_event *event, const char *field, char *bytes, size_t size)
 {
     if (bytes != NULL)
-        field_bytes(&event->fields, field, bytes, size);
+        field_bytes(&event->event.fields, field, bytes, size);
     free(bytes);
 }
 
 void build_event_input(struct build_event *event, cl_program program)
 {
     if (event != NULL)
-        add_identity(event, "input", program);
+        event_program(&event->event, "input", counters_identity(program));
 }
 
 void build_event_header(struct build_event *event, cl_program program, const char *name)
@@ -79,7 +56,7 @@ void build_event_header(struct build_event *event, cl_program program, const cha
     if (event == NULL)
         return;
     size_t size = 0;
-    field_text(&event->fields, "header", name);
+    field_text(&event->event.fields, "header", name);
     char *source = program_source(program, &size);
     add_owned(event, "header source", source, size);
 }
@@ -110,7 +87,7 @@ static void add_platform_text(struct build_event *event, cl_device_id device)
     cl_platform_id platform = NULL;
     if (below->clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL) == CL_SUCCESS &&
         below->clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof text, text, NULL) == CL_SUCCESS)
-        field_text(&event->fields, "platform", text);
+        field_text(&event->event.fields, "platform", text);
 }
 
 static void add_device(struct build_event *event, cl_device_id device)
@@ -118,13 +95,13 @@ static void add_device(struct build_event *event, cl_device_id device)
     enum { IP_VERSION_INTEL = 0x4250 };
     char text[512];
     cl_uint version;
-    field_number(&event->fields, "device", (uint64_t)(uintptr_t)device);
+    field_number(&event->event.fields, "device", (uint64_t)(uintptr_t)device);
     if (below->clGetDeviceInfo(device, CL_DEVICE_NAME, sizeof text, text, NULL) == CL_SUCCESS)
-        field_text(&event->fields, "device name", text);
+        field_text(&event->event.fields, "device name", text);
     if (below->clGetDeviceInfo(device, CL_DRIVER_VERSION, sizeof text, text, NULL) == CL_SUCCESS)
-        field_text(&event->fields, "driver version", text);
+        field_text(&event->event.fields, "driver version", text);
     if (below->clGetDeviceInfo(device, IP_VERSION_INTEL, sizeof version, &version, NULL) == CL_SUCCESS)
-        field_number(&event->fields, "device ip", version);
+        field_number(&event->event.fields, "device ip", version);
     add_platform_text(event, device);
 }
 
@@ -171,18 +148,18 @@ static void add_devices(struct build_event *event, cl_program program, bool succ
         if (!is_meant(event, devices[index]))
             continue;
         add_device(event, devices[index]);
-        field_number(&event->fields, "built", successful && built[index]);
+        field_number(&event->event.fields, "built", successful && built[index]);
         add_log(event, program, devices[index]);
         if (has_binaries && built[index])
-            field_bytes(&event->fields, "binary", binaries.items[index].bytes, binaries.items[index].size);
+            field_bytes(&event->event.fields, "binary", binaries.items[index].bytes, binaries.items[index].size);
         if (has_debug && built[index])
-            field_bytes(&event->fields, "debug", debug.items[index].bytes, debug.items[index].size);
+            field_bytes(&event->event.fields, "debug", debug.items[index].bytes, debug.items[index].size);
     }
 }
 
 static void add_program(struct build_event *event, cl_program program, bool successful)
 {
-    add_identity(event, "program", program);
+    event_program(&event->event, "program", counters_identity(program));
     size_t size = 0;
     char *source = program_source(program, &size);
     if (source != NULL) {
@@ -199,20 +176,12 @@ void build_event_end(struct build_event *event, cl_program program, cl_int statu
     if (event == NULL)
         return;
     if (was_taken(status)) {
-        struct timespec ended;
-        clock_gettime(CLOCK_MONOTONIC, &ended);
-        field_number(&event->fields, "duration", nanoseconds(&ended) - nanoseconds(&event->began));
-        field_number(&event->fields, "status", (uint64_t)(int64_t)status);
+        event_ended(&event->event, status);
         if (program != NULL)
             add_program(event, program, status == CL_SUCCESS);
         for (cl_uint index = 0; program == NULL && index < event->count; ++index)
             add_device(event, event->devices[index]);
-        lock_take(LOCK_RECORDER);
-        FREED char *name = spool_name("build");
-        lock_give(LOCK_RECORDER);
-        int error = name != NULL ? spool_write(name, &event->fields) : ENOMEM;
-        if (error != 0)
-            spool_missing("a build", error);
+        event_write(&event->event);
     }
     build_event_drop(event);
 }
@@ -221,6 +190,6 @@ void build_event_drop(struct build_event *event)
 {
     if (event == NULL)
         return;
-    writer_free(&event->fields);
+    event_free(&event->event);
     free(event);
 }

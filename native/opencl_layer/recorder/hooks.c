@@ -7,10 +7,10 @@
 #include "opencl_layer/platforms.h"
 #include "opencl_layer/program_queries.h"
 #include "opencl_layer/recorder/build_event.h"
-#include "opencl_layer/recorder/counters.h"
+#include "recording/counters.h"
 #include "opencl_layer/recorder/recorder.h"
 #include "opencl_layer/recorder/replacing.h"
-#include "opencl_layer/recorder/spool.h"
+#include "recording/spool.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -219,10 +219,16 @@ static cl_kernel CL_API_CALL clone_kernel(cl_kernel kernel, cl_int *error_ret)
     return clone;
 }
 
-static void count_launch(cl_command_queue queue, cl_kernel kernel, struct launch *launch)
+static void count_launch(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t *global, const size_t *local)
 {
-    if (below->clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof launch->device, &launch->device, NULL) == CL_SUCCESS)
-        counters_launched(kernel, launch);
+    struct shape shape = {.dimensions = dimensions};
+    for (cl_uint dimension = 0; dimension < dimensions && dimension < DIMENSIONS; ++dimension) {
+        shape.global[dimension] = global != NULL ? global[dimension] : 0;
+        shape.local[dimension] = local != NULL ? local[dimension] : 0;
+    }
+    cl_device_id device;
+    if (below->clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof device, &device, NULL) == CL_SUCCESS)
+        counters_launched(kernel, device, &shape);
     counters_write_now_and_then();
 }
 
@@ -232,7 +238,7 @@ static cl_int CL_API_CALL enqueue_range(cl_command_queue queue, cl_kernel kernel
 {
     cl_int status = next->clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local, count, events, event);
     if (status == CL_SUCCESS)
-        count_launch(queue, kernel, &(struct launch){.dimensions = dimensions, .global = global, .local = local});
+        count_launch(queue, kernel, dimensions, global, local);
     return status;
 }
 
@@ -242,7 +248,7 @@ static cl_int CL_API_CALL enqueue_task(cl_command_queue queue, cl_kernel kernel,
     static const size_t ONE[] = {1};
     cl_int status = next->clEnqueueTask(queue, kernel, count, events, event);
     if (status == CL_SUCCESS)
-        count_launch(queue, kernel, &(struct launch){.dimensions = 1, .global = ONE, .local = ONE});
+        count_launch(queue, kernel, 1, ONE, ONE);
     return status;
 }
 

@@ -5,7 +5,7 @@
 #include "base/owned.h"
 #include "base/sha256.h"
 #include "base/text.h"
-#include "opencl_layer/recorder/spool.h"
+#include "recording/spool.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 
 #include "base/owned.h"
 #include "opencl_layer/below.h"
-#include "opencl_layer/recorder/counters.h"
+#include "recording/counters.h"
 #include "opencl_layer/recorder/replacements.h"
 
 #include <stdlib.h>

@@ -64,6 +64,11 @@ class _Again:
         from kernlens.pipeline.second_build import second_build
 
         again = BuiltAgain()
+        if event.interface != "opencl":
+            error = UnsupportedError("programs of Level Zero are not built again")
+            again.staged = error if self.wanted.stages else None
+            again.plain = error if self.wanted.compare and (event.spirv or event.static_inputs) else None
+            return again
         if event.operation not in ("build", "link"):
             return again  # A compile's stages are those of what it is linked into.
         try:

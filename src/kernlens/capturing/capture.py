@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from kernlens.capturing.building_again import BuildingAgain
 from kernlens.capturing.changes import Changes, Replacement
+from kernlens.capturing.level_zero_layer import turn_on_level_zero, why_not_recorded
 from kernlens.capturing.merging import Captured, CapturedKernel, merge
 from kernlens.capturing.spool import FOLDER, OPTIONS, SNAPSHOTS, Spool
 from kernlens.errors import OutputError, UnsupportedError
@@ -68,7 +69,7 @@ def capture(
     fresh_cache: bool = False,
     prepare: Callable[[], None] | None = None,
 ) -> Capture:
-    """Run an application, and record what it builds with OpenCL, and how often it launches which kernel.
+    """Run an application, and record what it builds with OpenCL or Level Zero, and how often it launches which kernel.
 
     ``recording`` is the file to write, ``APP.klens`` if not given; a recording of that name is replaced once something was
     built. ``simulate`` names a device that the toolchain's driver simulates. ``lines`` adds -gline-tables-only to what
@@ -101,6 +102,7 @@ def capture(
     with _writer(path, words) as writer:
         spool = Spool.make(path)
         _turn_on(application, layer, spool, lines)
+        turn_on_level_zero(application.environment, chosen)
         changes.make(application.environment, spool)
         try:
             status = _run(application, prepare)
@@ -135,6 +137,7 @@ def attach(recording: str | os.PathLike[str], *, lines: bool = False) -> tuple[P
     before = initial_environment()
     application = Application("", "", (), dict(before))
     _turn_on(application, layer, spool, lines)
+    turn_on_level_zero(application.environment, find_toolchain())
     changed = {name: value for name, value in application.environment.items() if before.get(name) != value}
     return spool.folder, changed
 
@@ -221,7 +224,7 @@ def _why_nothing(captured: Captured, environment: Mapping[str, str]) -> str:
     if captured.missing:
         return "nothing could be written of what was built"
     if captured.was_entered:
-        return "nothing was built: the application asked for OpenCL and built no program"
+        return "nothing was built: the application asked for OpenCL or Level Zero, and built no program"
     folders = [*environment.get("LD_LIBRARY_PATH", "").split(":"), *_LIBRARY_FOLDERS]
     loader = next((path for folder in folders if folder and (path := Path(folder, "libOpenCL.so.1")).is_file()), None)
     if loader is not None and _LAYERS.encode() not in loader.read_bytes():
@@ -229,4 +232,4 @@ def _why_nothing(captured: Captured, environment: Mapping[str, str]) -> str:
             f"nothing was captured: the OpenCL loader {loader} is too old to take layers; ocl-icd takes them from 2.3.0 on,"
             " the Khronos loader from 2020.12 on"
         )
-    return "nothing was built; is it statically linked, or did it use another interface?"
+    return f"nothing was built; is it statically linked, or did it use another interface?{why_not_recorded()}"

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kernlens.capturing.spool import OPTIONS, REPLACE, Replaced, Spool
+from kernlens.capturing.spool import OPTIONS, REPLACE, BuildEvent, Replaced, Spool
 from kernlens.errors import NotFoundError, nearest
 from kernlens.model.build import LINE_OPTIONS
 from kernlens.runtime.opencl.error_codes import ERROR_NAMES
@@ -87,9 +87,19 @@ class Changes:
     replacements: Sequence[Replacement] = ()
     fresh_cache: bool = False
 
+    @property
+    def added(self) -> str:
+        """The options that are added to builds."""
+        return " ".join(filter(None, [LINE_OPTIONS[0] if self.lines else "", self.options.strip()]))
+
+    def reached(self, event: BuildEvent) -> bool:
+        """Whether a build got added options; the recorder of Level Zero notes no others beside them."""
+        is_level_zero = event.interface == "level-zero" and bool(self.added) and self.added in event.options
+        return event.options != event.own_options or is_level_zero
+
     def make(self, environment: dict[str, str], spool: Spool) -> None:
         """Have the recorder make them, through its variables and files in the capture's folder."""
-        added = " ".join(filter(None, [LINE_OPTIONS[0] if self.lines else "", self.options.strip()]))
+        added = self.added
         for name in (OPTIONS, REPLACE):
             environment.pop(name, None)
         if added:

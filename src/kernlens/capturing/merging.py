@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -16,10 +16,13 @@ from kernlens.capturing.building_again import BuildingAgain, BuiltAgain, Finding
 from kernlens.capturing.changes import Changes, used
 from kernlens.capturing.spool import BuildEvent, BuiltDevice, Counter, Identity, Spool, finished_at, read_build
 from kernlens.errors import KernlensError
+from kernlens.formats.spirv.specialization import read_spec_constants
 from kernlens.loading import open_build
 from kernlens.model.build import Build, BuildToolchain, HeldParts, Source
 from kernlens.model.figures import FIGURES, figures_of
 from kernlens.model.kernel import Kernel
+from kernlens.model.spirv import SpecConstant
+from kernlens.runtime.level_zero.result_codes import result_name
 from kernlens.runtime.opencl.error_codes import ERROR_NAMES
 
 if TYPE_CHECKING:
@@ -122,30 +125,37 @@ def merge(spool: Spool, writer: RecordingWriter, again: BuildingAgain, changes: 
     built: Built = {}
     names_of_build: dict[tuple[Identity, int], tuple[str, str]] = {}
     recorded = RecordedKernels(writer.path)
+    names: dict[Identity, str] = {}
     calls = []
     for event, results in built_again(_events(spool, captured), again):
         captured.builds += 1
         captured.failed += event.status != 0 or not all(device.built for device in event.devices)
-        changed_options += event.options != event.own_options
-        captured.from_binary += event.operation == "build" and event.source is None and not event.spirv
-        builds = _builds(event, f"program-{captured.builds}")
+        changed_options += changes.reached(event)
+        captured.from_binary += _is_from_binary(event)
+        name = f"program-{captured.builds}"
+        linked = [names.get(program, "a program that is not known") for program in event.inputs]
+        builds = _builds(event, name, linked)
         for (build, device), result in zip(builds, results or [BuiltAgain()], strict=True):
-            build, names = _with_kernels(build)
+            build, kernels = _with_kernels(build)
             build, same_code = findings.add(build, result)
             number = writer.add(build)
             calls.append({"program": number, **_call(event), **used(by_program, event.program)})
             if event.program is not None and build.ok and event.operation != "compile":
                 names_of_build[event.program, device.handle] = build.name, build.device
                 built[event.program, device.handle] = {
-                    name: CapturedKernel(
-                        name, build.name, build.device, number, same_code=same_code.get(name), recorded=recorded
+                    kernel: CapturedKernel(
+                        kernel, build.name, build.device, number, same_code=same_code.get(kernel), recorded=recorded
                     )
-                    for name in names
+                    for kernel in kernels
                 }
+        for build in _static_inputs(event, name):
+            calls.append({"program": writer.add(build), **_call(event), "operation": "input"})
+        if event.program is not None:
+            names[event.program] = name
     _count(spool, captured, built, names_of_build)
     compared = [(kernel.name, kernel.same_code) for kernel in captured.kernels if kernel.same_code is not None]
-    names = [kernel.name for kernel in captured.kernels]
-    captured.findings = findings.sentences(compared) + changes.results(replaced, names, changed_options)
+    kernel_names = [kernel.name for kernel in captured.kernels]
+    captured.findings = findings.sentences(compared) + changes.results(replaced, kernel_names, changed_options)
     writer.note(CAPTURE, json.dumps({"builds": calls, "kernels": [_used(kernel) for kernel in captured.kernels]}))
     return captured
 
@@ -161,7 +171,12 @@ def _events(spool: Spool, captured: Captured) -> Iterator[BuildEvent]:
             yield event
 
 
-def _builds(event: BuildEvent, name: str) -> Iterator[tuple[Build, BuiltDevice]]:
+def _is_from_binary(event: BuildEvent) -> bool:
+    made_from = event.source is not None or event.spirv or event.static_inputs
+    return event.operation in ("build", "module") and not made_from
+
+
+def _builds(event: BuildEvent, name: str, linked: Sequence[str]) -> Iterator[tuple[Build, BuiltDevice]]:
     sources = [Source("", event.source, "program")] if event.source is not None else []
     sources += [Source(path, text, "program") for path, text in event.headers]
     for device in event.devices or [BuiltDevice(0)]:
@@ -169,14 +184,14 @@ def _builds(event: BuildEvent, name: str) -> Iterator[tuple[Build, BuiltDevice]]
             Build(
                 name=name,
                 device=device.name,
-                toolchain=BuildToolchain(f"opencl driver {device.driver_version}") if device.driver_version else None,
-                options="" if event.operation == "built-in kernels" else event.options,
+                toolchain=_toolchain(event, device),
+                options=_options(event),
                 ok=device.built and bool(device.binary),
-                reason=_reason(event, device),
+                reason=_reason(event, device, linked),
                 seconds=event.duration / 1e9,
-                created=datetime.fromtimestamp(event.time / 1e9, UTC).isoformat(timespec="milliseconds"),
+                created=_created(event),
                 parts=HeldParts(
-                    log=device.log,
+                    log=device.log or event.log,
                     binary=device.binary,
                     debug=device.debug,
                     spirv=event.spirv,
@@ -187,14 +202,52 @@ def _builds(event: BuildEvent, name: str) -> Iterator[tuple[Build, BuiltDevice]]
         )
 
 
-def _reason(event: BuildEvent, device: BuiltDevice) -> str | None:
+def _static_inputs(event: BuildEvent, name: str) -> Iterator[Build]:
+    """What was compiled and linked in one call: each is in the recording, though it has no binary of its own."""
+    for number, linked in enumerate(event.static_inputs, 1):
+        device = event.devices[0] if event.devices else BuiltDevice(0)
+        yield Build(
+            name=f"{name}-input-{number}",
+            device=device.name,
+            toolchain=_toolchain(event, device),
+            options=linked.options,
+            ok=False,
+            reason=f"it was compiled and linked in one call: the binary is that of {name}",
+            created=_created(event),
+            parts=HeldParts(spirv=linked.spirv),
+        )
+
+
+def _toolchain(event: BuildEvent, device: BuiltDevice) -> BuildToolchain | None:
+    return BuildToolchain(f"{event.interface} driver {device.driver_version}") if device.driver_version else None
+
+
+def _created(event: BuildEvent) -> str:
+    return datetime.fromtimestamp(event.time / 1e9, UTC).isoformat(timespec="milliseconds")
+
+
+def _options(event: BuildEvent) -> str:
+    if event.operation == "built-in kernels":
+        return ""
+    return event.options or " ".join(dict.fromkeys(linked.options for linked in event.static_inputs if linked.options))
+
+
+def _reason(event: BuildEvent, device: BuiltDevice, linked: Sequence[str]) -> str | None:
     if event.operation == "built-in kernels":
         return f"the program consists of kernels that the device has built in: {event.options}"
     if event.status != 0:
-        return f"the application's {event.operation} failed with {ERROR_NAMES.get(event.status, event.status)}"
+        return f"the application's {event.operation} failed with {_status_name(event)}"
+    if event.operation == "dynamic link":
+        return f"a dynamic link makes no binary: it connects {', '.join(linked)}"
     if not device.built:
         return f"the application's {event.operation} failed for this device"
     return None if device.binary else "the driver gave no binary"
+
+
+def _status_name(event: BuildEvent) -> str:
+    if event.interface == "level-zero":
+        return result_name(event.status)
+    return ERROR_NAMES.get(event.status, str(event.status))
 
 
 def _with_kernels(build: Build) -> tuple[Build, list[str]]:
@@ -232,12 +285,28 @@ def _count(spool: Spool, captured: Captured, built: Built, builds: dict[tuple[Id
 
 
 def _call(event: BuildEvent) -> dict[str, object]:
+    constants = {str(number): f"{bits:#x}" for number, bits in _constants(event)}
     return {
         "operation": event.operation,
+        "interface": event.interface,
         "process": event.process,
         "thread": event.thread,
         "sha256": event.hash or None,
+        **({"constants": constants} if constants else {}),
     }
+
+
+def _constants(event: BuildEvent) -> Iterator[tuple[int, int]]:
+    """The specialization constants that the modules have, and the bits of their values."""
+    known: dict[int, SpecConstant] = {}
+    for spirv in (event.spirv, *(linked.spirv for linked in event.static_inputs)) if event.constants else ():
+        try:
+            known |= read_spec_constants(memoryview(spirv))
+        except KernlensError as error:
+            log.debug("capturing", "the constants of a module that the driver took are not known: %s", error)
+    for number, bits in event.constants:
+        if number in known:
+            yield number, bits & (1 << known[number].width) - 1
 
 
 def _used(kernel: CapturedKernel) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""The folder that the recorder in an application's processes writes to (``native/opencl_layer/recorder``), and its files.
+"""The folder that the recorders in an application's processes write to (``native/recording``), and its files.
 
 Each file is whole, and named after the process that wrote it, a number and a kind: ``process`` (the layer is in there),
 ``build`` (a build has finished) and ``counters`` (how often kernels were created and launched so far). A file consists of
@@ -17,6 +17,7 @@ from pathlib import Path
 
 from kernlens import log
 from kernlens.errors import FormatError, NotFoundError, OutputError
+from kernlens.runtime.level_zero.module_build import version_text
 
 #: The variables that turn the recorder on, and give it options to add to builds.
 FOLDER, OPTIONS = "KERNLENS_CAPTURE", "KERNLENS_CAPTURE_OPTIONS"
@@ -53,16 +54,28 @@ class BuiltDevice:
 
 
 @dataclass(slots=True)
+class StaticInput:
+    """A SPIR-V module that Level Zero compiled and linked with others in one call."""
+
+    spirv: bytes = field(repr=False)
+    options: str = ""
+
+
+@dataclass(slots=True)
 class BuildEvent:
     """One call of a function that builds.
 
-    ``operation`` is ``build``, ``compile``, ``link`` or ``built-in kernels`` (whose names are the options). ``options`` are
-    those that the driver got, ``own_options`` the application's. ``hash`` is the SHA-256 of source or IL. ``time`` and
-    ``duration`` are nanoseconds, ``time`` since 1970. ``program`` is None if the driver made none; ``inputs`` are the
-    programs that were linked.
+    ``operation`` is ``build``, ``compile``, ``link`` or ``built-in kernels`` (whose names are the options) of OpenCL,
+    ``module`` or ``dynamic link`` of the ``interface`` ``level-zero``. ``options`` are those that the driver got,
+    ``own_options`` the application's. ``hash`` is the SHA-256 of source or IL. ``time`` and ``duration`` are nanoseconds,
+    ``time`` since 1970. ``program`` is None if the driver made none; ``inputs`` are the programs that were linked,
+    ``static_inputs`` what a module was linked from. ``constants`` are the specialization constants by number: eight bytes
+    from each value's place on, of which the value is as many as its type has. ``log`` is that of a dynamic link, which is
+    for no one device.
     """
 
     operation: str = ""
+    interface: str = "opencl"
     time: int = 0
     duration: int = 0
     process: int = 0
@@ -76,6 +89,9 @@ class BuildEvent:
     spirv: bytes = field(default=b"", repr=False)
     hash: str = ""
     headers: list[tuple[str, str]] = field(default_factory=list)
+    static_inputs: list[StaticInput] = field(default_factory=list)
+    constants: list[tuple[int, int]] = field(default_factory=list)
+    log: str = ""
     devices: list[BuiltDevice] = field(default_factory=list)
 
 
@@ -254,8 +270,8 @@ def read_build(path: Path) -> BuildEvent:
     event = BuildEvent()
     for name, value in read_fields(path):
         match name:
-            case "operation":
-                event.operation = _text(value)
+            case "operation" | "interface":
+                setattr(event, name, _text(value))
             case "options":
                 event.options = event.own_options = _text(value)
             case "given options":
@@ -278,8 +294,16 @@ def read_build(path: Path) -> BuildEvent:
                 event.headers.append((_text(value), ""))
             case "header source":
                 event.headers[-1:] = [(header, _text(value)) for header, _ in event.headers[-1:]]
+            case "input spirv":
+                event.static_inputs.append(StaticInput(value))
+            case "input options" if event.static_inputs:
+                event.static_inputs[-1].options = _text(value)
+            case "constant":
+                event.constants.append(_identity(value))
             case "device":
                 event.devices.append(BuiltDevice(_number(value)))
+            case "log" if not event.devices:
+                event.log = _text(value)
             case _ if event.devices:
                 _set_device_field(event.devices[-1], name, value)
     return event
@@ -291,6 +315,8 @@ def _set_device_field(device: BuiltDevice, name: str, value: bytes) -> None:
             device.name = _text(value).strip()
         case "driver version":
             device.driver_version = _text(value)
+        case "driver version number":
+            device.driver_version = version_text(_number(value))
         case "device ip":
             device.ip = _number(value)
         case "platform" | "log":

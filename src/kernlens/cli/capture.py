@@ -73,7 +73,7 @@ def command(
     recover: str | None,
     command_line: tuple[str, ...],
 ) -> None:
-    """Run an application, and record every program that it builds with OpenCL, and which kernels it launches.
+    """Run an application, and record every program that it builds with OpenCL or Level Zero, and which kernels it launches.
 
     The recording holds sources, IL, options, logs, binaries and debug data, also of builds that failed. Unless an option
     changes what is built, the application runs as it does without: input, output, signals and exit status are the same.

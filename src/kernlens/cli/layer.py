@@ -10,7 +10,7 @@ from kernlens.cli.options import json_option, verb
 from kernlens.errors import UnsupportedError
 
 #: What --capture sets beside the list of layers.
-_CAPTURE_VARIABLES = ("KERNLENS_CAPTURE", "KERNLENS_CAPTURE_OPTIONS", "KERNLENS_SNAPSHOTS")
+_CAPTURE_VARIABLES = ("KERNLENS_CAPTURE", "KERNLENS_CAPTURE_OPTIONS", "KERNLENS_SNAPSHOTS", "ZE_ENABLE_ALT_DRIVERS")
 
 
 @verb('eval "$(kernlens layer)"; ./application')

@@ -1,10 +1,10 @@
 #define _GNU_SOURCE
-#include "opencl_layer/recorder/counters.h"
+#include "recording/counters.h"
 
 #include "base/locks.h"
 #include "base/owned.h"
 #include "base/records.h"
-#include "opencl_layer/recorder/spool.h"
+#include "recording/spool.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -12,26 +12,15 @@
 #include <time.h>
 
 /* Writing takes 1/200 of the time at most. */
-enum { SHAPES = 8, DIMENSIONS = 3, PAUSE_FACTOR = 200 };
+enum { PAUSE_FACTOR = 200 };
 static const uint64_t SHORTEST_PAUSE = UINT64_C(100000000), SECOND = UINT64_C(1000000000);
-
-/* Sizes that a kernel was launched with; 0 where the driver chooses, and beyond the launch's dimensions. */
-struct shape {
-    uint64_t dimensions, global[DIMENSIONS], local[DIMENSIONS];
-};
-
-struct counted_shape {
-    struct shape shape;
-    uint64_t launches;
-};
 
 /* A kernel of a program on one device; `device` is NULL until it is launched. */
 struct counter {
     struct program_identity program;
-    cl_device_id device;
-    uint64_t created, launches;
-    size_t shape_count;
-    struct counted_shape shapes[SHAPES];
+    const void *device;
+    uint64_t created;
+    struct tally launched;
     struct counter *all, *of_program, *of_kernel; /* the next ones: of all, of the same program, of the same kernel */
     char name[];
 };
@@ -69,8 +58,8 @@ static void after_fork(bool (*damaged)(enum lock lock))
         counters = NULL;
     }
     for (struct counter *counter = counters; counter != NULL; counter = counter->all) {
-        counter->created = counter->launches = 0;
-        counter->shape_count = 0;
+        counter->created = 0;
+        counter->launched = (struct tally){0};
     }
     changed = false;
     next_write = 0;
@@ -78,7 +67,7 @@ static void after_fork(bool (*damaged)(enum lock lock))
 }
 
 /* These with the lock held; NULL if there is no memory. */
-static struct known_program *find_program(cl_program handle)
+static struct known_program *find_program(const void *handle)
 {
     struct known_program *program = (struct known_program *)(void *)records_find(&programs, handle);
     if (program != NULL || (program = calloc(1, sizeof *program)) == NULL)
@@ -89,7 +78,7 @@ static struct known_program *find_program(cl_program handle)
     return program;
 }
 
-static struct counter *counter_add(struct program_identity program, const char *name)
+static struct counter *new_counter(struct program_identity program, const char *name)
 {
     size_t size = strlen(name) + 1;
     struct counter *counter = calloc(1, sizeof *counter + size);
@@ -107,7 +96,7 @@ static struct counter *find_counter(struct known_program *program, const char *n
     struct counter *counter = program->kernels;
     while (counter != NULL && strcmp(counter->name, name) != 0)
         counter = counter->of_program;
-    if (counter == NULL && (counter = counter_add(program->identity, name)) != NULL) {
+    if (counter == NULL && (counter = new_counter(program->identity, name)) != NULL) {
         counter->of_program = program->kernels;
         program->kernels = counter;
     }
@@ -115,12 +104,12 @@ static struct counter *find_counter(struct known_program *program, const char *n
 }
 
 /* The kernel's counter for a device. */
-static struct counter *find_counter_of(struct counter *kernel, cl_device_id device)
+static struct counter *find_counter_of(struct counter *kernel, const void *device)
 {
     struct counter *counter = kernel;
     while (counter != NULL && counter->device != device && counter->device != NULL)
         counter = counter->of_kernel;
-    if (counter == NULL && (counter = counter_add(kernel->program, kernel->name)) != NULL) {
+    if (counter == NULL && (counter = new_counter(kernel->program, kernel->name)) != NULL) {
         counter->of_kernel = kernel->of_kernel;
         kernel->of_kernel = counter;
     }
@@ -129,7 +118,7 @@ static struct counter *find_counter_of(struct counter *kernel, cl_device_id devi
     return counter;
 }
 
-static void kernel_is(cl_kernel handle, struct counter *counter)
+static void kernel_is(const void *handle, struct counter *counter)
 {
     struct known_kernel *kernel = (struct known_kernel *)(void *)records_find(&kernels, handle);
     if (kernel == NULL && (kernel = calloc(1, sizeof *kernel)) != NULL) {
@@ -143,13 +132,13 @@ static void kernel_is(cl_kernel handle, struct counter *counter)
     changed = true;
 }
 
-static struct counter *counter_of(cl_kernel handle)
+static struct counter *counter_of(const void *handle)
 {
     const struct known_kernel *kernel = (const struct known_kernel *)(const void *)records_find(&kernels, handle);
     return kernel != NULL ? kernel->counter : NULL;
 }
 
-void counters_new_program(cl_program handle)
+void counters_new_program(const void *handle)
 {
     lock_take(LOCK_RECORDER);
     struct known_program *program = find_program(handle);
@@ -160,7 +149,7 @@ void counters_new_program(cl_program handle)
     lock_give(LOCK_RECORDER);
 }
 
-struct program_identity counters_identity(cl_program handle)
+struct program_identity counters_identity(const void *handle)
 {
     lock_take(LOCK_RECORDER);
     const struct known_program *program = find_program(handle);
@@ -169,7 +158,7 @@ struct program_identity counters_identity(cl_program handle)
     return identity;
 }
 
-void counters_created(cl_kernel kernel, cl_program handle, const char *name)
+void counters_created(const void *kernel, const void *handle, const char *name)
 {
     lock_take(LOCK_RECORDER);
     struct known_program *program = find_program(handle);
@@ -177,37 +166,62 @@ void counters_created(cl_kernel kernel, cl_program handle, const char *name)
     lock_give(LOCK_RECORDER);
 }
 
-void counters_cloned(cl_kernel kernel, cl_kernel of)
+void counters_cloned(const void *kernel, const void *of)
 {
     lock_take(LOCK_RECORDER);
     kernel_is(kernel, counter_of(of));
     lock_give(LOCK_RECORDER);
 }
 
-static void count_shape(struct counter *counter, const struct launch *launch)
-{
-    struct shape shape = {.dimensions = launch->dimensions};
-    for (cl_uint dimension = 0; dimension < launch->dimensions && dimension < DIMENSIONS; ++dimension) {
-        shape.global[dimension] = launch->global != NULL ? launch->global[dimension] : 0;
-        shape.local[dimension] = launch->local != NULL ? launch->local[dimension] : 0;
-    }
-    size_t place = 0;
-    while (place < counter->shape_count && memcmp(&counter->shapes[place].shape, &shape, sizeof shape) != 0)
-        ++place;
-    if (place == SHAPES)
-        return; /* the first ones have to do */
-    if (place == counter->shape_count)
-        counter->shapes[counter->shape_count++] = (struct counted_shape){.shape = shape};
-    ++counter->shapes[place].launches;
-}
-
-void counters_launched(cl_kernel kernel, const struct launch *launch)
+void counters_forget_program(const void *program)
 {
     lock_take(LOCK_RECORDER);
+    free(records_remove(&programs, program));
+    lock_give(LOCK_RECORDER);
+}
+
+void counters_forget_kernel(const void *kernel)
+{
+    lock_take(LOCK_RECORDER);
+    free(records_remove(&kernels, kernel));
+    lock_give(LOCK_RECORDER);
+}
+
+void tally_launches(struct tally *tally, const struct shape *shape, uint64_t launches)
+{
+    tally->launches += launches;
+    size_t place = 0;
+    while (place < tally->shape_count && memcmp(&tally->shapes[place].shape, shape, sizeof *shape) != 0)
+        ++place;
+    if (place == SHAPES || shape->dimensions == 0)
+        return; /* the first ones have to do */
+    if (place == tally->shape_count)
+        tally->shapes[tally->shape_count++] = (struct counted_shape){.shape = *shape};
+    tally->shapes[place].launches += launches;
+}
+
+struct counter *counters_find(const void *kernel, const void *device)
+{
     struct counter *counter = counter_of(kernel);
-    if (counter != NULL && (counter = find_counter_of(counter, launch->device)) != NULL) {
-        ++counter->launches;
-        count_shape(counter, launch);
+    return counter != NULL ? find_counter_of(counter, device) : NULL;
+}
+
+void counter_add(struct counter *counter, const struct tally *launched)
+{
+    struct tally *sum = &counter->launched;
+    uint64_t before = sum->launches;
+    for (size_t place = 0; place < launched->shape_count; ++place)
+        tally_launches(sum, &launched->shapes[place].shape, launched->shapes[place].launches);
+    sum->launches = before + launched->launches;
+    changed = true;
+}
+
+void counters_launched(const void *kernel, const void *device, const struct shape *shape)
+{
+    lock_take(LOCK_RECORDER);
+    struct counter *counter = counters_find(kernel, device);
+    if (counter != NULL) {
+        tally_launches(&counter->launched, shape, 1);
         changed = true;
     }
     lock_give(LOCK_RECORDER);
@@ -219,9 +233,9 @@ static void write_counter(struct writer *fields, const struct counter *counter)
     field_bytes(fields, "program", &counter->program, sizeof counter->program);
     field_number(fields, "device", (uint64_t)(uintptr_t)counter->device);
     field_number(fields, "created", counter->created);
-    field_number(fields, "launches", counter->launches);
-    for (size_t index = 0; index < counter->shape_count; ++index)
-        field_bytes(fields, "shape", &counter->shapes[index], sizeof counter->shapes[index]);
+    field_number(fields, "launches", counter->launched.launches);
+    for (size_t index = 0; index < counter->launched.shape_count; ++index)
+        field_bytes(fields, "shape", &counter->launched.shapes[index], sizeof counter->launched.shapes[index]);
 }
 
 /* Writes all counters to a new file, then removes the one before: whoever is killed between leaves two, and the newer counts. */
@@ -231,7 +245,7 @@ static void write_all(bool last)
     lock_take(LOCK_RECORDER);
     FREED char *name = changed ? spool_name("counters") : NULL;
     for (const struct counter *counter = counters; name != NULL && counter != NULL; counter = counter->all)
-        if (counter->created > 0 || counter->launches > 0)
+        if (counter->created > 0 || counter->launched.launches > 0)
             write_counter(&fields, counter);
     changed = changed && name == NULL;
     lock_give(LOCK_RECORDER);

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "opencl_layer/recorder/spool.h"
+#include "recording/spool.h"
 
 #include "base/files.h"
 #include "base/locks.h"

@@ -1,0 +1,235 @@
+#define _GNU_SOURCE
+#include "level_zero_layer/launches.h"
+
+#include "level_zero_layer/command_lists.h"
+#include "level_zero_layer/driver.h"
+#include "level_zero_layer/kernels.h"
+
+static ze_pfnCommandListCreate_t next_create;
+static ze_pfnCommandListCreateImmediate_t next_create_immediate;
+static ze_pfnCommandListDestroy_t next_destroy;
+static ze_pfnCommandListReset_t next_reset;
+static ze_pfnCommandListAppendLaunchKernel_t next_launch;
+static ze_pfnCommandListAppendLaunchCooperativeKernel_t next_launch_cooperative;
+static ze_pfnCommandListAppendLaunchKernelIndirect_t next_launch_indirect;
+static ze_pfnCommandListAppendLaunchMultipleKernelsIndirect_t next_launch_several;
+static list_launch_with_parameters next_launch_with_parameters;
+static list_launch_with_arguments next_launch_with_arguments;
+static list_append_lists next_append_lists;
+static list_append_lists_with_parameters next_append_lists_with_parameters;
+static list_host_synchronize next_list_synchronize;
+static ze_pfnCommandQueueExecuteCommandLists_t next_execute;
+static ze_pfnCommandQueueSynchronize_t next_queue_synchronize;
+static ze_pfnEventHostSynchronize_t next_event_synchronize;
+
+static ze_result_t ZE_APICALL create(ze_context_handle_t context, ze_device_handle_t device,
+                                     const ze_command_list_desc_t *description, ze_command_list_handle_t *list)
+{
+    ze_result_t result = next_create(context, device, description, list);
+    if (result == ZE_RESULT_SUCCESS)
+        list_created(*list, device, false);
+    return result;
+}
+
+static ze_result_t ZE_APICALL create_immediate(ze_context_handle_t context, ze_device_handle_t device,
+                                               const ze_command_queue_desc_t *description, ze_command_list_handle_t *list)
+{
+    ze_result_t result = next_create_immediate(context, device, description, list);
+    if (result == ZE_RESULT_SUCCESS)
+        list_created(*list, device, true);
+    return result;
+}
+
+static ze_result_t ZE_APICALL destroy(ze_command_list_handle_t list)
+{
+    list_destroyed(list); /* before another thread's new list may have the handle */
+    return next_destroy(list);
+}
+
+static ze_result_t ZE_APICALL reset(ze_command_list_handle_t list)
+{
+    ze_result_t result = next_reset(list);
+    if (result == ZE_RESULT_SUCCESS)
+        list_reset(list);
+    return result;
+}
+
+/* Counts a launch that was appended; `groups` is NULL where memory of the device says how many. */
+static void appended(ze_command_list_handle_t list, ze_kernel_handle_t kernel, const ze_group_count_t *groups)
+{
+    struct shape shape = kernel_shape(kernel, groups);
+    list_appended(list, kernel, &shape);
+    counters_write_now_and_then();
+}
+
+static ze_result_t ZE_APICALL launch(ze_command_list_handle_t list, ze_kernel_handle_t kernel, const ze_group_count_t *groups,
+                                     ze_event_handle_t event, uint32_t count, ze_event_handle_t *events)
+{
+    ze_result_t result = next_launch(list, kernel, groups, event, count, events);
+    if (result == ZE_RESULT_SUCCESS)
+        appended(list, kernel, groups);
+    return result;
+}
+
+static ze_result_t ZE_APICALL launch_cooperative(ze_command_list_handle_t list, ze_kernel_handle_t kernel,
+                                                 const ze_group_count_t *groups, ze_event_handle_t event, uint32_t count,
+                                                 ze_event_handle_t *events)
+{
+    ze_result_t result = next_launch_cooperative(list, kernel, groups, event, count, events);
+    if (result == ZE_RESULT_SUCCESS)
+        appended(list, kernel, groups);
+    return result;
+}
+
+static ze_result_t ZE_APICALL launch_indirect(ze_command_list_handle_t list, ze_kernel_handle_t kernel,
+                                              const ze_group_count_t *groups, ze_event_handle_t event, uint32_t count,
+                                              ze_event_handle_t *events)
+{
+    ze_result_t result = next_launch_indirect(list, kernel, groups, event, count, events);
+    if (result == ZE_RESULT_SUCCESS)
+        appended(list, kernel, NULL);
+    return result;
+}
+
+static ze_result_t ZE_APICALL launch_several(ze_command_list_handle_t list, uint32_t kernel_count, ze_kernel_handle_t *kernels,
+                                             const uint32_t *count_buffer, const ze_group_count_t *groups,
+                                             ze_event_handle_t event, uint32_t count, ze_event_handle_t *events)
+{
+    ze_result_t result = next_launch_several(list, kernel_count, kernels, count_buffer, groups, event, count, events);
+    for (uint32_t index = 0; result == ZE_RESULT_SUCCESS && index < kernel_count; ++index)
+        appended(list, kernels[index], NULL);
+    return result;
+}
+
+static ze_result_t ZE_APICALL launch_with_parameters(ze_command_list_handle_t list, ze_kernel_handle_t kernel,
+                                                     const ze_group_count_t *groups, const void *extensions,
+                                                     ze_event_handle_t event, uint32_t count, ze_event_handle_t *events)
+{
+    ze_result_t result = next_launch_with_parameters(list, kernel, groups, extensions, event, count, events);
+    if (result == ZE_RESULT_SUCCESS)
+        appended(list, kernel, groups);
+    return result;
+}
+
+static ze_result_t ZE_APICALL launch_with_arguments(ze_command_list_handle_t list, ze_kernel_handle_t kernel,
+                                                    ze_group_count_t groups, struct newer_group_size size, void **arguments,
+                                                    const void *extensions, ze_event_handle_t event, uint32_t count,
+                                                    ze_event_handle_t *events)
+{
+    ze_result_t result =
+        next_launch_with_arguments(list, kernel, groups, size, arguments, extensions, event, count, events);
+    if (result == ZE_RESULT_SUCCESS) {
+        kernel_group_size(kernel, size.x, size.y, size.z);
+        appended(list, kernel, &groups);
+    }
+    return result;
+}
+
+static void executed(uint32_t count, ze_command_list_handle_t *lists)
+{
+    for (uint32_t index = 0; index < count; ++index)
+        list_executed(lists[index]);
+    counters_write_now_and_then();
+}
+
+static ze_result_t ZE_APICALL append_lists(ze_command_list_handle_t list, uint32_t list_count, ze_command_list_handle_t *lists,
+                                           ze_event_handle_t event, uint32_t count, ze_event_handle_t *events)
+{
+    ze_result_t result = next_append_lists(list, list_count, lists, event, count, events);
+    if (result == ZE_RESULT_SUCCESS)
+        executed(list_count, lists);
+    return result;
+}
+
+static ze_result_t ZE_APICALL append_lists_with_parameters(ze_command_list_handle_t list, uint32_t list_count,
+                                                           ze_command_list_handle_t *lists, const void *extensions,
+                                                           ze_event_handle_t event, uint32_t count,
+                                                           ze_event_handle_t *events)
+{
+    ze_result_t result = next_append_lists_with_parameters(list, list_count, lists, extensions, event, count, events);
+    if (result == ZE_RESULT_SUCCESS)
+        executed(list_count, lists);
+    return result;
+}
+
+static ze_result_t ZE_APICALL execute(ze_command_queue_handle_t queue, uint32_t count, ze_command_list_handle_t *lists,
+                                      ze_fence_handle_t fence)
+{
+    ze_result_t result = next_execute(queue, count, lists, fence);
+    if (result == ZE_RESULT_SUCCESS)
+        executed(count, lists);
+    return result;
+}
+
+/* What may last long, or for ever: the counters are written before. */
+static ze_result_t ZE_APICALL list_synchronize(ze_command_list_handle_t list, uint64_t timeout)
+{
+    counters_write_now_and_then();
+    return next_list_synchronize(list, timeout);
+}
+
+static ze_result_t ZE_APICALL queue_synchronize(ze_command_queue_handle_t queue, uint64_t timeout)
+{
+    counters_write_now_and_then();
+    return next_queue_synchronize(queue, timeout);
+}
+
+static ze_result_t ZE_APICALL event_synchronize(ze_event_handle_t event, uint64_t timeout)
+{
+    counters_write_now_and_then();
+    return next_event_synchronize(event, timeout);
+}
+
+/* An entry that the headers' table does not have; NULL if this version's does not have it either. */
+static void **newer_entry(void *table, int place, ze_api_version_t version, int since)
+{
+    return (int)version >= since ? (void **)table + place : NULL;
+}
+
+#define PUT_IN_FRONT_AT(entry, function, next, type)                                                                 \
+    do {                                                                                                             \
+        void **place = (entry);                                                                                      \
+        if (place != NULL && *place != NULL && *place != (void *)(function)) {                                       \
+            (next) = (type)*place;                                                                                   \
+            *place = (void *)(function);                                                                             \
+        }                                                                                                            \
+    } while (0)
+
+void launches_hook_lists(ze_command_list_dditable_t *table, ze_api_version_t version)
+{
+    PUT_IN_FRONT(table->pfnCreate, create, next_create);
+    PUT_IN_FRONT(table->pfnCreateImmediate, create_immediate, next_create_immediate);
+    PUT_IN_FRONT(table->pfnDestroy, destroy, next_destroy);
+    PUT_IN_FRONT(table->pfnReset, reset, next_reset);
+    PUT_IN_FRONT(table->pfnAppendLaunchKernel, launch, next_launch);
+    PUT_IN_FRONT(table->pfnAppendLaunchCooperativeKernel, launch_cooperative, next_launch_cooperative);
+    PUT_IN_FRONT(table->pfnAppendLaunchKernelIndirect, launch_indirect, next_launch_indirect);
+    PUT_IN_FRONT(table->pfnAppendLaunchMultipleKernelsIndirect, launch_several, next_launch_several);
+    PUT_IN_FRONT_AT(newer_entry(table, LIST_HOST_SYNCHRONIZE, version, LIST_HOST_SYNCHRONIZE_VERSION), list_synchronize,
+                    next_list_synchronize, list_host_synchronize);
+    PUT_IN_FRONT_AT(newer_entry(table, LIST_LAUNCH_WITH_PARAMETERS, version, LIST_LAUNCH_WITH_VERSION),
+                    launch_with_parameters, next_launch_with_parameters, list_launch_with_parameters);
+    PUT_IN_FRONT_AT(newer_entry(table, LIST_LAUNCH_WITH_ARGUMENTS, version, LIST_LAUNCH_WITH_VERSION),
+                    launch_with_arguments, next_launch_with_arguments, list_launch_with_arguments);
+    PUT_IN_FRONT_AT(newer_entry(table, LIST_APPEND_LISTS_WITH_PARAMETERS, version, LIST_APPEND_LISTS_WITH_VERSION),
+                    append_lists_with_parameters, next_append_lists_with_parameters, list_append_lists_with_parameters);
+}
+
+void launches_hook_newer_lists(struct newer_list_table *table, ze_api_version_t version)
+{
+    if ((int)version >= LIST_TABLE_VERSION)
+        PUT_IN_FRONT(table->append_lists, append_lists, next_append_lists);
+}
+
+void launches_hook_queues(ze_command_queue_dditable_t *table, ze_api_version_t version)
+{
+    (void)version; /* these are in every one */
+    PUT_IN_FRONT(table->pfnExecuteCommandLists, execute, next_execute);
+    PUT_IN_FRONT(table->pfnSynchronize, queue_synchronize, next_queue_synchronize);
+}
+
+void launches_hook_events(ze_event_dditable_t *table, ze_api_version_t version)
+{
+    (void)version;
+    PUT_IN_FRONT(table->pfnHostSynchronize, event_synchronize, next_event_synchronize);
+}

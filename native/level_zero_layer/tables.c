@@ -1,0 +1,50 @@
+/* The tables that the Level Zero loader asks a driver for: the driver's own, with the recorder's functions in some places.
+ *
+ * The layer is loaded as a driver (ZE_ENABLE_ALT_DRIVERS). Of all that a driver exports it has what stands here; the loader finds
+ * the rest in the driver itself, which the layer depends on. */
+#define _GNU_SOURCE
+#include "level_zero_layer/command_lists.h"
+#include "level_zero_layer/driver.h"
+#include "level_zero_layer/kernels.h"
+#include "level_zero_layer/launches.h"
+#include "level_zero_layer/modules.h"
+#include "recording/counters.h"
+#include "recording/spool.h"
+
+#include <stdbool.h>
+
+static bool captures;
+
+__attribute__((constructor)) static void begin(void)
+{
+    captures = spool_open();
+    if (!captures)
+        return;
+    counters_watch();
+    kernels_watch();
+    lists_watch();
+    modules_open();
+    spool_here();
+}
+
+/* Defines the function that the loader asks for a table. For a table that the driver does not have, the loader must find nothing
+ * in it, and no error. */
+#define TABLE(name, type, hook)                                                                                      \
+    ze_result_t ZE_APICALL name(ze_api_version_t version, type *table)                                               \
+    {                                                                                                                \
+        ze_result_t(ZE_APICALL * fill)(ze_api_version_t, type *) =                                                   \
+            (ze_result_t(ZE_APICALL *)(ze_api_version_t, type *))driver_function(#name);                             \
+        ze_result_t result = fill != NULL ? fill(version, table) : ZE_RESULT_SUCCESS;                                \
+        if (fill != NULL && result == ZE_RESULT_SUCCESS && table != NULL && captures) {                              \
+            driver_find();                                                                                           \
+            hook(table, version);                                                                                    \
+        }                                                                                                            \
+        return result;                                                                                               \
+    }
+
+TABLE(zeGetModuleProcAddrTable, ze_module_dditable_t, modules_hook)
+TABLE(zeGetKernelProcAddrTable, ze_kernel_dditable_t, kernels_hook)
+TABLE(zeGetCommandListProcAddrTable, ze_command_list_dditable_t, launches_hook_lists)
+TABLE(zeGetCommandQueueProcAddrTable, ze_command_queue_dditable_t, launches_hook_queues)
+TABLE(zeGetEventProcAddrTable, ze_event_dditable_t, launches_hook_events)
+TABLE(zeGetCommandListExpProcAddrTable, struct newer_list_table, launches_hook_newer_lists)

@@ -1,0 +1,59 @@
+/* How often kernels were created and launched, and with which sizes. Programs, kernels and devices are a driver's handles.
+ *
+ * Counted is for each kernel of each program and device: memory grows with those, not with objects or launches. The counters are
+ * written from time to time, and when the process ends. */
+#ifndef KERNLENS_COUNTERS_H
+#define KERNLENS_COUNTERS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { SHAPES = 8, DIMENSIONS = 3 };
+
+/* A program as all files of a capture call it: the process that made it (spool_process), and its number there. */
+struct program_identity {
+    uint64_t process, number;
+};
+
+/* Sizes that a kernel is launched with: `global` in work items; 0 where the driver chooses, and beyond the launch's dimensions.
+ * Without dimensions nothing is known of them. */
+struct shape {
+    uint64_t dimensions, global[DIMENSIONS], local[DIMENSIONS];
+};
+
+/* How often a kernel is launched, and the first shapes of that. */
+struct tally {
+    uint64_t launches;
+    size_t shape_count;
+    struct counted_shape {
+        struct shape shape;
+        uint64_t launches;
+    } shapes[SHAPES];
+};
+
+void tally_launches(struct tally *tally, const struct shape *shape, uint64_t launches);
+
+/* A kernel of a program on one device. It lasts as long as the process. */
+struct counter;
+
+/* Gives the program a new identity. */
+void counters_new_program(const void *program);
+/* Tells the program's; gives it one if it has none. */
+struct program_identity counters_identity(const void *program);
+/* Counts a kernel that was made of a program, or of another kernel. */
+void counters_created(const void *kernel, const void *program, const char *name);
+void counters_cloned(const void *kernel, const void *of);
+/* The object is gone: for interfaces where that can be known. */
+void counters_forget_program(const void *program);
+void counters_forget_kernel(const void *kernel);
+/* Counts a launch. */
+void counters_launched(const void *kernel, const void *device, const struct shape *shape);
+/* Returns the kernel's counter for a device, NULL if it is not known, and counts launches. With LOCK_RECORDER held. */
+struct counter *counters_find(const void *kernel, const void *device);
+void counter_add(struct counter *counter, const struct tally *launched);
+/* Writes the counters if the last time was long enough ago. */
+void counters_write_now_and_then(void);
+/* Has forks and the process's end looked after. For a loading layer. */
+void counters_watch(void);
+
+#endif

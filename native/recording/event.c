@@ -1,0 +1,53 @@
+#define _GNU_SOURCE
+#include "recording/event.h"
+
+#include "base/locks.h"
+#include "base/owned.h"
+
+#include <errno.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static uint64_t nanoseconds(const struct timespec *time)
+{
+    return (uint64_t)time->tv_sec * UINT64_C(1000000000) + (uint64_t)time->tv_nsec;
+}
+
+void event_begin(struct event *event, const char *operation)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_REALTIME, &time);
+    clock_gettime(CLOCK_MONOTONIC, &event->began);
+    field_text(&event->fields, "operation", operation);
+    field_number(&event->fields, "time", nanoseconds(&time));
+    field_number(&event->fields, "number of process", (uint64_t)getpid());
+    field_number(&event->fields, "thread", (uint64_t)syscall(SYS_gettid));
+}
+
+void event_program(struct event *event, const char *field, struct program_identity program)
+{
+    field_bytes(&event->fields, field, &program, sizeof program);
+}
+
+void event_ended(struct event *event, int64_t status)
+{
+    struct timespec ended;
+    clock_gettime(CLOCK_MONOTONIC, &ended);
+    field_number(&event->fields, "duration", nanoseconds(&ended) - nanoseconds(&event->began));
+    field_number(&event->fields, "status", (uint64_t)status);
+}
+
+void event_write(const struct event *event)
+{
+    lock_take(LOCK_RECORDER);
+    FREED char *name = spool_name("build");
+    lock_give(LOCK_RECORDER);
+    int error = name != NULL ? spool_write(name, &event->fields) : ENOMEM;
+    if (error != 0)
+        spool_missing("a build", error);
+}
+
+void event_free(struct event *event)
+{
+    writer_free(&event->fields);
+}

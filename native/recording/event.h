@@ -1,0 +1,26 @@
+/* One call of a function that builds, as a file of the spool: what every interface says of it. */
+#ifndef KERNLENS_EVENT_H
+#define KERNLENS_EVENT_H
+
+#include "recording/counters.h"
+#include "recording/spool.h"
+
+#include <time.h>
+
+struct event {
+    struct writer fields;
+    struct timespec began;
+};
+
+/* Begins one: what is done, when, and by whom. */
+void event_begin(struct event *event, const char *operation);
+/* Notes a program under this field's name. */
+void event_program(struct event *event, const char *field, struct program_identity program);
+/* Notes that the driver is done, and its answer. */
+void event_ended(struct event *event, int64_t status);
+/* Writes it. */
+void event_write(const struct event *event);
+/* For RELEASED_BY. */
+void event_free(struct event *event);
+
+#endif

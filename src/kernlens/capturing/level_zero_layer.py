@@ -1,0 +1,59 @@
+"""The layer that records Level Zero: the loader takes it for the driver (``native/level_zero_layer``).
+
+The loader (``source/loader/linux/driver_discovery_lin.cpp`` of oneapi-src/level-zero) opens the drivers that it knows, or
+those that ``ZE_ENABLE_ALT_DRIVERS`` names in their place. So that names all that it would open, the layer for Intel's.
+"""
+
+from __future__ import annotations
+
+import os
+from importlib.resources import files
+from pathlib import Path
+
+from kernlens import log
+from kernlens.toolchain.toolchains import SYSTEM_LIBRARY_FOLDERS, Toolchain, library_folders
+
+#: The driver in whose place the layer stands: it depends on this one.
+DRIVER = "libze_intel_gpu.so.1"
+_DRIVERS = "ZE_ENABLE_ALT_DRIVERS"
+#: What the loader knows (1.32), in its order.
+_KNOWN = (DRIVER, "libze_intel_gpu_legacy1.so.1", "libze_intel_vpu.so.1", "libze_intel_npu.so.1")
+#: With several drivers newer loaders take functions from a driver's handles, not from its tables; not so with 0.
+_FROM_HANDLES, _SEVERAL = "ZE_ENABLE_LOADER_DRIVER_DDI_PATH", "ZE_ENABLE_LOADER_INTERCEPT"
+
+
+def level_zero_layer() -> Path | None:
+    """The layer's library; None if it was not built, for want of the Level Zero headers."""
+    library = Path(str(files("kernlens").joinpath("native", "libkernlens_level_zero_layer.so")))
+    return library if library.is_file() else None
+
+
+def why_not_recorded() -> str:
+    """Why this installation records no Level Zero, with what to do, as the end of a sentence; "" if it does."""
+    if level_zero_layer() is not None:
+        return ""
+    return (
+        "; Level Zero is not recorded, as this installation was built without its headers (Debian: libze-dev): kernlens"
+        " doctor says how to get them"
+    )
+
+
+def turn_on_level_zero(environment: dict[str, str], chosen: Toolchain) -> None:
+    """Have the Level Zero loader put the layer in front of Intel's driver, if that is there. Other drivers stay what and
+    where they are, and so do those that the application's environment names."""
+    layer = level_zero_layer()
+    named = environment.get(_DRIVERS)
+    folders = [folder for folder in environment.get("LD_LIBRARY_PATH", "").split(":") if folder]
+    folders += [str(folder) for folder in (library_folders(chosen.root) if chosen.root is not None else ())]
+    folders += SYSTEM_LIBRARY_FOLDERS
+    drivers = named.split(",") if named is not None else [name for name in _KNOWN if _is_in(name, folders)]
+    if layer is None or DRIVER not in drivers:
+        log.debug("capturing", "Level Zero is not recorded: the layer is %s, the drivers are %s", layer, drivers)
+        return
+    environment[_DRIVERS] = ",".join(str(layer) if name == DRIVER else name for name in drivers)
+    if len(drivers) > 1 or environment.get(_SEVERAL, "0") != "0":
+        environment.setdefault(_FROM_HANDLES, "0")
+
+
+def _is_in(name: str, folders: list[str]) -> bool:
+    return any(os.path.exists(os.path.join(folder, name)) for folder in folders)

@@ -1,0 +1,441 @@
+/* A Level Zero application for the tests of capture: makes modules in every way there is, launches, forks, and says what came of
+ * it. The first word of the command line is a folder of SPIR-V modules; each other one is a thing to do, in that order. */
+#define _GNU_SOURCE
+#include <level_zero/ze_api.h>
+#include <level_zero/zet_api.h>
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const char *folder;
+static ze_context_handle_t context;
+static ze_device_handle_t device;
+
+static void check(ze_result_t result, const char *what)
+{
+    if (result != ZE_RESULT_SUCCESS) {
+        printf("%s: %#x\n", what, (unsigned)result);
+        exit(9);
+    }
+}
+
+static void set_up(void)
+{
+    ze_driver_handle_t driver;
+    uint32_t count = 1;
+    check(zeInit(0), "zeInit");
+    check(zeDriverGet(&count, &driver), "zeDriverGet");
+    count = 1;
+    check(zeDeviceGet(driver, &count, &device), "zeDeviceGet");
+    ze_context_desc_t description = {.stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC};
+    check(zeContextCreate(driver, &description, &context), "zeContextCreate");
+}
+
+static uint8_t *read_module(const char *name, size_t *size)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s.spv", folder, name);
+    FILE *file = fopen(path, "rb");
+    if (file == NULL) {
+        perror(path);
+        exit(9);
+    }
+    uint8_t *bytes = malloc(1 << 20);
+    *size = fread(bytes, 1, 1 << 20, file);
+    fclose(file);
+    return bytes;
+}
+
+static void print_binary(ze_module_handle_t module)
+{
+    size_t size = 0;
+    check(zeModuleGetNativeBinary(module, &size, NULL), "zeModuleGetNativeBinary");
+    uint8_t *binary = malloc(size);
+    check(zeModuleGetNativeBinary(module, &size, binary), "zeModuleGetNativeBinary");
+    uint64_t hash = 14695981039346656037u;
+    for (size_t index = 0; index < size; ++index)
+        hash = (hash ^ binary[index]) * 1099511628211u;
+    printf("binary %zu %016llx\n", size, (unsigned long long)hash);
+    free(binary);
+}
+
+static void print_log(ze_module_build_log_handle_t log)
+{
+    size_t size = 0;
+    check(zeModuleBuildLogGetString(log, &size, NULL), "zeModuleBuildLogGetString");
+    char *text = calloc(1, size + 1);
+    check(zeModuleBuildLogGetString(log, &size, text), "zeModuleBuildLogGetString");
+    printf("log %zu %s\n", size, text);
+    free(text);
+    check(zeModuleBuildLogDestroy(log), "zeModuleBuildLogDestroy");
+}
+
+static ze_module_handle_t from_spirv(const char *name, const char *flags, const ze_module_constants_t *constants)
+{
+    ze_module_desc_t description = {.stype = ZE_STRUCTURE_TYPE_MODULE_DESC,
+                                    .format = ZE_MODULE_FORMAT_IL_SPIRV,
+                                    .pBuildFlags = flags,
+                                    .pConstants = constants};
+    uint8_t *bytes = read_module(name, &description.inputSize);
+    description.pInputModule = bytes;
+    ze_module_handle_t module = NULL;
+    ze_result_t result = zeModuleCreate(context, device, &description, &module, NULL);
+    printf("module %s %#x\n", name, (unsigned)result);
+    free(bytes);
+    return module;
+}
+
+static ze_module_handle_t from_native(ze_module_handle_t other)
+{
+    size_t size = 0;
+    check(zeModuleGetNativeBinary(other, &size, NULL), "zeModuleGetNativeBinary");
+    uint8_t *binary = malloc(size);
+    check(zeModuleGetNativeBinary(other, &size, binary), "zeModuleGetNativeBinary");
+    ze_module_desc_t description = {.stype = ZE_STRUCTURE_TYPE_MODULE_DESC,
+                                    .format = ZE_MODULE_FORMAT_NATIVE,
+                                    .inputSize = size,
+                                    .pInputModule = binary};
+    ze_module_handle_t module;
+    check(zeModuleCreate(context, device, &description, &module, NULL), "from native");
+    free(binary);
+    return module;
+}
+
+static void link_statically(void)
+{
+    size_t sizes[2];
+    const uint8_t *inputs[] = {read_module("importer", &sizes[0]), read_module("exporter", &sizes[1])};
+    const char *flags[] = {"-ze-opt-level=2", "-ze-opt-level=2"};
+    ze_module_program_exp_desc_t program = {.stype = ZE_STRUCTURE_TYPE_MODULE_PROGRAM_EXP_DESC,
+                                            .count = 2,
+                                            .inputSizes = sizes,
+                                            .pInputModules = inputs,
+                                            .pBuildFlags = flags};
+    ze_module_desc_t description = {
+        .stype = ZE_STRUCTURE_TYPE_MODULE_DESC, .pNext = &program, .format = ZE_MODULE_FORMAT_IL_SPIRV};
+    ze_module_handle_t module;
+    ze_module_build_log_handle_t log;
+    check(zeModuleCreate(context, device, &description, &module, &log), "static link");
+    print_log(log);
+    print_binary(module);
+    check(zeModuleDestroy(module), "zeModuleDestroy");
+    free((void *)(uintptr_t)inputs[0]);
+    free((void *)(uintptr_t)inputs[1]);
+}
+
+static void link_dynamically(int with_log)
+{
+    ze_module_handle_t modules[] = {from_spirv("importer", "-library-compilation", NULL),
+                                    from_spirv("exporter", "-library-compilation -ze-take-global-address", NULL)};
+    ze_module_build_log_handle_t log;
+    ze_result_t result = zeModuleDynamicLink(2, modules, with_log ? &log : NULL);
+    printf("link %#x\n", (unsigned)result);
+    if (with_log)
+        print_log(log);
+    print_binary(modules[0]);
+    check(zeModuleDestroy(modules[0]), "zeModuleDestroy");
+    check(zeModuleDestroy(modules[1]), "zeModuleDestroy");
+}
+
+/* A binary that is none: with a log, and without. */
+static void wrong(void)
+{
+    ze_module_desc_t description = {.stype = ZE_STRUCTURE_TYPE_MODULE_DESC,
+                                    .format = ZE_MODULE_FORMAT_NATIVE,
+                                    .inputSize = 16,
+                                    .pInputModule = (const uint8_t *)"no binary at all"};
+    ze_module_handle_t module;
+    ze_module_build_log_handle_t log = NULL;
+    printf("wrong %#x\n", (unsigned)zeModuleCreate(context, device, &description, &module, &log));
+    if (log != NULL)
+        print_log(log);
+    printf("wrong %#x\n", (unsigned)zeModuleCreate(context, device, &description, &module, NULL));
+}
+
+static ze_kernel_handle_t kernel_of(ze_module_handle_t module, const char *name)
+{
+    ze_kernel_desc_t description = {.stype = ZE_STRUCTURE_TYPE_KERNEL_DESC, .pKernelName = name};
+    ze_kernel_handle_t kernel;
+    check(zeKernelCreate(module, &description, &kernel), "zeKernelCreate");
+    return kernel;
+}
+
+static void *memory_for(ze_kernel_handle_t scale, ze_kernel_handle_t clear)
+{
+    void *memory;
+    ze_device_mem_alloc_desc_t allocation = {.stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC};
+    check(zeMemAllocDevice(context, &allocation, 4096, 64, device, &memory), "zeMemAllocDevice");
+    float factor = 2;
+    check(zeKernelSetArgumentValue(scale, 0, sizeof memory, &memory), "argument");
+    check(zeKernelSetArgumentValue(scale, 1, sizeof factor, &factor), "argument");
+    check(zeKernelSetArgumentValue(clear, 0, sizeof memory, &memory), "argument");
+    return memory;
+}
+
+/* Functions that only newer loaders and drivers have: a list is appended to an immediate one, twice, with two
+ * launches of "scale"; and "clear" is launched with its arguments and sizes. */
+static void launch_in_newer_ways(void)
+{
+    struct sizes {
+        uint32_t x, y, z;
+    };
+    ze_result_t (*append_lists)(ze_command_list_handle_t, uint32_t, ze_command_list_handle_t *, ze_event_handle_t, uint32_t,
+                                ze_event_handle_t *);
+    *(void **)&append_lists = dlsym(RTLD_DEFAULT, "zeCommandListImmediateAppendCommandListsExp");
+    ze_result_t (*with_arguments)(ze_command_list_handle_t, ze_kernel_handle_t, ze_group_count_t, struct sizes, void **,
+                                  const void *, ze_event_handle_t, uint32_t, ze_event_handle_t *);
+    *(void **)&with_arguments = dlsym(RTLD_DEFAULT, "zeCommandListAppendLaunchKernelWithArguments");
+    ze_module_handle_t module = from_spirv("plain", NULL, NULL);
+    ze_kernel_handle_t scale = kernel_of(module, "scale"), clear = kernel_of(module, "clear");
+    void *memory = memory_for(scale, clear);
+    ze_command_list_desc_t list_description = {.stype = ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC};
+    ze_command_queue_desc_t description = {.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC,
+                                           .mode = ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS};
+    ze_command_list_handle_t list, immediate;
+    check(zeCommandListCreate(context, device, &list_description, &list), "zeCommandListCreate");
+    check(zeCommandListCreateImmediate(context, device, &description, &immediate), "zeCommandListCreateImmediate");
+    ze_group_count_t two = {2, 1, 1};
+    check(zeCommandListAppendLaunchKernel(list, scale, &two, NULL, 0, NULL), "launch"); /* of the size that it requires */
+    check(zeCommandListAppendLaunchKernel(list, scale, &two, NULL, 0, NULL), "launch");
+    check(zeCommandListClose(list), "close");
+    for (int index = 0; append_lists != NULL && index < 2; ++index)
+        check(append_lists(immediate, 1, &list, NULL, 0, NULL), "append lists");
+    void *arguments[] = {&memory};
+    struct sizes sizes = {64, 1, 1};
+    if (with_arguments != NULL)
+        check(with_arguments(immediate, clear, two, sizes, arguments, NULL, NULL, 0, NULL), "with arguments");
+    printf("newer %d %d\n", append_lists != NULL, with_arguments != NULL);
+    check(zeCommandListDestroy(list), "zeCommandListDestroy");
+    check(zeCommandListDestroy(immediate), "zeCommandListDestroy");
+}
+
+static ze_event_handle_t event_of(void)
+{
+    ze_event_pool_desc_t pool_description = {.stype = ZE_STRUCTURE_TYPE_EVENT_POOL_DESC, .count = 1};
+    ze_event_desc_t description = {.stype = ZE_STRUCTURE_TYPE_EVENT_DESC};
+    ze_event_pool_handle_t pool;
+    ze_event_handle_t event;
+    check(zeEventPoolCreate(context, &pool_description, 1, &device, &pool), "zeEventPoolCreate");
+    check(zeEventCreate(pool, &description, &event), "zeEventCreate");
+    return event;
+}
+
+static void limit_files(void)
+{
+    struct rlimit limit = {2048, 2048};
+    setrlimit(RLIMIT_FSIZE, &limit);
+}
+
+/* Launches "scale" 3 times per execution of a list that is executed `times` times, and "clear" twice through an immediate one. */
+static void launch(int times)
+{
+    ze_module_handle_t module = from_spirv("plain", NULL, NULL);
+    ze_kernel_handle_t scale = kernel_of(module, "scale"), clear = kernel_of(module, "clear");
+    void *memory = memory_for(scale, clear);
+    check(zeKernelSetGroupSize(scale, 16, 2, 1), "zeKernelSetGroupSize");
+    check(zeKernelSetGroupSize(clear, 32, 1, 1), "zeKernelSetGroupSize");
+    ze_command_queue_desc_t description = {.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC};
+    ze_command_list_desc_t list_description = {.stype = ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC};
+    ze_command_queue_handle_t queue;
+    ze_command_list_handle_t list, immediate;
+    check(zeCommandQueueCreate(context, device, &description, &queue), "zeCommandQueueCreate");
+    check(zeCommandListCreate(context, device, &list_description, &list), "zeCommandListCreate");
+    ze_group_count_t two = {2, 1, 1}, four = {4, 3, 1};
+    ze_kernel_handle_t both[] = {scale, clear};
+    check(zeCommandListAppendLaunchKernel(list, clear, &two, NULL, 0, NULL), "launch");
+    check(zeCommandListClose(list), "close");
+    check(zeCommandListReset(list), "reset"); /* the launch before it never comes */
+    check(zeCommandListAppendLaunchKernel(list, scale, &two, NULL, 0, NULL), "launch");
+    check(zeCommandListAppendLaunchKernel(list, scale, &four, NULL, 0, NULL), "launch");
+    printf("cooperative %#x\n",
+           (unsigned)zeCommandListAppendLaunchCooperativeKernel(list, scale, &two, NULL, 0, NULL));
+    check(zeCommandListAppendLaunchKernelIndirect(list, clear, memory, NULL, 0, NULL), "indirect");
+    printf("several %#x\n", (unsigned)zeCommandListAppendLaunchMultipleKernelsIndirect(list, 2, both, memory, memory, NULL, 0, NULL));
+    check(zeCommandListClose(list), "close");
+    for (int index = 0; index < times; ++index) {
+        check(zeCommandQueueExecuteCommandLists(queue, 1, &list, NULL), "execute");
+        check(zeCommandQueueSynchronize(queue, UINT64_MAX), "synchronize");
+    }
+    description.mode = ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS;
+    check(zeCommandListCreateImmediate(context, device, &description, &immediate), "zeCommandListCreateImmediate");
+    check(zeCommandListAppendLaunchKernel(immediate, clear, &two, NULL, 0, NULL), "launch");
+    check(zeCommandListAppendLaunchKernel(immediate, clear, &four, NULL, 0, NULL), "launch");
+    check(zeCommandListDestroy(immediate), "zeCommandListDestroy");
+    check(zeCommandListDestroy(list), "zeCommandListDestroy");
+    check(zeCommandQueueDestroy(queue), "zeCommandQueueDestroy");
+    check(zeKernelDestroy(scale), "zeKernelDestroy");
+    check(zeKernelDestroy(clear), "zeKernelDestroy");
+    check(zeMemFree(context, memory), "zeMemFree");
+    check(zeModuleDestroy(module), "zeModuleDestroy");
+    puts("launched");
+}
+
+static void *build_in_thread(void *flags)
+{
+    ze_module_desc_t description = {.stype = ZE_STRUCTURE_TYPE_MODULE_DESC,
+                                    .format = ZE_MODULE_FORMAT_IL_SPIRV,
+                                    .pBuildFlags = flags};
+    uint8_t *bytes = read_module("plain", &description.inputSize);
+    description.pInputModule = bytes;
+    ze_module_handle_t module;
+    check(zeModuleCreate(context, device, &description, &module, NULL), "zeModuleCreate");
+    for (int index = 0; index < 100; ++index)
+        check(zeKernelDestroy(kernel_of(module, "clear")), "zeKernelDestroy");
+    check(zeModuleDestroy(module), "zeModuleDestroy");
+    free(bytes);
+    return NULL;
+}
+
+static void build_in_threads(void)
+{
+    char *flags[] = {"-DTHREAD=0", "-DTHREAD=1", "-DTHREAD=2", "-DTHREAD=3"};
+    pthread_t threads[4];
+    for (int index = 0; index < 4; ++index)
+        pthread_create(&threads[index], NULL, build_in_thread, flags[index]);
+    for (int index = 0; index < 4; ++index)
+        pthread_join(threads[index], NULL);
+}
+
+static void with_constants(void)
+{
+    uint32_t ids[] = {1, 0};
+    const int16_t narrow = 7;
+    const int32_t wide = -2;
+    const void *values[] = {&narrow, &wide};
+    ze_module_constants_t constants = {.numConstants = 2, .pConstantIds = ids, .pConstantValues = values};
+    print_binary(from_spirv("constants", NULL, &constants));
+}
+
+/* Drivers are to be set up in the child. */
+static void fork_one(void)
+{
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        set_up();
+        launch(1);
+        fflush(stdout);
+        exit(0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    printf("child %d\n", status);
+}
+
+/* A fork of a process that uses the driver, whose child does not. */
+static void fork_late(void)
+{
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(3);
+    int status = 0;
+    waitpid(child, &status, 0);
+    printf("child %d\n", WEXITSTATUS(status));
+}
+
+/* Forks while other threads build and create; the children come by the recorder's locks. */
+static void fork_among_threads(void)
+{
+    enum { CHILDREN = 100 };
+    ze_kernel_handle_t kernel = kernel_of(from_spirv("plain", NULL, NULL), "clear");
+    pthread_t builder;
+    int ended = 0;
+    for (int round = 0; round < 4; ++round) {
+        pthread_create(&builder, NULL, build_in_thread, "-DFORKS");
+        for (int index = 0; index < CHILDREN / 4; ++index) {
+            pid_t child = fork();
+            if (child == 0) {
+                alarm(60);
+                zeKernelSetGroupSize(kernel, 16, 1, 1);
+                _exit(0);
+            }
+            int status;
+            waitpid(child, &status, 0);
+            ended += status == 0;
+        }
+        pthread_join(builder, NULL);
+    }
+    printf("ended %d\n", ended);
+}
+
+static void many(int modules, int kernels)
+{
+    for (int round = 0; round < modules; ++round) {
+        ze_module_handle_t module = from_spirv("plain", NULL, NULL);
+        for (int index = 0; index < kernels; ++index)
+            check(zeKernelDestroy(kernel_of(module, "clear")), "zeKernelDestroy");
+        check(zeModuleDestroy(module), "zeModuleDestroy");
+    }
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    printf("peak %ld\n", usage.ru_maxrss);
+}
+
+int main(int count, char **words)
+{
+    folder = words[1];
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    for (int index = 2; index < count; ++index) {
+        const char *word = words[index];
+        if (strcmp(word, "fork") == 0) {
+            fork_one();
+            continue;
+        }
+        if (context == NULL)
+            set_up();
+        if (strcmp(word, "spirv") == 0) {
+            ze_module_handle_t module = from_spirv("plain", "-ze-opt-level=2", NULL);
+            print_binary(module);
+            check(zeModuleDestroy(module), "zeModuleDestroy");
+        } else if (strcmp(word, "native") == 0) {
+            ze_module_handle_t module = from_spirv("plain", "", NULL), native = from_native(module);
+            print_binary(native);
+            check(zeKernelDestroy(kernel_of(native, "clear")), "zeKernelDestroy");
+            check(zeModuleDestroy(native), "zeModuleDestroy");
+            check(zeModuleDestroy(module), "zeModuleDestroy");
+        } else if (strcmp(word, "static") == 0) {
+            link_statically();
+        } else if (strcmp(word, "link") == 0) {
+            link_dynamically(1);
+        } else if (strcmp(word, "link-without-log") == 0) {
+            link_dynamically(0);
+        } else if (strcmp(word, "wrong") == 0) {
+            wrong();
+        } else if (strcmp(word, "failing") == 0) {
+            from_spirv("doubles", "-ze-opt-level=2", NULL);
+        } else if (strcmp(word, "launch") == 0) {
+            launch(5);
+        } else if (strcmp(word, "newer") == 0) {
+            launch_in_newer_ways();
+        } else if (strcmp(word, "limited") == 0) {
+            limit_files();
+        } else if (strcmp(word, "threads") == 0) {
+            build_in_threads();
+        } else if (strcmp(word, "constants") == 0) {
+            with_constants();
+        } else if (strcmp(word, "fork-late") == 0) {
+            fork_late();
+        } else if (strcmp(word, "fork-among-threads") == 0) {
+            fork_among_threads();
+        } else if (strcmp(word, "many") == 0) {
+            many(2, 2000);
+        } else if (strcmp(word, "die") == 0) {
+            usleep(300000);
+            zeEventHostSynchronize(event_of(), 0); /* where an application may be for long */
+            kill(getpid(), SIGKILL);
+        } else {
+            printf("no such word: %s\n", word);
+            return 9;
+        }
+    }
+    return 0;
+}

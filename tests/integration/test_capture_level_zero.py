@@ -1,0 +1,253 @@
+"""``kernlens capture`` of Level Zero applications, on a driver of each generation.
+
+What was recorded is compared with what the application itself reads from its modules, and with what the loader's tracing layer
+counts (capture/level_zero_tracer.c): which is the application's own use of tracing, too.
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import kernlens
+from kernlens.toolchain.toolchains import NEWEST, SYSTEM
+from tests.integration.capture_fixtures import Done
+from tests.integration.level_zero_capture_fixtures import Driver, driver, level_zero_folder, sycl_python
+
+__all__ = ["driver", "level_zero_folder", "sycl_python"]
+
+ALL_WAYS = ("spirv", "native", "static", "link", "link-without-log", "wrong", "failing", "threads", "constants")
+
+UNTRACED = {"LD_PRELOAD": "", "ZE_ENABLE_TRACING_LAYER": "0"}
+
+
+def shown(binary: bytes) -> str:
+    """How the application shows a binary: its size and its hash (FNV-1a)."""
+    value = 14695981039346656037
+    for byte in binary:
+        value = (value ^ byte) * 1099511628211 & 0xFFFFFFFFFFFFFFFF
+    return f"binary {len(binary)} {value:016x}"
+
+
+def without_addresses(out: str, driver: Driver) -> str:
+    """What the application prints, without what differs between any two runs: handles, and of the older driver the binary of a
+    module that imports."""
+    kept = re.sub("<0x[0-9a-f]+>", "<>", out)
+    return re.sub(r"(link 0\n(?:(?!binary).*\n)*binary \d+) \w+", r"\1", kept) if driver.toolchain == SYSTEM else kept
+
+
+def agrees_with_the_tracer(done: Done) -> None:
+    noted = done.noted
+    operations = Counter(call["operation"] for call in noted["builds"])
+    failed = sum("failed with" in (build.reason or "") for build in done.builds)
+    assert operations["module"] + operations["dynamic link"] == (
+        done.counted["module"] + done.counted["link"] + done.counted["failed"]
+    )
+    assert failed == done.counted["failed"]
+    assert operations["dynamic link"] == done.counted["link"]
+    assert sum(kernel["created"] for kernel in noted["kernels"]) == done.counted["kernel"] > 0
+    assert {call["interface"] for call in noted["builds"]} == {"level-zero"}
+
+
+def test_every_way_to_make_a_module_is_recorded(driver: Driver, tmp_path: Path) -> None:
+    without = driver.alone(*ALL_WAYS)
+    done = driver.captured(tmp_path, *ALL_WAYS)
+    assert done.status == without.returncode == 0, done.err
+    assert without_addresses(done.out, driver) == without_addresses(without.stdout, driver)
+    agrees_with_the_tracer(done)
+    builds = done.builds
+    assert not set(re.findall(r"binary \d+ \w+", done.out)) - {shown(build.binary) for build in builds if build.ok}
+    operations = [call["operation"] for call in done.noted["builds"]]
+    modules = [build for build, operation in zip(builds, operations, strict=True) if operation == "module"]
+    assert all(build.device == driver.device for build in modules if build.ok)
+    assert all(build.toolchain and build.toolchain.name.startswith("level-zero driver 1.") for build in modules)
+    assert modules[0].options == "-ze-opt-level=2"
+    assert modules[0].spirv == (driver.folder / "plain.spv").read_bytes()
+    assert re.search("3 of .* came from binaries", done.err), "one, and two that are no binaries"
+    assert {build.options for build in modules} >= {f"-DTHREAD={number}" for number in range(4)}
+    assert len({call["thread"] for call in done.noted["builds"]}) == 5
+
+
+def test_a_static_link_keeps_its_inputs(driver: Driver, tmp_path: Path) -> None:
+    done = driver.captured(tmp_path, "static")
+    linked, *inputs = done.builds
+    assert linked.ok
+    assert linked.spirv == b""
+    assert [part.name for part in inputs] == ["program-1-input-1", "program-1-input-2"]
+    assert [part.spirv for part in inputs] == [
+        (driver.folder / f"{name}.spv").read_bytes() for name in ("importer", "exporter")
+    ]
+    assert {part.options for part in inputs} == {linked.options} == {"-ze-opt-level=2"}
+    assert "1 build," in done.err
+
+
+@pytest.mark.parametrize("word", ["link", "link-without-log"])
+def test_a_dynamic_link_keeps_its_log(word: str, driver: Driver, tmp_path: Path) -> None:
+    importer, exporter, link = driver.captured(tmp_path, word).builds
+    assert importer.ok
+    assert exporter.ok
+    assert link.reason == "a dynamic link makes no binary: it connects program-1, program-2"
+    assert "Unresolved Symbol <helper> Successfully Resolved" in link.log
+
+
+def test_a_failed_build_keeps_its_log(level_zero_folder: Path, tmp_path: Path) -> None:
+    """A device without double precision; the application asks for no log."""
+    done = Driver(SYSTEM, "dg2", level_zero_folder).captured(tmp_path, "failing")
+    (build,) = done.builds
+    assert (build.ok, build.options) == (False, "-ze-opt-level=2")
+    assert build.spirv == (level_zero_folder / "doubles.spv").read_bytes()
+    assert build.reason == "the application's module failed with ZE_RESULT_ERROR_MODULE_BUILD_FAILURE"
+    assert "ouble" in build.log, build.log
+    assert "1 build, 1 of them failed" in done.err
+
+
+def test_constants(driver: Driver, tmp_path: Path) -> None:
+    (call,) = driver.captured(tmp_path, "constants").noted["builds"]
+    assert call["constants"] == {"1": "0x7", "0": "0xfffffffe"}
+
+
+def test_launches_count_when_their_list_is_executed(driver: Driver, tmp_path: Path) -> None:
+    done = driver.captured(tmp_path, "launch")
+    cooperative = "cooperative 0\n" in done.out
+    several = "several 0\n" in done.out
+    assert done.launches() == {"scale": 5 * (2 + cooperative + several), "clear": 5 * (1 + several) + 2}
+    by_name = {kernel["name"]: kernel for kernel in done.noted["kernels"]}
+    assert by_name["scale"]["shapes"] == [
+        {"global": [32, 2, 1], "local": [16, 2, 1], "launches": 5 * (1 + cooperative)},
+        {"global": [64, 6, 1], "local": [16, 2, 1], "launches": 5},
+    ]
+    assert by_name["clear"]["shapes"] == [
+        {"global": [64, 1, 1], "local": [32, 1, 1], "launches": 1},
+        {"global": [128, 3, 1], "local": [32, 1, 1], "launches": 1},
+    ], "how many groups an indirect launch has, the device's memory says"
+
+
+def test_lines(driver: Driver, tmp_path: Path) -> None:
+    done = driver.captured(tmp_path, "spirv", "native", options=("--lines",))
+    first, *_ = kernlens.load(done.recording)
+    assert done.builds[0].options == "-ze-opt-level=2 -gline-tables-only"
+    assert first.build.options == "-gline-tables-only -ze-opt-level=O2", "as the driver wrote it into the binary"
+    scale = first.kernels["scale"]
+    assert scale.source_map is not None
+    assert {place.line for place in scale.source_map.places if place is not None} >= {4, 6}
+    assert f"kernlens annotate {done.recording} --kernel" in done.err
+
+
+def test_forked_children(driver: Driver, tmp_path: Path) -> None:
+    """One that uses Level Zero before its parent does, one that its parent has after it, and a started one."""
+    done = driver.captured(tmp_path, "fork", "spirv", "fork-late")
+    assert done.status == 0
+    assert "child 0\n" in done.out
+    assert "child 3\n" in done.out
+    assert len({call["process"] for call in done.noted["builds"]}) == len(done.builds) == 2
+    several = "several 0\n" in done.out
+    assert done.launches()["clear"] == 3 + several
+
+
+def test_forks_among_threads_that_build(driver: Driver, tmp_path: Path) -> None:
+    done = driver.captured(tmp_path, "fork-among-threads", variables=UNTRACED)
+    assert "ended 100\n" in done.out
+    assert len(done.builds) == 5
+    assert sum(kernel["created"] for kernel in done.noted["kernels"]) == 401
+
+
+def test_memory_does_not_grow_with_kernels(driver: Driver, tmp_path: Path) -> None:
+    def peak(out: str) -> int:
+        return int(re.findall(r"peak (\d+)", out)[0])
+
+    without = driver.alone("many")
+    done = driver.captured(tmp_path, "many", variables=UNTRACED)
+    assert sum(kernel["created"] for kernel in done.noted["kernels"]) == 4000
+    assert peak(done.out) - peak(without.stdout) < 8192, "kilobytes"
+
+
+def test_a_limit_of_file_sizes(driver: Driver, tmp_path: Path) -> None:
+    """The application goes on; a build's file has more than two kilobytes."""
+    done = driver.captured(tmp_path, "spirv", "limited", "native", variables=UNTRACED)
+    assert done.status == 0
+    assert done.out.count("binary") == 2
+    assert done.err.count("missing is a build: File too large") == 2
+    assert len(done.builds) == 1
+
+
+def test_newer_ways_to_launch(driver: Driver, tmp_path: Path) -> None:
+    """Through functions that Debian 12's headers do not have, and that are asked for by their names."""
+    done = driver.captured(tmp_path, "newer")
+    if driver.toolchain == SYSTEM:
+        assert "newer 0 0\n" in done.out
+        assert done.launches() == {}
+        return
+    assert "newer 1 1\n" in done.out
+    assert done.launches() == {"scale": 4, "clear": 1}
+    shapes = {kernel["name"]: kernel["shapes"] for kernel in done.noted["kernels"]}
+    assert shapes["scale"] == [{"global": [32, 2, 1], "local": [16, 2, 1], "launches": 4}]
+    assert shapes["clear"] == [{"global": [128, 1, 1], "local": [64, 1, 1], "launches": 1}]
+
+
+def test_an_application_that_is_killed(driver: Driver, tmp_path: Path) -> None:
+    """What had finished is in the recording, the launches before a long wait too."""
+    done = driver.captured(tmp_path, "launch", "die")
+    assert done.status == -signal.SIGKILL
+    assert [build.ok for build in done.builds] == [True]
+    assert done.launches()["scale"] >= 5 * 2
+
+
+@pytest.mark.parametrize("own", ["ZE_ENABLE_LOADER_INTERCEPT", "ZE_ENABLE_VALIDATION_LAYER"])
+def test_the_loaders_other_ways(own: str, driver: Driver, tmp_path: Path) -> None:
+    """With several drivers, as the first makes the loader believe, newer ones pass the tables by."""
+    done = driver.captured(tmp_path, "spirv", "launch", variables={own: "1", "ZE_ENABLE_PARAMETER_VALIDATION": "1"})
+    assert done.status == 0
+    agrees_with_the_tracer(done)
+    several = "several 0\n" in done.out
+    assert done.launches()["clear"] == 7 + 5 * several
+
+
+def test_drivers_that_the_user_names_stay(driver: Driver, tmp_path: Path) -> None:
+    """One is no driver, which the loader passes over; the other is Intel's, under its name."""
+    named = {"ZE_ENABLE_ALT_DRIVERS": f"{tmp_path}/none.so,libze_intel_gpu.so.1"}
+    assert len(driver.captured(tmp_path, "spirv", variables=named).builds) == 1
+    own = {"ZE_ENABLE_ALT_DRIVERS": f"{tmp_path}/none.so"}
+    done = driver.captured(tmp_path, "spirv", variables={**UNTRACED, **own})
+    assert done.status == 9
+    assert "zeInit: 0x78000001" in done.out
+
+
+def test_dpnp(sycl_python: Path, newest_root: Path, level_zero_folder: Path, tmp_path: Path) -> None:
+    """SYCL takes the driver's functions from the loader's tables, which preloading does not change."""
+    script = tmp_path / "app.py"
+    script.write_text(
+        "import dpctl, dpnp\n"
+        "print(dpctl.SyclDevice().backend)\n"
+        'a = dpnp.ones(1024, dtype="f4"); b = dpnp.arange(1024, dtype="f4")\n'
+        "c = dpnp.sin(a) + b * 2\n"
+        "dpnp.sum(c); dpnp.sort(b)\n"
+        "c.sycl_queue.wait()\n"
+    )
+    driver = Driver(NEWEST, "bmg", level_zero_folder)
+    done = driver.captured(
+        tmp_path,
+        *(str(sycl_python), str(script)),
+        variables={"UR_LOADER_USE_LEVEL_ZERO_V2": "0", "ONEAPI_DEVICE_SELECTOR": "level_zero:gpu"},
+    )
+    assert (done.status, done.out) == (0, "backend_type.level_zero\n"), done.err
+    agrees_with_the_tracer(done)
+    assert len(done.builds) >= 8
+    assert sum(done.launches().values()) == done.counted["launch"] >= 8
+    for program in kernlens.load(done.recording):
+        for kernel in program.kernels.values():
+            assert kernel.instructions
+            assert "-gline-tables-only" in (kernel.line_table_reason or "")
+
+
+def test_an_installation_without_the_layer(driver: Driver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from kernlens.capturing import capture as capturing
+
+    monkeypatch.setattr("kernlens.capturing.level_zero_layer.level_zero_layer", lambda: None)
+    monkeypatch.chdir(tmp_path)
+    done = capturing.capture([*driver.app, "spirv"], simulate=driver.device, toolchain=driver.toolchain)
+    assert done.recording is None
+    assert re.search("Level Zero is not recorded.*libze-dev", done.reason)
