@@ -39,6 +39,13 @@ def kernels(context: click.Context, parameter: click.Parameter, begun: str) -> l
     return sorted(name for name in names if name.startswith(begun))
 
 
+def recorded_kinds(context: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
+    """Return what programs in recordings may hold, to continue the last word of a list with commas."""
+    from kernlens.recording.inventory import KINDS
+
+    return _continued(KINDS, begun)
+
+
 def stages(context: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
     """Return the stages of the compiler for the device that was named, or of all compilers."""
     from kernlens.pipeline import clang_spirv, cpu_runtime, igc, pocl

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
+from kernlens.analysis.cxx_names import readable
 from kernlens.cli import completion
 from kernlens.cli.output import prepare_output
 from kernlens.cli.terminal import COLOURS
@@ -110,7 +112,7 @@ def kernel_option() -> Decorator:
         metavar="K",
         shell_complete=completion.kernels,
         multiple=True,
-        help="Only this kernel; may be repeated.",
+        help="Only this kernel, as the binary or as C++ calls it, or by a pattern (blur_*); may be repeated.",
     )
 
 
@@ -138,40 +140,46 @@ def line_of(text: str) -> LineChoice:
 
 
 def select(programs: Sequence[Program], kernel_names: Sequence[str], device: str | None = None) -> Selection:
-    """The programs with those of their kernels that are asked for, as the binary or as C++ calls them; no names: all.
+    """The programs with those of their kernels that are asked for, as the binary or as C++ calls them, or by a pattern of
+    these; no names: all.
 
     Raises UnknownKernelError if a name exists in no program, NotFoundError if no program is for ``device``.
     """
     programs = for_device(programs, device)
-    selection = chosen(programs, kernel_names, device)
-    missing = missing_names(kernel_names, selection)
-    if missing:
-        raise UnknownKernelError(missing[0], sorted({name for program in programs for name in program.kernels}))
-    return selection
+    known = {name: None for program in programs for name in program.kernels}
+    if not known.keys() >= set(kernel_names):
+        kernel_names = [name for wanted in kernel_names for name in kernels_named(wanted, known)]
+    return chosen(programs, kernel_names, device)
 
 
-def missing_names(kernel_names: Sequence[str], selection: Selection) -> list[str]:
-    """Those of the names by which no kernel of the selection is called."""
-    called = {name for _, kernels in selection for kernel in kernels for name in _names(kernel.name)}
-    return [name for name in kernel_names if name not in called]
+def kernels_named(wanted: str, known: Collection[str]) -> list[str]:
+    """The names among ``known`` that are asked for: as the binary or as C++ has them, or by a pattern of these. Raises
+    UnknownKernelError, with the nearest, if there is none."""
+    if wanted in known:
+        return [wanted]
+    alike = [name for name in known if readable(name) == wanted] or [name for name in known if is_named(wanted, name)]
+    if not alike:
+        raise UnknownKernelError(wanted, sorted(known))
+    return alike
 
 
-def _names(kernel_name: str) -> tuple[str, str]:
-    """What a kernel is called by: the binary, and C++."""
-    from kernlens.analysis.cxx_names import readable
+def is_named(pattern: str, name: str) -> bool:
+    """Whether the name, as the binary or as C++ has it, is one of a pattern's: * stands for any text, ? for a character."""
+    fits = _pattern(pattern).fullmatch
+    return bool(fits(name) or (name.startswith("_Z") and fits(readable(name))))
 
-    return kernel_name, readable(kernel_name)
+
+@functools.lru_cache
+def _pattern(pattern: str) -> re.Pattern[str]:
+    return re.compile("".join({"*": ".*", "?": "."}.get(letter) or re.escape(letter) for letter in pattern), re.DOTALL)
 
 
 def chosen(programs: Sequence[Program], kernel_names: Sequence[str], device: str | None = None) -> Selection:
     """What ``select`` chooses, whether there is such a device and such kernels or not; programs without kernels are left
     out."""
-    wanted = set(kernel_names)
     selection: Selection = []
     for program in for_device(programs, device, must_be=False):
-        kernels = [
-            kernel for name, kernel in program.kernels.items() if not wanted or not wanted.isdisjoint(_names(name))
-        ]
+        kernels = [kernel for name, kernel in program.kernels.items() if not kernel_names or name in kernel_names]
         if kernels:
             selection.append((program, kernels))
     return selection
