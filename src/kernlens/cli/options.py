@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
@@ -13,14 +13,17 @@ from kernlens.analysis.cxx_names import readable
 from kernlens.cli import completion
 from kernlens.cli.output import prepare_output
 from kernlens.cli.terminal import COLOURS
-from kernlens.errors import NotFoundError, UnknownKernelError
+from kernlens.errors import KernlensError, NotFoundError, UnknownKernelError, nearest
 
 if TYPE_CHECKING:  # kernlens --version needs none of them.
     from kernlens.model.kernel import Kernel
     from kernlens.model.line_choice import LineChoice
     from kernlens.model.program import Program
+    from kernlens.model.spirv import SpecConstant
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+_WORD = re.compile(r"[A-Za-z_]\w{2,}")
 
 Selection: TypeAlias = "list[tuple[Program, list[Kernel]]]"
 
@@ -105,15 +108,39 @@ def device_option() -> Decorator:
     )
 
 
-def kernel_option() -> Decorator:
+def kernel_option(meaning: str = "Only this kernel") -> Decorator:
     return click.option(
         "--kernel",
         "kernel_names",
         metavar="K",
         shell_complete=completion.kernels,
         multiple=True,
-        help="Only this kernel, as the binary or as C++ calls it, or by a pattern (blur_*); may be repeated.",
+        help=f"{meaning}, as the binary or as C++ calls it, or by a pattern (blur_*); may be repeated.",
     )
+
+
+def specialize_option() -> Decorator:
+    return click.option(
+        "--specialize", metavar="ID=VALUE", multiple=True,
+        help="A specialisation constant of SPIR-V modules, by its SpecId; may be repeated (kernlens symbols lists them).",
+    )  # fmt: skip
+
+
+def constant_of(text: str) -> tuple[int, str]:
+    """The number and the value of ``--specialize``."""
+    number, is_given, value = text.partition("=")
+    if not is_given or not value or not (number.isascii() and number.isdigit() and len(number) < 11):
+        raise click.UsageError(f"--specialize {text!r} does not read like 5=1: the constant's SpecId and its value")
+    return int(number), value
+
+
+def check_constants(given: Collection[int], there: Iterable[SpecConstant]) -> None:
+    """Raise KernlensError, with those that there are, if a constant that was given is in no module."""
+    known = {one.number: str(one) for one in there}
+    for number in given:
+        if number not in known:
+            offer = f"there are {', '.join(known.values())}" if known else "there are none"
+            raise KernlensError(f"no SPIR-V module here has specialisation constant {number}; {offer}")
 
 
 def source_root_option() -> Decorator:
@@ -157,16 +184,35 @@ def kernels_named(wanted: str, known: Collection[str]) -> list[str]:
     UnknownKernelError, with the nearest, if there is none."""
     if wanted in known:
         return [wanted]
-    alike = [name for name in known if readable(name) == wanted] or [name for name in known if is_named(wanted, name)]
+    alike = [name for name in known if wanted in _called(name)] or [name for name in known if is_named(wanted, name)]
     if not alike:
-        raise UnknownKernelError(wanted, sorted(known))
+        raise UnknownKernelError(wanted, _near(wanted, known) or sorted(known))
     return alike
 
 
 def is_named(pattern: str, name: str) -> bool:
     """Whether the name, as the binary or as C++ has it, is one of a pattern's: * stands for any text, ? for a character."""
     fits = _pattern(pattern).fullmatch
-    return bool(fits(name) or (name.startswith("_Z") and fits(readable(name))))
+    return any(fits(called) for called in _called(name))
+
+
+def _called(name: str) -> tuple[str, ...]:
+    """What a kernel is called; that of SYCL has the name of its type."""
+    if not name.startswith("_Z"):
+        return (name,)
+    shown = readable(name)
+    return name, shown, shown.removeprefix("typeinfo name for ")
+
+
+def _near(wanted: str, known: Collection[str]) -> list[str]:
+    """C++ names in which a word is like one that was asked for."""
+    words_of = {name: set(_WORD.findall(readable(name))) for name in known if name.startswith("_Z")}
+    if not words_of:
+        return []
+    every = set().union(*words_of.values())
+    near = {word for asked in _WORD.findall(wanted) for word in nearest(asked, every, 1)}
+    ranked = sorted(words_of, key=lambda name: (-len(near & words_of[name]), len(name))) if near else []
+    return [readable(name) for name in ranked[:4]]
 
 
 @functools.lru_cache
