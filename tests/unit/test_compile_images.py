@@ -158,7 +158,7 @@ def test_constants_get_their_values(order: str) -> None:
     ):
         written = [bytes(SpirvWriter().add(*words).build(order)[20:]) for words in (before, after)]
         assert written[0] in expected
-        expected = expected.replace(*written)
+        expected = expected.replace(written[0], written[1])
     assert changed == expected
     assert read_spec_constants(memoryview(changed)).keys() == {5, 6, 7, 8}
     for end in range(24, len(data), 4):
