@@ -209,6 +209,16 @@ def test_stages_of_a_hostile_recording(run: Run, tmp_path: Path) -> None:
     assert SHOWN in run("stages", path, "--diff", "source", "asm").out
     for words in (("--line", "1"), ("--line", f"{HOSTILE}:1"), ("--stage", HOSTILE), ("--kernel", HOSTILE)):
         run("stages", path, *words)
+    for action in (
+        ("list",),
+        ("list", "--json"),
+        ("prune", "--keep", HOSTILE),
+        ("redact", "--source"),
+        ("merge", "-o", path),
+    ):
+        run("recording", action[0], path, *action[1:])
+    assert SHOWN in run("recording", "list", path).out
+    assert SHOWN in run("recording", "prune", path, "--drop", HOSTILE).err
 
 
 def test_a_stage_keeps_the_line_ends_of_windows(kernlens: Kernlens, tmp_path: Path) -> None:

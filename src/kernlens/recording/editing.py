@@ -14,52 +14,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kernlens.errors import NotFoundError
-from kernlens.model.build import Build, BuildParts, Source
-from kernlens.model.stage import Snapshot
+from kernlens.model.build import Build
 from kernlens.recording.captured import CAPTURE, CaptureNotes
-from kernlens.recording.inventory import StoredProgram, stored_programs
+from kernlens.recording.inventory import KINDS, StoredProgram, stored_programs
 from kernlens.recording.reader import Recording
 from kernlens.recording.redaction import Redaction
 from kernlens.recording.writer import RecordingWriter
 
 #: What tells programs apart, for those who open a recording.
 _Target = tuple[str, str, object]
-
-
-class _PartsWithout:
-    """The parts of a build without those of some kinds (``inventory.KINDS``), which are not read."""
-
-    def __init__(self, parts: BuildParts, dropped: Collection[str]) -> None:
-        self._parts = parts
-        self._dropped = dropped
-
-    @property
-    def log(self) -> str:
-        return "" if "logs" in self._dropped else self._parts.log
-
-    @property
-    def binary(self) -> bytes:
-        return b"" if "binaries" in self._dropped else self._parts.binary
-
-    @property
-    def debug(self) -> bytes:
-        return b"" if "debug" in self._dropped else self._parts.debug
-
-    @property
-    def spirv(self) -> bytes:
-        return b"" if "spirv" in self._dropped else self._parts.spirv
-
-    @property
-    def sources(self) -> tuple[Source, ...]:
-        return () if "sources" in self._dropped else self._parts.sources
-
-    @property
-    def source_paths(self) -> tuple[str, ...]:
-        return self._parts.source_paths
-
-    @property
-    def snapshots(self) -> tuple[Snapshot, ...]:
-        return () if "stages" in self._dropped else self._parts.snapshots
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +114,7 @@ class _Programs:
 
     def __init__(self, writer: RecordingWriter, drop: Collection[str]) -> None:
         self._writer = writer
-        self._drop = drop
+        self._without = {KINDS[kind] for kind in drop}
         #: The number and the name of each program, by its identity; where there is one recording, by its number there.
         self._known: dict[bytes | int, tuple[int, str]] = {}
         self._taken: set[_Target] = set()
@@ -170,7 +133,7 @@ class _Programs:
         renamed = self._renamed([program.build for program in new])
         for program in new:
             name = renamed[program.build.name]
-            parts = _PartsWithout(recording.unread(program.number), self._drop)
+            parts = recording.unread(program.number, self._without)
             added = self._writer.add(replace(program.build, name=name, parts=parts)), name
             self._known[program.number if not is_once else program.identity()] = added
         self._taken |= {_target(program.build, renamed[program.build.name]) for program in new}

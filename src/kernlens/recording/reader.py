@@ -13,7 +13,7 @@ import shutil
 import threading
 import time
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -51,11 +51,12 @@ STEPS = 50_000
 
 
 class _RecordedParts:
-    """The parts of one recorded build; each is read from the recording on first use."""
+    """The parts of one recorded build; each is read from the recording on first use, those of roles in ``without`` never."""
 
-    def __init__(self, recording: Recording, number: int) -> None:
+    def __init__(self, recording: Recording, number: int, without: Collection[str] = ()) -> None:
         self._recording = recording
         self._number = number
+        self._without = without
 
     @cached_property
     def log(self) -> str:
@@ -86,11 +87,12 @@ class _RecordedParts:
 
     @cached_property
     def snapshots(self) -> tuple[Snapshot, ...]:
-        return self._recording._snapshots(self._number)
+        return () if "stage" in self._without else self._recording._snapshots(self._number)
 
     @cached_property
     def _rows(self) -> tuple[tuple[str, str, int | None], ...]:
-        return self._recording._parts(self._number)
+        rows = self._recording._parts(self._number)
+        return tuple((role, path, None if role in self._without else blob) for role, path, blob in rows)
 
     def _only(self, wanted: str) -> bytes:
         for role, _, blob in self._rows:
@@ -191,9 +193,10 @@ class Recording:
             parts=_RecordedParts(self, typed(number, int, "program")),
         )
 
-    def unread(self, program: int) -> BuildParts:
-        """The parts of a program, by its number; whoever drops them drops what was read of them."""
-        return _RecordedParts(self, program)
+    def unread(self, program: int, without: Collection[str] = ()) -> BuildParts:
+        """The parts of a program, by its number, without those of some roles (``stage``: snapshots). Whoever drops them
+        drops what was read of them."""
+        return _RecordedParts(self, program, without)
 
     def _toolchains(self) -> dict[int, BuildToolchain]:
         toolchains = {}
