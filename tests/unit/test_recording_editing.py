@@ -53,7 +53,7 @@ def test_equal_programs_are_merged_into_one(tmp_path: Path) -> None:
         assert (whole.created, whole.seconds, whole.log) == (before.created, before.seconds, FULL.log)
         assert [each.content for each in whole.snapshots] == [each.content for each in FULL.snapshots]
         assert merged.command_line == ("kernlens", "recording")
-        assert [json.loads(one["command_line"]) for one in json.loads(merged.metadata["merged"])] == [
+        assert [json.loads(each["command_line"]) for each in json.loads(merged.metadata["merged"])] == [
             ["kernlens", "a"],
             ["kernlens", "b"],
             ["kernlens", "b"],
@@ -125,20 +125,20 @@ def test_launches_of_captures_are_added_up(tmp_path: Path) -> None:
     assert [(build["program"], build["operation"]) for build in notes["builds"]] == [
         (1, "build"), (2, "link"), (2, "compile"), (3, "compile"), (1, "compile"),
     ]  # fmt: skip
-    assert [(one["name"], one["program"], one["created"], one["launches"]) for one in notes["kernels"]] == [
+    assert [(each["name"], each["program"], each["created"], each["launches"]) for each in notes["kernels"]] == [
         ("k", "program-1", 2, 13),
         ("u", "", 1, 5),
         ("l", "program-2", 1, 2),
         ("n", "program-2#2", 1, 1),
     ]
-    assert [(one["global"], one["local"], one["launches"]) for one in notes["kernels"][0]["shapes"]] == [
+    assert [(each["global"], each["local"], each["launches"]) for each in notes["kernels"][0]["shapes"]] == [
         ([8], None, 9), ([16], [4], 1), ([8], [8], 3),
     ]  # fmt: skip
     prune(tmp_path / "c.klens", keep=lambda build: build.name == "program-2#2")
     with Recording(tmp_path / "c.klens") as recording:
         notes = json.loads(recording.metadata["capture"])
     assert [build["program"] for build in notes["builds"]] == [1]
-    assert [one["name"] for one in notes["kernels"]] == ["u", "n"]
+    assert [each["name"] for each in notes["kernels"]] == ["u", "n"]
 
 
 @pytest.mark.parametrize(
@@ -242,7 +242,7 @@ def test_source_text_is_nowhere(tmp_path: Path) -> None:
             assert build.sources == ()
         assert [len(build.binary) for build in recording.builds()] == [len(build.binary) for build in builds]
         assert recording.builds()[1].parts.source_paths == ("/src/add.cl", "/src/add.h")
-        assert [one.stage for one in recording.builds()[3].snapshots] == ["llvm"]
+        assert [each.stage for each in recording.builds()[3].snapshots] == ["llvm"]
     for words in (b"secret_sauce", b"unseen", b"in_stage", b"a[0] = a[0]", b"kernel void"):
         assert not any(words in content for content in contents), words
     connection = sqlite3.connect(path)

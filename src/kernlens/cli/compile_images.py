@@ -67,13 +67,13 @@ def _chosen(paths: Sequence[str], kernel_names: Sequence[str], specialize: Seque
 
     images = []
     for path in paths:
-        found = spirv_images(path)
-        if len(found) > 1 and not kernel_names:
+        held = spirv_images(path)
+        if len(held) > 1 and not kernel_names:
             raise click.UsageError(
-                f"{path} holds {len(found):,} SPIR-V modules; choose with --kernel K, a kernel's name or a pattern"
+                f"{path} holds {len(held):,} SPIR-V modules; choose with --kernel K, a kernel's name or a pattern"
                 " ('*' for all)"
             )
-        images += found
+        images += held
     if kernel_names:
         known = {name: None for image in images for name in image.kernels}
         wanted = {name for asked in kernel_names for name in kernels_named(asked, known)}

@@ -136,7 +136,7 @@ def constant_of(text: str) -> tuple[int, str]:
 
 def check_constants(given: Collection[int], there: Iterable[SpecConstant]) -> None:
     """Raise KernlensError, with those that there are, if a constant that was given is in no module."""
-    known = {one.number: str(one) for one in there}
+    known = {constant.number: str(constant) for constant in there}
     for number in given:
         if number not in known:
             offer = f"there are {', '.join(known.values())}" if known else "there are none"
@@ -210,7 +210,7 @@ def _near(wanted: str, known: Collection[str]) -> list[str]:
     if not words_of:
         return []
     every = set().union(*words_of.values())
-    near = {word for asked in _WORD.findall(wanted) for word in nearest(asked, every, 1)}
+    near = {word for asked in _WORD.findall(wanted) for word in nearest(asked, every)[:1]}
     ranked = sorted(words_of, key=lambda name: (-len(near & words_of[name]), len(name))) if near else []
     return [readable(name) for name in ranked[:4]]
 

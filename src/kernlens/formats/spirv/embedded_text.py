@@ -71,11 +71,11 @@ def _in_order(words: bytes, big_endian: bool) -> bytes:
 
 def _modules(content: bytes) -> Iterator[_Texts]:
     at = 0
-    while (found := _BEGINNING.search(content, at)) is not None:
-        big_endian = found.group() == BIG_ENDIAN
+    while (beginning := _BEGINNING.search(content, at)) is not None:
+        big_endian = beginning.group() == BIG_ENDIAN
         texts = _Texts(big_endian)
         # What was walked over is not walked over again, however many beginnings there are.
-        at = _walk(content, found.start(), Struct(">I" if big_endian else "<I"), texts)
+        at = _walk(content, beginning.start(), Struct(">I" if big_endian else "<I"), texts)
         yield texts
 
 
