@@ -91,10 +91,11 @@ def build(
     workers: int | None = None,
     on_progress: Progress | None = None,
     command_line: Sequence[str] = (),
+    titled: Callable[[Build], Build] = lambda build: build,
 ) -> Generator[Build]:
-    """Do compiles in parallel, and yield each Build as it finishes; a source that does not compile gives one that is not
-    ``ok``. With ``recording`` each is saved there before it is yielded, but as long as no build was ok, nothing is
-    written: a recording that was there stays as it was."""
+    """Do compiles in parallel, and yield each Build as it finishes, as ``titled`` names it; a source that does not compile
+    gives one that is not ``ok``. With ``recording`` each is saved there before it is yielded, but as long as no build was
+    ok, nothing is written: a recording that was there stays as it was."""
     from kernlens.recording.writer import RecordingWriter
 
     writer = (
@@ -105,7 +106,7 @@ def build(
     waiting: list[Build] = []
     any_ok = False
     with writer or nullcontext():
-        for result in compile_many(jobs, workers, on_progress):
+        for result in map(titled, compile_many(jobs, workers, on_progress)):
             waiting.append(result)
             any_ok = any_ok or result.ok
             while writer is not None and any_ok and waiting:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from kernlens.errors import KernlensError
 from kernlens.formats.ar import read_ar
 from kernlens.formats.elf.elf_file import read_elf
@@ -9,6 +11,8 @@ from kernlens.formats.neo_elf import is_neo_elf, read_neo_elf
 from kernlens.formats.offload_bundle import read_offload_images
 from kernlens.formats.patch_tokens.debug_data import read_debug_data
 from kernlens.formats.patch_tokens.program_binary import read_patch_tokens
+from kernlens.formats.spirv.embedded_text import embedded_texts, without_embedded_texts
+from kernlens.formats.spirv.specialization import read_spec_constants, specialized
 from kernlens.formats.spirv.spirv_module import read_spirv
 from kernlens.formats.spirv.uses import read_spirv_uses
 from kernlens.formats.zebin.zebin_file import read_zebin
@@ -83,8 +87,14 @@ def zstd(data: bytes) -> None:
 
 
 def spirv(data: bytes) -> None:
-    """A SPIR-V module: names, types, linkage, lines, uses."""
+    """A SPIR-V module: names, types, linkage, lines, uses; the texts in it, and values of its constants."""
     view = memoryview(data)
+    left = without_embedded_texts(data, b"*")
+    assert len(left) == len(data)
+    assert len(list(embedded_texts(left))) == len(list(embedded_texts(data)))
+    with suppress(KernlensError):
+        values = dict.fromkeys(read_spec_constants(view), 1)
+        assert len(specialized(view, values)) == len(data)
     module = read_spirv(view)
     _ = module.linkages, module.entry_points, module.sources, module.lines
     uses = read_spirv_uses(view)

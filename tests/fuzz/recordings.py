@@ -8,6 +8,8 @@ from functools import cache
 
 from kernlens.errors import KernlensError
 from kernlens.loading.open import open_file
+from kernlens.recording.editing import merge, redact_source
+from kernlens.recording.inventory import stored_programs
 from kernlens.recording.reader import Recording
 from kernlens.recording.schema import TABLES
 from kernlens.recording.writer import RecordingWriter
@@ -99,6 +101,8 @@ def recording_bytes(data: bytes) -> None:
         try:
             with contextlib.closing(Recording(path)) as recording:
                 _read(recording)
+            merge([path, path], path)
+            redact_source(path)
         except KernlensError:
             pass
         try:
@@ -110,6 +114,8 @@ def recording_bytes(data: bytes) -> None:
 
 
 def _read(recording: Recording) -> None:
+    for program in stored_programs(recording):
+        _ = program.size, program.identity()
     _ = recording.metadata, recording.command_line, recording.redacted
     for build in recording.builds():
         check_lines([build.name, build.device, build.reason or ""])

@@ -31,6 +31,12 @@ kernel void constants(global int *a) { a[0] = __spirv_SpecConstant(0, 5); a[1] =
 """,
 }
 
+#: What gcc makes the application of.
+APPLICATION = (
+    *(str(HERE / f"level_zero_{part}.c") for part in ("application", "launches")),
+    *("-lze_loader", "-lpthread", "-ldl"),
+)
+
 
 @dataclass(frozen=True)
 class Driver:
@@ -90,7 +96,7 @@ def level_zero_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The application, the tracer and the modules."""
     made = tmp_path_factory.mktemp("level-zero-capture")
     flags = ["-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror"]
-    application = [*flags, "-o", str(made / "app"), str(HERE / "level_zero_application.c"), "-lze_loader", "-lpthread"]
+    application = [*flags, "-o", str(made / "app"), *APPLICATION]
     tracer = [
         *flags,
         "-shared",

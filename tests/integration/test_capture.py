@@ -18,7 +18,7 @@ from kernlens.capturing.changes import Changes, Replacement
 from kernlens.capturing.spool import Spool
 from tests.integration import native_builds
 from tests.integration.capture_fixtures import HERE, MAIN, Done, alone, captured, dg2, environment, folder, platform
-from tests.integration.level_zero_capture_fixtures import level_zero_folder
+from tests.integration.level_zero_capture_fixtures import APPLICATION, level_zero_folder
 from tests.integration.opencl_layer_fixtures import LAYER, LEVEL_ZERO_LAYER, Platform, pocl
 from tests.integration.test_native_sanitizers import COMPILER, build_layer, findings, sanitized_platform
 
@@ -211,8 +211,8 @@ def test_sanitizers_find_nothing_in_the_level_zero_recorder(
     dg2: Platform, level_zero_folder: Path, tmp_path: Path, sanitized_layer: Path
 ) -> None:
     app = tmp_path / "app"
-    flags = ["-fsanitize=address,undefined", "-g", "-o", str(app), str(HERE / "level_zero_application.c")]
-    subprocess.run(["gcc", *flags, "-lze_loader", "-lpthread"], check=True, timeout=60)
+    flags = ["-fsanitize=address,undefined", "-g", "-o", str(app), *APPLICATION]
+    subprocess.run(["gcc", *flags], check=True, timeout=60)
     spool = tmp_path / "spool"
     spool.mkdir()
     (spool / "missing").write_bytes(bytes(65536))

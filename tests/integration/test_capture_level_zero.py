@@ -138,7 +138,7 @@ def test_lines(driver: Driver, tmp_path: Path) -> None:
 
 
 def test_forked_children(driver: Driver, tmp_path: Path) -> None:
-    """One that uses Level Zero before its parent does, one that its parent has after it, and a started one."""
+    """One that uses Level Zero before its parent does, and one that its parent has after it."""
     done = driver.captured(tmp_path, "fork", "spirv", "fork-late")
     assert done.status == 0
     assert "child 0\n" in done.out
@@ -146,6 +146,16 @@ def test_forked_children(driver: Driver, tmp_path: Path) -> None:
     assert len({call["process"] for call in done.noted["builds"]}) == len(done.builds) == 2
     several = "several 0\n" in done.out
     assert done.launches()["clear"] == 3 + several
+
+
+def test_started_children(level_zero_folder: Path, tmp_path: Path) -> None:
+    driver = Driver(SYSTEM, "dg2", level_zero_folder)
+    app = " ".join(driver.app)
+    line = f"{app} spirv; exec {app} launch"
+    done = driver.captured(tmp_path, "/bin/sh", "-c", line, variables=UNTRACED)
+    assert [build.options for build in done.builds] == ["-ze-opt-level=2", ""]
+    assert len({call["process"] for call in done.noted["builds"]}) == 2
+    assert done.launches()["scale"] >= 10
 
 
 def test_forks_among_threads_that_build(driver: Driver, tmp_path: Path) -> None:

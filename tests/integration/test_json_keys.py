@@ -173,6 +173,14 @@ def test_the_documents_of_programs(folder: Path) -> None:
     compare(shape, *documents, answer("inspect", "a.dg2.bin", cwd=folder))
 
 
+def test_recordings(folder: Path) -> None:
+    done = kernlens("compile", "b.cl", "c.spv", "--device", "dg2", "-o", "both.klens", cwd=folder)
+    assert done.returncode in (0, 3), done.stderr
+    listed, written = shapes("recording list")
+    compare(listed, answer("recording", "list", "both.klens", cwd=folder))
+    compare(written, answer("recording", "prune", "both.klens", "--drop", "logs", cwd=folder))
+
+
 def test_symbols(folder: Path) -> None:
     (shape,) = shapes("symbols")
     # Without -library-compilation SPIR-V offers functions that stay hidden.

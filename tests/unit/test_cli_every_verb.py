@@ -10,7 +10,8 @@ import pytest
 from kernlens.cli.verb_group import VERBS
 from tests.unit.conftest import Kernlens
 
-COMMANDS = [(verb,) for verb in VERBS] + [("toolchain", action) for action in ("list", "add", "remove")]
+ACTIONS = {"recording": ("list", "merge", "prune", "redact"), "toolchain": ("list", "add", "remove")}
+COMMANDS = [(verb,) for verb in VERBS] + [(verb, action) for verb, actions in ACTIONS.items() for action in actions]
 #: Words after which a file that is not there is asked for.
 READERS = {
     "annotate": ("annotate",),
@@ -19,6 +20,7 @@ READERS = {
     "extract": ("extract", "-o", "parts"),
     "inspect": ("inspect",),
     "link": ("link",),
+    "recording": ("recording", "list"),
     "stages": ("stages", "--device", "skl"),
     "symbols": ("symbols",),
 }
@@ -52,7 +54,7 @@ def test_an_unknown_option_is_bad_usage(words: tuple[str, ...], kernlens: Kernle
     assert "Traceback" not in done.err
 
 
-@pytest.mark.parametrize("verb", sorted(set(VERBS) - {"devices", "doctor", "layer", "toolchain"}))
+@pytest.mark.parametrize("verb", sorted(set(VERBS) - {"devices", "doctor", "layer", *ACTIONS}))
 def test_a_verb_that_needs_something_says_what_is_missing(verb: str, kernlens: Kernlens) -> None:
     done = kernlens(verb)
     assert (done.status, done.out) == (2, "")

@@ -14,6 +14,7 @@ from kernlens import doctor
 from kernlens.doctor import Check
 from kernlens.toolchain.toolchains import toolchain
 from tests.unit.conftest import Kernlens
+from tests.writers.programs import spirv
 
 
 def test_doctor_prints_what_works_and_what_closes_a_gap(kernlens: Kernlens, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,6 +186,10 @@ def test_shells_complete_names(kernlens: Kernlens, file: Path, tmp_path: Path, m
     assert offered("run", "--simulate", "skl", "--toolchain", "sy") == ["system"]
     assert offered("annotate", file, "--kernel", "") == ["plain", "scale"]
     assert offered("annotate", file, "--kernel", "sc") == ["scale"]
+    (tmp_path / "x.spv").write_bytes(spirv())
+    assert offered("compile", tmp_path / "x.spv", "--device", "skl", "--kernel", "w") == ["work"]
+    assert offered("recording", "prune", "a.klens", "--drop", "logs,s") == ["logs,sources", "logs,spirv", "logs,stages"]
+    assert offered("recording", "pr") == ["prune"]
     assert offered("annotate", tmp_path / "nothing", "--kernel", "") == []
     assert offered("annotate", "--kernel", "") == []
     assert offered("stages", "x.cl", "--device", "dg2", "--stage", "vi") == ["visa", "visa-llvm-map"]

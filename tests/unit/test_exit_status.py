@@ -18,7 +18,7 @@ from kernlens.recording.writer import RecordingWriter
 from tests.unit.conftest import Kernlens
 from tests.unit.test_cli_every_verb import READERS
 from tests.writers.programs import SOURCE, binary, spirv
-from tests.writers.recordings import FULL
+from tests.writers.recordings import FULL, holding
 
 MAIN = [sys.executable, "-c", "from kernlens.cli.main import main; main()"]
 READY = "kernlens.loading.open_file"
@@ -35,6 +35,8 @@ def folder(tmp_path: Path, file: Path, compiler: Path, monkeypatch: pytest.Monke
     Path("user.spv").write_bytes(spirv(imports="square"))
     with RecordingWriter("add.klens") as writer:
         writer.add(FULL)
+    with RecordingWriter("scale.klens") as writer:
+        writer.add(holding("scale", binary()))
     monkeypatch.setattr(doctor, "checks", lambda: iter([Check("one", True, "")]))
     return tmp_path
 
@@ -78,6 +80,15 @@ TABLE = [
     (1, "link user.spv --json"),
     (2, "link good.cl"),
     (2, "link"),
+    (0, "recording list scale.klens"),
+    (2, "recording list add.klens"),  # with a damaged binary
+    (2, "recording list good.cl"),
+    (0, "recording merge add.klens add.klens -o both.klens"),
+    (2, "recording merge add.klens -o good.cl"),
+    (0, "recording prune add.klens --drop logs"),
+    (2, "recording prune add.klens --keep none"),
+    (0, "recording redact add.klens --source"),
+    (2, "recording redact add.klens"),
     (2, "run --simulate skl -- no-such-program"),
     (2, "run"),
     (0, "stages add.klens"),

@@ -209,6 +209,11 @@ def test_stages_of_a_hostile_recording(run: Run, tmp_path: Path) -> None:
     assert SHOWN in run("stages", path, "--diff", "source", "asm").out
     for words in (("--line", "1"), ("--line", f"{HOSTILE}:1"), ("--stage", HOSTILE), ("--kernel", HOSTILE)):
         run("stages", path, *words)
+    for action in ("list --json", "prune --keep [red]*", "redact --source"):
+        run("recording", action.split()[0], path, *action.split()[1:])
+    run("recording", "merge", path, "-o", path)
+    assert SHOWN in run("recording", "list", path).out
+    assert run("recording", "prune", path, "--drop", HOSTILE).status == 2
 
 
 def test_a_stage_keeps_the_line_ends_of_windows(kernlens: Kernlens, tmp_path: Path) -> None:

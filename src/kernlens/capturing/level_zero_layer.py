@@ -16,6 +16,7 @@ from kernlens.toolchain.toolchains import SYSTEM_LIBRARY_FOLDERS, Toolchain, lib
 #: The driver in whose place the layer stands: it depends on this one.
 DRIVER = "libze_intel_gpu.so.1"
 _DRIVERS = "ZE_ENABLE_ALT_DRIVERS"
+_LIBRARY_CACHE = Path("/etc/ld.so.cache")
 #: What the loader knows (1.32), in its order.
 _KNOWN = (DRIVER, "libze_intel_gpu_legacy1.so.1", "libze_intel_vpu.so.1", "libze_intel_npu.so.1")
 #: With several drivers newer loaders take functions from a driver's handles, not from its tables; not so with 0.
@@ -46,7 +47,7 @@ def turn_on_level_zero(environment: dict[str, str], chosen: Toolchain) -> None:
     folders = [folder for folder in environment.get("LD_LIBRARY_PATH", "").split(":") if folder]
     folders += [str(folder) for folder in (library_folders(chosen.root) if chosen.root is not None else ())]
     folders += SYSTEM_LIBRARY_FOLDERS
-    drivers = named.split(",") if named is not None else [name for name in _KNOWN if _is_in(name, folders)]
+    drivers = named.split(",") if named is not None else [name for name in _KNOWN if _is_installed(name, folders)]
     if layer is None or DRIVER not in drivers:
         log.debug("capturing", "Level Zero is not recorded: the layer is %s, the drivers are %s", layer, drivers)
         return
@@ -55,5 +56,11 @@ def turn_on_level_zero(environment: dict[str, str], chosen: Toolchain) -> None:
         environment.setdefault(_FROM_HANDLES, "0")
 
 
-def _is_in(name: str, folders: list[str]) -> bool:
-    return any(os.path.exists(os.path.join(folder, name)) for folder in folders)
+def _is_installed(name: str, folders: list[str]) -> bool:
+    if any(os.path.exists(os.path.join(folder, name)) for folder in folders):
+        return True
+    try:
+        # The dynamic loader's list of all libraries: names that end with a zero byte, among others.
+        return os.fsencode(name) + b"\0" in _LIBRARY_CACHE.read_bytes()
+    except OSError:
+        return False

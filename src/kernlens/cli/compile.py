@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kernlens.cli import completion
-from kernlens.cli.options import build_options_option, json_option, toolchain_option, verb
+from kernlens.cli.options import (
+    build_options_option,
+    json_option,
+    kernel_option,
+    specialize_option,
+    toolchain_option,
+    verb,
+)
 from kernlens.model.figures import FIGURES, figures_of, notes_on_unknown
 
 if TYPE_CHECKING:
@@ -37,6 +44,8 @@ _MESSAGES = 5
     shell_complete=completion.devices,
     help="The devices to compile for; all: all that the toolchain has.",
 )
+@kernel_option("Only SPIR-V that holds this kernel, in libraries and recordings")
+@specialize_option()
 @build_options_option()
 @toolchain_option("Which compilers (kernlens toolchain list).", several=True)
 @click.option(
@@ -58,6 +67,8 @@ _MESSAGES = 5
 def command(
     sources: tuple[str, ...],
     devices: str | None,
+    kernel_names: tuple[str, ...],
+    specialize: tuple[str, ...],
     options: str,
     toolchains: str,
     output: str | None,
@@ -69,33 +80,42 @@ def command(
 ) -> None:
     """Compile OpenCL C or SPIR-V for one or several devices: a table kernel by device, and a recording.
 
-    A recording that exists under the output's name is replaced. With --library each OpenCL C source becomes SOURCE.spv
-    and, for each device, SOURCE.DEVICE.bin, in which every function and variable that is not static is exported.
+    SOURCES may also be executables and libraries with embedded device images (SYCL), recordings and device binaries: the
+    SPIR-V modules in them that hold a --kernel are compiled. A recording that exists under the output's name is replaced.
+    With --library each OpenCL C source becomes SOURCE.spv and, for each device, SOURCE.DEVICE.bin, in which every function
+    and variable that is not static is exported.
     """
+    if library and (kernel_names or specialize):
+        raise click.UsageError("--library makes modules of sources: it takes neither --kernel nor --specialize")
     if library:
         from kernlens.cli.compile_library import compile_modules
 
         sys.exit(compile_modules(sources, _names(devices), options, toolchains, output, timeout, as_json))
     if not devices:
         raise click.UsageError("--device is missing; kernlens devices lists what can be compiled for")
+    from kernlens.cli.compile_images import compilable
     from kernlens.cli.output import Progress, print_message
     from kernlens.compiling import build, compiled_kernels, plan
 
     recording = Path(output or Path(sources[0]).with_suffix(".klens").name)
-    planned = plan(sources, _names(devices), _names(toolchains), options=options, timeout=timeout)
-    for name, chosen in planned.left_out:
-        print_message(f"kernlens: the toolchain {chosen} does not compile for {name}, which is left out there")
-    with Progress("compiling", quiet=as_json) as progress:
-        compiling = build(
-            planned.jobs,
-            recording=recording,
-            redact_source=redact == "source",
-            workers=jobs,
-            on_progress=lambda done, total, newest: progress.show(done, total, f"{newest.name} for {newest.device}"),
-            command_line=sys.argv,
-        )
-        with closing(compiling):  # The recording is finished when a signal comes between two builds too.
-            builds = [(compiled, compiled_kernels(compiled)) for compiled in compiling]
+    with compilable(sources, kernel_names, specialize) as (files, titled):
+        planned = plan(files, _names(devices), _names(toolchains), options=options, timeout=timeout)
+        for name, chosen in planned.left_out:
+            print_message(f"kernlens: the toolchain {chosen} does not compile for {name}, which is left out there")
+        with Progress("compiling", quiet=as_json) as progress:
+            compiling = build(
+                planned.jobs,
+                recording=recording,
+                redact_source=redact == "source",
+                workers=jobs,
+                on_progress=lambda done, total, newest: progress.show(
+                    done, total, f"{titled(newest).name} for {newest.device}"
+                ),
+                command_line=sys.argv,
+                titled=titled,
+            )
+            with closing(compiling):  # The recording is finished when a signal comes between two builds too.
+                builds = [(compiled, compiled_kernels(compiled)) for compiled in compiling]
     failed = [compiled for compiled, _ in builds if not compiled.ok]
     if as_json:
         from kernlens.cli.output import print_json

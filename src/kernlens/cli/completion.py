@@ -29,14 +29,24 @@ def kernels(context: click.Context, parameter: click.Parameter, begun: str) -> l
     from kernlens.loading import open_file
 
     # click gives up sorting the words where one lacks its value, as --kernel does now: then they are all in ``args``.
-    path = context.params.get("path") or next(iter(context.args), None)
+    path = context.params.get("path") or next(iter([*(context.params.get("sources") or ()), *context.args]), None)
     if path is None:
         return []
     try:
-        names = {name for program in open_file(path).programs for name in program.kernels}
+        programs = open_file(path).programs
+        names = {name for program in programs for name in program.kernels}
+        modules = (program.symbols for program in programs if program.format == "spirv")
+        names |= {symbol.name for symbols in modules for symbol in symbols if symbol.kind == "kernel"}
     except KernlensError:
         return []  # Whoever runs the command will be told why.
     return sorted(name for name in names if name.startswith(begun))
+
+
+def recorded_kinds(context: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
+    """Return what programs in recordings may hold, to continue the last word of a list with commas."""
+    from kernlens.recording.inventory import KINDS
+
+    return _continued(KINDS, begun)
 
 
 def stages(context: click.Context, parameter: click.Parameter, begun: str) -> list[str]:

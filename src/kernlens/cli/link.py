@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 import click
 
 from kernlens.cli import completion
-from kernlens.cli.options import json_option, number_of, toolchain_option, verb
+from kernlens.cli.options import (
+    check_constants,
+    constant_of,
+    json_option,
+    number_of,
+    specialize_option,
+    toolchain_option,
+    verb,
+)
 from kernlens.errors import KernlensError
 
 if TYPE_CHECKING:
@@ -23,12 +31,7 @@ if TYPE_CHECKING:
 @click.option(
     "--options-for", metavar="PATH O", nargs=2, multiple=True, help="The build options of one module; may be repeated."
 )
-@click.option(
-    "--specialize",
-    metavar="ID=VALUE",
-    multiple=True,
-    help="A specialisation constant of SPIR-V modules, by its SpecId; may be repeated (kernlens symbols lists them).",
-)
+@specialize_option()
 @click.option(
     "--driver",
     metavar="RELEASE",
@@ -140,7 +143,7 @@ def _modules(
     twice = [path for path in dict.fromkeys(paths) if paths.count(path) > 1]
     if twice:
         print_message(f"kernlens: {twice[0]} is named {paths.count(twice[0])} times and counts once")
-    constants = dict(map(_constant, specialize))
+    constants = dict(map(constant_of, specialize))
     modules = [
         (
             program,
@@ -148,17 +151,5 @@ def _modules(
         )
         for path, name, program in programs
     ]
-    known = {constant.number: str(constant) for _, module in modules for constant in module.spec_constants}
-    for number in constants:
-        if number not in known:
-            there = f"there are {', '.join(known.values())}" if known else "there are none"
-            raise KernlensError(f"no SPIR-V module here has specialisation constant {number}; {there}")
+    check_constants(constants, (constant for _, module in modules for constant in module.spec_constants))
     return rules, modules
-
-
-def _constant(text: str) -> tuple[int, str]:
-    """The number and the value of ``--specialize``."""
-    number, is_given, value = text.partition("=")
-    if not is_given or not value or not (number.isascii() and number.isdigit() and len(number) < 11):
-        raise click.UsageError(f"--specialize {text!r} does not read like 5=1: the constant's SpecId and its value")
-    return int(number), value

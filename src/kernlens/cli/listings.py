@@ -8,7 +8,7 @@ from functools import partial
 from itertools import starmap
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
-from kernlens.cli.options import chosen, missing_names, select
+from kernlens.cli.options import chosen, kernels_named, select
 from kernlens.cli.output import is_coloured, terminal_width
 from kernlens.cli.shares import in_shares
 from kernlens.errors import KernlensError, NoCodeError, UnsupportedError
@@ -180,7 +180,7 @@ def _answers(
     contents: Contents, kernel_names: Sequence[str], device: str | None, form: Form, only: LineChoice | None
 ) -> Iterator[_Piece]:
     if isinstance(contents, Folder):
-        check_choice(contents, kernel_names, device)
+        kernel_names = names_in(contents, kernel_names, device)
         sizes = contents.sizes
 
         def answer_files(paths: Sequence[str], threads: int | None) -> Iterator[_Piece]:
@@ -197,15 +197,20 @@ def _answers(
     return in_shares(listed, [item.kernel.code_size for item in listed], answer_kernels)
 
 
-def check_choice(folder: Folder, kernel_names: Sequence[str], device: str | None) -> None:
-    """Raises what ``select`` raises for all programs of a folder, and opens no more of its files than it must for that."""
-    waiting = kernel_names
+def names_in(folder: Folder, kernel_names: Sequence[str], device: str | None) -> Sequence[str]:
+    """The names of the kernels that ``select`` would choose of all programs of a folder. Raises what that raises, and opens
+    no more of the files than it must for that."""
+    waiting, known = set(kernel_names), dict[str, None]()
     for contents in folder.files():
-        selection = chosen(contents.programs, kernel_names, device)
-        waiting = missing_names(waiting, selection)
-        if selection and not waiting:
-            return
-    select(folder.machine_code(), kernel_names, device)
+        for _, kernels in chosen(contents.programs, (), device):
+            names = dict.fromkeys(kernel.name for kernel in kernels)
+            known |= names
+            waiting -= names.keys()
+            if not waiting:
+                return kernel_names
+    if not known:
+        select(folder.machine_code(), kernel_names, device)
+    return [name for wanted in kernel_names for name in kernels_named(wanted, known)]
 
 
 def listed_of(selection: Iterable[tuple[Program, Sequence[Kernel]]]) -> list[Listed]:

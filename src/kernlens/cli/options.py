@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
+from kernlens.analysis.cxx_names import readable
 from kernlens.cli import completion
 from kernlens.cli.output import prepare_output
 from kernlens.cli.terminal import COLOURS
-from kernlens.errors import NotFoundError, UnknownKernelError
+from kernlens.errors import KernlensError, NotFoundError, UnknownKernelError, nearest
 
 if TYPE_CHECKING:  # kernlens --version needs none of them.
     from kernlens.model.kernel import Kernel
     from kernlens.model.line_choice import LineChoice
     from kernlens.model.program import Program
+    from kernlens.model.spirv import SpecConstant
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+_WORD = re.compile(r"[A-Za-z_]\w{2,}")
 
 Selection: TypeAlias = "list[tuple[Program, list[Kernel]]]"
 
@@ -120,15 +125,39 @@ def device_option() -> Decorator:
     )
 
 
-def kernel_option() -> Decorator:
+def kernel_option(meaning: str = "Only this kernel") -> Decorator:
     return click.option(
         "--kernel",
         "kernel_names",
         metavar="K",
         shell_complete=completion.kernels,
         multiple=True,
-        help="Only this kernel; may be repeated.",
+        help=f"{meaning}, as the binary or as C++ calls it, or by a pattern (blur_*); may be repeated.",
     )
+
+
+def specialize_option() -> Decorator:
+    return click.option(
+        "--specialize", metavar="ID=VALUE", multiple=True,
+        help="A specialisation constant of SPIR-V modules, by its SpecId; may be repeated (kernlens symbols lists them).",
+    )  # fmt: skip
+
+
+def constant_of(text: str) -> tuple[int, str]:
+    """The number and the value of ``--specialize``."""
+    number, is_given, value = text.partition("=")
+    if not is_given or not value or not (number.isascii() and number.isdigit() and len(number) < 11):
+        raise click.UsageError(f"--specialize {text!r} does not read like 5=1: the constant's SpecId and its value")
+    return int(number), value
+
+
+def check_constants(given: Collection[int], there: Iterable[SpecConstant]) -> None:
+    """Raise KernlensError, with those that there are, if a constant that was given is in no module."""
+    known = {constant.number: str(constant) for constant in there}
+    for number in given:
+        if number not in known:
+            offer = f"there are {', '.join(known.values())}" if known else "there are none"
+            raise KernlensError(f"no SPIR-V module here has specialisation constant {number}; {offer}")
 
 
 def source_root_option() -> Decorator:
@@ -155,40 +184,65 @@ def line_of(text: str) -> LineChoice:
 
 
 def select(programs: Sequence[Program], kernel_names: Sequence[str], device: str | None = None) -> Selection:
-    """The programs with those of their kernels that are asked for, as the binary or as C++ calls them; no names: all.
+    """The programs with those of their kernels that are asked for, as the binary or as C++ calls them, or by a pattern of
+    these; no names: all.
 
     Raises UnknownKernelError if a name exists in no program, NotFoundError if no program is for ``device``.
     """
     programs = for_device(programs, device)
-    selection = chosen(programs, kernel_names, device)
-    missing = missing_names(kernel_names, selection)
-    if missing:
-        raise UnknownKernelError(missing[0], sorted({name for program in programs for name in program.kernels}))
-    return selection
+    known = {name: None for program in programs for name in program.kernels}
+    if not known.keys() >= set(kernel_names):
+        kernel_names = [name for wanted in kernel_names for name in kernels_named(wanted, known)]
+    return chosen(programs, kernel_names, device)
 
 
-def missing_names(kernel_names: Sequence[str], selection: Selection) -> list[str]:
-    """Those of the names by which no kernel of the selection is called."""
-    called = {name for _, kernels in selection for kernel in kernels for name in _names(kernel.name)}
-    return [name for name in kernel_names if name not in called]
+def kernels_named(wanted: str, known: Collection[str]) -> list[str]:
+    """The names among ``known`` that are asked for: as the binary or as C++ has them, or by a pattern of these. Raises
+    UnknownKernelError, with the nearest, if there is none."""
+    if wanted in known:
+        return [wanted]
+    alike = [name for name in known if wanted in _called(name)] or [name for name in known if is_named(wanted, name)]
+    if not alike:
+        raise UnknownKernelError(wanted, _near(wanted, known) or sorted(known))
+    return alike
 
 
-def _names(kernel_name: str) -> tuple[str, str]:
-    """What a kernel is called by: the binary, and C++."""
-    from kernlens.analysis.cxx_names import readable
+def is_named(pattern: str, name: str) -> bool:
+    """Whether the name, as the binary or as C++ has it, is one of a pattern's: * stands for any text, ? for a character."""
+    fits = _pattern(pattern).fullmatch
+    return any(fits(called) for called in _called(name))
 
-    return kernel_name, readable(kernel_name)
+
+def _called(name: str) -> tuple[str, ...]:
+    """What a kernel is called; that of SYCL has the name of its type."""
+    if not name.startswith("_Z"):
+        return (name,)
+    shown = readable(name)
+    return name, shown, shown.removeprefix("typeinfo name for ")
+
+
+def _near(wanted: str, known: Collection[str]) -> list[str]:
+    """C++ names in which a word is like one that was asked for."""
+    words_of = {name: set(_WORD.findall(readable(name))) for name in known if name.startswith("_Z")}
+    if not words_of:
+        return []
+    every = set().union(*words_of.values())
+    near = {word for asked in _WORD.findall(wanted) for word in nearest(asked, every)[:1]}
+    ranked = sorted(words_of, key=lambda name: (-len(near & words_of[name]), len(name))) if near else []
+    return [readable(name) for name in ranked[:4]]
+
+
+@functools.lru_cache
+def _pattern(pattern: str) -> re.Pattern[str]:
+    return re.compile("".join({"*": ".*", "?": "."}.get(letter) or re.escape(letter) for letter in pattern), re.DOTALL)
 
 
 def chosen(programs: Sequence[Program], kernel_names: Sequence[str], device: str | None = None) -> Selection:
     """What ``select`` chooses, whether there is such a device and such kernels or not; programs without kernels are left
     out."""
-    wanted = set(kernel_names)
     selection: Selection = []
     for program in for_device(programs, device, must_be=False):
-        kernels = [
-            kernel for name, kernel in program.kernels.items() if not wanted or not wanted.isdisjoint(_names(name))
-        ]
+        kernels = [kernel for name, kernel in program.kernels.items() if not kernel_names or name in kernel_names]
         if kernels:
             selection.append((program, kernels))
     return selection

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kernlens.analysis.cxx_names import readable
 from kernlens.cli import completion
 from kernlens.cli.options import build_options_option, json_option, line_of, toolchain_option, verb
 from kernlens.cli.output import print_message
@@ -88,6 +89,9 @@ def command(
     if sum(what is not None for what in (stage, diff, line)) > 1:
         raise click.UsageError("--stage, --diff and --line are three questions; ask one of them")
     pipelines = _pipelines(path, device, options, toolchain, all_passes)
+    if kernel is not None:
+        known = {snapshot.kernel for pipeline in pipelines for snapshot in pipeline.snapshots if snapshot.kernel}
+        kernel = next((name for name in known if kernel not in known and readable(name) == kernel), kernel)
     if output is not None:
         _save(pipelines, output)
     failed = [pipeline.build for pipeline in pipelines if not pipeline.build.ok]

@@ -23,6 +23,7 @@ VERBS = {
     "inspect": "What a file is: containers, kernels, resources, symbols.",
     "layer": "How to turn on the layer that gives C programs snapshots of compile stages.",
     "link": "Whether modules link, who provides what to whom, and why not; the linked module.",
+    "recording": "What recordings hold; merge, prune and redact them.",
     "run": "An application on a simulated device.",
     "stages": "A program at every stage of its compile, and one source line followed through all of them.",
     "symbols": "What modules export and import, and their relocations.",

@@ -13,7 +13,7 @@ import shutil
 import threading
 import time
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Self
 from kernlens import log
 from kernlens.errors import FormatError, KernlensError, NotFoundError, UnsupportedError
 from kernlens.model.budget import Budget
-from kernlens.model.build import Build, BuildToolchain, Source
+from kernlens.model.build import Build, BuildParts, BuildToolchain, Source
 from kernlens.model.stage import Snapshot
 from kernlens.recording.contents import RecordedContents
 from kernlens.recording.damage import damaged, typed
@@ -51,11 +51,12 @@ STEPS = 50_000
 
 
 class _RecordedParts:
-    """The parts of one recorded build; each is read from the recording on first use."""
+    """The parts of one recorded build; each is read from the recording on first use, those of roles in ``without`` never."""
 
-    def __init__(self, recording: Recording, number: int) -> None:
+    def __init__(self, recording: Recording, number: int, without: Collection[str] = ()) -> None:
         self._recording = recording
         self._number = number
+        self._without = without
 
     @cached_property
     def log(self) -> str:
@@ -76,7 +77,7 @@ class _RecordedParts:
     @cached_property
     def sources(self) -> tuple[Source, ...]:
         rows = [(path, blob) for role, path, blob in self._rows if role == "source" and blob is not None]
-        contents, read_rows = self._recording._contents, self._recording._rows
+        contents, read_rows = self._recording._contents, self._recording.rows
         contents.check_sources([blob for _, blob in rows], read_rows)
         return tuple(Source(path, contents.text(blob, read_rows), "recording") for path, blob in rows)
 
@@ -86,16 +87,17 @@ class _RecordedParts:
 
     @cached_property
     def snapshots(self) -> tuple[Snapshot, ...]:
-        return self._recording._snapshots(self._number)
+        return () if "stage" in self._without else self._recording._snapshots(self._number)
 
     @cached_property
     def _rows(self) -> tuple[tuple[str, str, int | None], ...]:
-        return self._recording._parts(self._number)
+        rows = self._recording._parts(self._number)
+        return tuple((role, path, None if role in self._without else blob) for role, path, blob in rows)
 
     def _only(self, wanted: str) -> bytes:
         for role, _, blob in self._rows:
             if role == wanted and blob is not None:
-                return self._recording._contents.part(blob, self._recording._rows)
+                return self._recording._contents.part(blob, self._recording.rows)
         return b""
 
 
@@ -146,7 +148,7 @@ class Recording:
     def metadata(self) -> dict[str, str]:
         """What the writer noted: ``kernlens_version``, ``created``, ``command_line`` (a JSON list), ``host``,
         ``redacted`` ("source" or empty)."""
-        rows = self._rows("SELECT key, value FROM recording")
+        rows = self.rows("SELECT key, value FROM recording")
         return {typed(key, str, "recording"): typed(value, str, "recording") for key, value in rows}
 
     @cached_property
@@ -170,7 +172,7 @@ class Recording:
         """
         toolchains = self._toolchains()
         query = "SELECT id, name, device, toolchain, options, status, reason, seconds, command, created FROM program"
-        return [self._build(row, toolchains) for row in self._rows(query + " ORDER BY id")]
+        return [self._build(row, toolchains) for row in self.rows(query + " ORDER BY id")]
 
     def _build(self, row: tuple[Any, ...], toolchains: dict[int, BuildToolchain]) -> Build:
         number, name, device, toolchain, options, status, reason, seconds, command, created = row
@@ -191,9 +193,14 @@ class Recording:
             parts=_RecordedParts(self, typed(number, int, "program")),
         )
 
+    def unread(self, program: int, without: Collection[str] = ()) -> BuildParts:
+        """The parts of a program, by its number, without those of some roles (``stage``: snapshots). Whoever drops them
+        drops what was read of them."""
+        return _RecordedParts(self, program, without)
+
     def _toolchains(self) -> dict[int, BuildToolchain]:
         toolchains = {}
-        for number, *texts in self._rows("SELECT id, name, neo_version, igc_version FROM toolchain"):
+        for number, *texts in self.rows("SELECT id, name, neo_version, igc_version FROM toolchain"):
             name, neo, igc = (typed(text, str, "toolchain") for text in texts)
             toolchains[typed(number, int, "toolchain")] = BuildToolchain(name, neo, igc)
         return toolchains
@@ -201,7 +208,7 @@ class Recording:
     def _parts(self, program: int) -> tuple[tuple[str, str, int | None], ...]:
         """Return (role, path, blob) of each part; the blob is None if the content was left out."""
         parts: list[tuple[str, str, int | None]] = []
-        rows = self._rows("SELECT role, path, blob FROM part WHERE program = ? ORDER BY position", program)
+        rows = self.rows("SELECT role, path, blob FROM part WHERE program = ? ORDER BY position", program)
         for role, path, blob in rows:
             if role not in ROLES:
                 raise damaged(f"a part has the role {role!r}")
@@ -215,7 +222,7 @@ class Recording:
             f"SELECT stage, kernel, form, ending, {attempts}, blob, blob.size FROM snapshot"
             " LEFT JOIN blob ON blob.id = snapshot.blob WHERE program = ? ORDER BY position"
         )
-        for stage, kernel, form, ending, attempt, blob, size in self._rows(query, program):
+        for stage, kernel, form, ending, attempt, blob, size in self.rows(query, program):
             if form not in FORMS:
                 raise damaged(f"a snapshot has the form {form!r}")
             snapshots.append(
@@ -232,9 +239,9 @@ class Recording:
         return tuple(snapshots)
 
     def _content(self, blob: int) -> bytes:
-        return self._contents.read(blob, self._rows)
+        return self._contents.read(blob, self.rows)
 
-    def _rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+    def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         """Return all rows of a query, read while the lock is held."""
         with self._lock, _sqlite_errors(self.path):
             self._deadline = time.monotonic() + QUERY_TIMEOUT
@@ -261,7 +268,7 @@ class Recording:
         connection.set_progress_handler(is_over, STEPS)
 
     def _check_tables(self) -> None:
-        rows = self._rows("SELECT type, name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite!_%' ESCAPE '!'")
+        rows = self.rows("SELECT type, name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite!_%' ESCAPE '!'")
         tables = {name: (kind, sql) for kind, name, sql in rows}
         for name, definition in SCHEMAS[self._schema].items():
             kind, sql = tables.pop(name, (None, None))

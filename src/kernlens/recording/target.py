@@ -22,13 +22,14 @@ _numbers = itertools.count(1)
 class Target:
     """A recording's file, locked for this writer.
 
-    ``file`` is the file to write: the recording itself if there was none, else a file beside it that then replaces it
-    (``publish``). ``create`` makes an empty recording under a given name. Raises OutputError if the file exists and
-    ``overwrite`` is False or it is no recording, and if another process is writing it.
+    ``file`` is the file to write: the recording itself if there was none, else, and with ``is_whole``, a file beside it
+    that then gets its name (``publish``). ``create`` makes an empty recording under a given name. Raises OutputError if
+    the file exists and ``overwrite`` is False or it is no recording, and if another process is writing it.
     """
 
-    def __init__(self, path: Path, overwrite: bool, create: Callable[[Path], None]) -> None:
+    def __init__(self, path: Path, overwrite: bool, create: Callable[[Path], None], is_whole: bool = False) -> None:
         self.path = path
+        self.is_whole = is_whole
         self._locks: list[int] = []
         # Before a name beside it is made: "." and "/" have no names.
         _is_recorded(path, overwrite)
@@ -36,15 +37,18 @@ class Target:
         _sweep(path)
         create(partial)
         try:
-            if not _is_recorded(path, overwrite) and _put(partial, path):
+            self._is_new = is_whole and not _is_recorded(path, overwrite)
+            if is_whole:
+                self.file = partial
+            elif not _is_recorded(path, overwrite) and _put(partial, path):
                 partial.unlink()
                 self.file = path
             else:
                 _is_recorded(path, overwrite)
                 self.file = partial
-            self._lock(path)
-            if self.file != path:
-                self._lock(partial)
+            for file in dict.fromkeys((path, self.file)):
+                if file != path or not self._is_new:
+                    self._lock(file)
         except BaseException:
             partial.unlink(missing_ok=True)
             self.close()
@@ -56,7 +60,18 @@ class Target:
         return self.file == self.path
 
     def publish(self) -> None:
-        """Replace the old recording by the written file, which SQLite must have closed."""
+        """Replace the old recording, whose rights it gets, by the written file, which SQLite must have closed."""
+        descriptor = os.open(self.file, os.O_RDONLY | os.O_CLOEXEC)
+        self._locks.append(descriptor)  # Closed with the others.
+        os.fsync(descriptor)
+        if self._is_new:
+            if not _put(self.file, self.path):
+                raise OutputError(f"another process has just written the recording {self.path}; choose another name")
+            self.file.unlink()
+            self.file = self.path
+            return
+        self.file.chmod(self.path.stat().st_mode & 0o777)
+        _settle(self.path)
         # A journal that a crash left belongs to the removed file.
         for ending in _BESIDE:
             self.path.with_name(self.path.name + ending).unlink(missing_ok=True)
@@ -107,6 +122,16 @@ def _is_recorded(path: Path, overwrite: bool) -> bool:
     if head and not is_recording(head):
         raise OutputError(f"{path} exists and is no recording; it is left alone, choose another name")
     return True
+
+
+def _settle(path: Path) -> None:
+    """Have SQLite put what a crash left beside a recording into it: until the recording is replaced, it is whole."""
+    import sqlite3
+
+    if path.with_name(f"{path.name}-wal").exists():
+        # Of a damaged one there is nothing more to be had.
+        with contextlib.suppress(sqlite3.Error), contextlib.closing(sqlite3.connect(path)) as connection:
+            connection.execute("PRAGMA journal_mode=DELETE")
 
 
 def _put(partial: Path, path: Path) -> bool:

@@ -12,12 +12,13 @@ import contextlib
 import json
 import threading
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from kernlens.errors import KernlensError, OutputError, ToolError
+from kernlens.errors import KernlensError, OutputError
 from kernlens.recording.blobs import SIZE_LIMIT, PackedBlob, pack
-from kernlens.recording.redaction import Redaction
+from kernlens.recording.redaction import SOURCE_STAGE, Redaction, contents_of
 from kernlens.recording.schema import (
     APPLICATION_ID,
     FAILED,
@@ -43,8 +44,9 @@ class RecordingWriter:
     """Writes a recording; a context manager, safe to use from several threads at once.
 
     ``command_line`` is what the user ran. With ``redact_source`` the recording holds no source text, nor copies of its
-    lines in other parts. Raises OutputError if the file cannot be written, if it exists and ``overwrite`` is False or it
-    is no recording, and if another process is writing it.
+    lines in other parts; ``redaction`` knows texts of other builds too. With ``is_whole`` the recording gets its name when
+    the context ends without an error, and not before. Raises OutputError if the file cannot be written, if it exists and
+    ``overwrite`` is False or it is no recording, and if another process is writing it.
     """
 
     def __init__(
@@ -53,14 +55,18 @@ class RecordingWriter:
         *,
         command_line: Sequence[str] = (),
         redact_source: bool = False,
+        redaction: Redaction | None = None,
         overwrite: bool = False,
+        is_whole: bool = False,
     ) -> None:
         self.path = Path(path)
         self._redact = redact_source
+        self._redaction = redaction
+        self._is_whole = is_whole
         self._lock = threading.Lock()
         metadata = _metadata(command_line, redact_source)
         with self._errors():
-            self._target = Target(self.path, overwrite, lambda file: _create(file, metadata))
+            self._target = Target(self.path, overwrite, lambda file: _create(file, metadata), is_whole)
             try:
                 self._connection: sqlite3.Connection | None = _open(self._target)
             except BaseException:
@@ -70,7 +76,8 @@ class RecordingWriter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
+        self._is_whole = self._is_whole and error is None
         self.close()
 
     def add(self, build: Build) -> int:
@@ -80,11 +87,14 @@ class RecordingWriter:
         survives the end of this process, however it ends; but as long as no build was ok, a recording that existed before
         is not replaced. Raises OutputError if it cannot be written.
         """
+        redaction = self._redaction or (_redaction(build) if self._redact else None)
+        if redaction is not None and build.reason:
+            build = replace(build, reason=redaction.apply(build.reason.encode("utf-8", "replace")).decode())
         parts = [
             (role, path, None if content is None else _packed(content))
-            for role, path, content in _parts(build, self._redact)
+            for role, path, content in _parts(build, redaction)
         ]
-        snapshots = list(_packed_snapshots(build, self._redact))
+        snapshots = list(_packed_snapshots(build, redaction))
         with self._lock, self._errors():
             connection = self._connection
             if connection is None:
@@ -95,7 +105,7 @@ class RecordingWriter:
                 _insert_snapshots(connection, number, snapshots)
             if self._target.is_published:
                 connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
-            elif build.ok:
+            elif build.ok and not self._target.is_whole:
                 self._connection = None
                 connection.close()
                 self._target.publish()
@@ -125,6 +135,8 @@ class RecordingWriter:
                 if connection is not None:
                     is_empty = connection.execute("SELECT id FROM program LIMIT 1").fetchone() is None
                     _finish(connection)
+                    if self._is_whole and not is_empty:
+                        self._target.publish()
                     self._target.discard(is_empty)
             finally:
                 self._target.close()
@@ -185,6 +197,10 @@ def _open(target: Target) -> sqlite3.Connection:
         # On a file system without shared memory SQLite stays in its older mode, which is as safe.
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=NORMAL")
+    elif target.is_whole:
+        # Until it has its name, nobody misses it.
+        connection.execute("PRAGMA journal_mode=MEMORY")
+        connection.execute("PRAGMA synchronous=OFF")
     return connection
 
 
@@ -216,32 +232,32 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
         raise
 
 
-def _redaction(build: Build, redact: bool) -> Redaction:
-    return Redaction(source.text for source in build.sources) if redact else Redaction(())
+def _redaction(build: Build) -> Redaction:
+    redaction = Redaction()
+    redaction.learn_of(build)
+    return redaction
 
 
-def _parts(build: Build, redact: bool) -> Iterator[tuple[str, str, bytes | None]]:
+def _parts(build: Build, redaction: Redaction | None) -> Iterator[tuple[str, str, bytes | None]]:
     """Yield (role, path, content) of each part; the content is None of a source that is redacted or was not read."""
-    redaction = _redaction(build, redact)
     texts = {source.path: source.text for source in build.sources if not source.unread}
     for path in build.parts.source_paths:
-        yield "source", path, None if redact or path not in texts else texts[path].encode("utf-8", "replace")
-    contents = (("binary", build.binary), ("debug", build.debug), ("spirv", build.spirv))
-    for role, content in (*contents, ("log", build.log.encode("utf-8", "replace"))):
+        is_kept = redaction is None and path in texts
+        yield "source", path, texts[path].encode("utf-8", "replace") if is_kept else None
+    for role, content in (("binary", build.binary), ("debug", build.debug), ("spirv", build.spirv)):
         if content:
-            yield role, "", redaction.apply(content)
+            yield role, "", redaction.apply(content) if redaction else content
+    if build.log:
+        log = build.log.encode("utf-8", "replace")
+        yield "log", "", redaction.apply_to_log(log) if redaction else log
 
 
-def _packed_snapshots(build: Build, redact: bool) -> Iterator[tuple[Snapshot, PackedBlob]]:
-    redaction = _redaction(build, redact)
-    for snapshot in build.snapshots:
-        if redact and snapshot.stage == "source":
-            continue
-        try:
-            content = snapshot.content
-        except (ToolError, OutputError, OSError):
-            continue
-        yield snapshot, _packed(redaction.apply(content))
+def _packed_snapshots(build: Build, redaction: Redaction | None) -> Iterator[tuple[Snapshot, PackedBlob]]:
+    for snapshot, content in contents_of(build.snapshots):
+        if redaction is None:
+            yield snapshot, _packed(content)
+        elif snapshot.stage != SOURCE_STAGE:
+            yield snapshot, _packed(redaction.apply(content))
 
 
 def _text(text: str) -> str:

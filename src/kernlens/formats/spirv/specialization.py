@@ -6,7 +6,9 @@ have one number (SpecId): llvm-spirv writes one for each use in the source.
 
 from __future__ import annotations
 
+import sys
 from array import array
+from collections.abc import Mapping
 
 from kernlens.errors import FormatError
 from kernlens.formats.spirv.spirv_module import HEADER_WORDS, read_words
@@ -53,3 +55,25 @@ def read_spec_constants(data: memoryview) -> dict[int, SpecConstant]:
                 found[number] = SpecConstant(number, *type, (*before, operands[1]))
         position += count
     return found
+
+
+def specialized(data: memoryview, values: Mapping[int, int]) -> bytes:
+    """Returns the module in which the constants of these numbers have other values, given as their bits, where nobody gives
+    them one when it is built. Raises FormatError as ``read_spec_constants`` does."""
+    known = read_spec_constants(data)
+    bits = {id: value for number, value in values.items() for id in known[number].ids}
+    words, big_endian = read_words(data)
+    position = HEADER_WORDS
+    while bits and position < len(words):
+        opcode, count = words[position] & 0xFFFF, words[position] >> 16
+        is_spec = opcode in (_OP_SPEC_TRUE, _OP_SPEC_FALSE, _OP_SPEC) and count > 2
+        value = bits.pop(words[position + 2], None) if is_spec else None
+        if value is not None and opcode == _OP_SPEC:
+            for place in range(position + 3, position + count):
+                words[place], value = value & 0xFFFFFFFF, value >> 32
+        elif value is not None:
+            words[position] = count << 16 | (_OP_SPEC_TRUE if value else _OP_SPEC_FALSE)
+        position += count
+    if big_endian != (sys.byteorder == "big"):
+        words.byteswap()
+    return words.tobytes()

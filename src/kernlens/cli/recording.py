@@ -1,0 +1,280 @@
+"""``kernlens recording``: what recordings hold, and recordings made of them."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kernlens.cli import completion
+from kernlens.cli.options import diagnostic_options, json_option
+
+if TYPE_CHECKING:
+    from kernlens.model.build import Build
+    from kernlens.recording.editing import Written
+    from kernlens.recording.inventory import StoredProgram
+    from kernlens.report.table import Cell
+
+
+@click.group("recording", epilog="\b\nExample:\n  kernlens recording list blur.klens")
+@diagnostic_options
+def command() -> None:
+    """List what recordings hold, merge them, and leave out what nobody needs or nobody may see.
+
+    A recording that is changed is written anew beside its place and then takes it: whatever ends the command before leaves
+    the old one, and nothing of what was left out stays in the file.
+    """
+
+
+def _output_option(required: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    meaning = "The recording to write; one that exists is replaced." if required else "Write another recording instead."
+    return click.option("-o", "--output", metavar="FILE", type=click.Path(), required=required, help=meaning)
+
+
+def _readable(context: click.Context, parameter: click.Parameter, given: Any) -> Any:
+    """The paths as they are given; a pipe or a device is refused, not waited for."""
+    from kernlens.toolchain.source_reading import open_regular
+
+    for path in (given,) if isinstance(given, str) else given:
+        open_regular(path, "recording").close()
+    return given
+
+
+_recording = click.argument("path", metavar="FILE", type=click.Path(), callback=_readable)
+
+
+@command.command("list", epilog="\b\nExample:\n  kernlens recording list blur.klens")
+@_recording
+@json_option()
+@diagnostic_options
+def list_programs(path: str, as_json: bool) -> None:
+    """Show the programs of a recording, and what takes the room in it."""
+    from kernlens.cli.output import print_json, print_lines, print_message
+    from kernlens.recording.inventory import stored_programs
+    from kernlens.recording.reader import Recording
+
+    with Recording(path) as recording:
+        programs = stored_programs(recording)
+        damage: list[str] = []
+        counts = [_kernel_count(program.build, damage) for program in programs]
+        metadata = recording.metadata
+    if as_json:
+        print_json(_document(path, programs, counts, metadata))
+    else:
+        print_lines(_listing(path, programs, counts, metadata))
+    for sentence in damage:
+        print_message(f"kernlens: {sentence}")
+    sys.exit(2 if damage else 0)
+
+
+@command.command("merge", epilog="\b\nExample:\n  kernlens recording merge day.klens night.klens -o both.klens")
+@click.argument("paths", metavar="FILE...", nargs=-1, required=True, type=click.Path(), callback=_readable)
+@_output_option(required=True)
+@json_option()
+@diagnostic_options
+def merge_recordings(paths: tuple[str, ...], output: str, as_json: bool) -> None:
+    """Write the programs of several recordings into one.
+
+    A program that several recordings hold is there once. Programs of different recordings that have the same name, device
+    and toolchain are told apart by a number behind the name. Launches that captures counted are added up.
+    """
+    from kernlens.recording.editing import merge
+
+    _tell(merge(paths, output, command_line=sys.argv), "there already", as_json)
+
+
+@command.command(
+    "prune", epilog="\b\nExample:\n  kernlens recording prune app.klens --keep 'blur_*' --drop stages,logs"
+)
+@_recording
+@click.option(
+    "--keep",
+    metavar="PATTERN",
+    multiple=True,
+    shell_complete=completion.kernels,
+    help="Keep programs of this name, or with a kernel of this name (blur_*), and no others; may be repeated.",
+)
+@click.option(
+    "--drop",
+    metavar="KIND,...",
+    multiple=True,
+    shell_complete=completion.recorded_kinds,
+    help="Leave out sources, binaries, debug, spirv, logs or stages.",
+)
+@_output_option()
+@json_option()
+@diagnostic_options
+def prune_recording(path: str, keep: tuple[str, ...], drop: tuple[str, ...], output: str | None, as_json: bool) -> None:
+    """Leave programs, or parts of all programs, out of a recording. The room that they took is free afterwards."""
+    from kernlens.recording.editing import prune
+    from kernlens.recording.inventory import KINDS
+
+    kinds = {kind for words in drop for kind in words.split(",") if kind}
+    unknown = sorted(kinds - KINDS.keys())
+    if unknown:
+        raise click.UsageError(f"--drop knows no '{unknown[0]}', but {', '.join(KINDS)}")
+    if not keep and not kinds:
+        raise click.UsageError("say what to keep (--keep) or what to leave out (--drop)")
+    _tell(prune(path, output, keep=_choice(keep), drop=kinds), "left out", as_json)
+
+
+@command.command("redact", epilog="\b\nExample:\n  kernlens recording redact app.klens --source -o shareable.klens")
+@_recording
+@click.option("--source", "of_source", is_flag=True, help="Leave out source text, wherever it stands.")
+@_output_option()
+@json_option()
+@diagnostic_options
+def redact_recording(path: str, of_source: bool, output: str | None, as_json: bool) -> None:
+    """Leave source text out of a recording: sources, lines that logs quote, texts in SPIR-V and in stages.
+
+    Names of kernels, functions, variables and files stay, and so do build options and the command line: look at them
+    before the recording leaves the machine (kernlens recording list FILE --json).
+    """
+    from kernlens.recording.editing import redact_source
+
+    if not of_source:
+        raise click.UsageError("say what to leave out: --source")
+    _tell(redact_source(path, output), "left out", as_json)
+
+
+def _choice(patterns: Sequence[str]) -> Callable[[Build], bool]:
+    """Whether a program is to be kept: by its own name, or by that of one of its kernels."""
+    from kernlens.cli.options import is_named
+
+    def is_kept(build: Build) -> bool:
+        if not patterns or any(is_named(pattern, build.name) for pattern in patterns):
+            return True
+        return any(is_named(pattern, name) for name in _kernel_names(build) for pattern in patterns)
+
+    return is_kept
+
+
+def _kernel_names(build: Build) -> list[str]:
+    from kernlens.loading import open_build
+
+    programs = open_build(build) if build.ok else ()
+    return [
+        name
+        for program in programs
+        for name in (program.entry_kernels or [symbol.name for symbol in program.symbols if symbol.kind == "kernel"])
+    ]
+
+
+def _kernel_count(build: Build, damage: list[str]) -> int | None:
+    from kernlens.errors import KernlensError
+
+    try:
+        return len(_kernel_names(build))
+    except KernlensError as error:
+        damage.append(f"{build.name} for {build.device} cannot be read: {error}")
+        return None
+
+
+def _room(programs: Sequence[StoredProgram]) -> list[tuple[str, int, int, int]]:
+    """Each kind of content: its name, how many there are, their bytes, and their bytes in the file. Content of several parts
+    counts once, for the first."""
+    from kernlens.recording.inventory import KINDS
+
+    kinds = {part.blob: part.kind for program in reversed(programs) for part in reversed(program.parts) if part.blob}
+    counts, sizes, packed = Counter[str](), Counter[str](), Counter[str]()
+    for blob, kind in kinds.items():
+        counts[kind] += 1
+        sizes[kind] += blob.size
+        packed[kind] += blob.packed
+    room = [(kind, counts[kind], sizes[kind], packed[kind]) for kind in KINDS if counts[kind]]
+    return sorted(room, key=lambda row: -row[3])
+
+
+def _listing(
+    path: str, programs: Sequence[StoredProgram], counts: Sequence[int | None], metadata: dict[str, str]
+) -> list[str]:
+    from kernlens.report.describe import plural
+    from kernlens.report.table import table
+
+    rows: list[list[Cell]] = [
+        [
+            program.build.name,
+            program.build.device,
+            program.build.toolchain_title,
+            "yes" if program.build.ok else "no",
+            count,
+            sum(part.kind == "sources" for part in program.parts),
+            sum(part.kind == "stages" for part in program.parts),
+            program.size,
+            f"{program.build.seconds:.2f}",
+            program.build.created.partition(".")[0].replace("T", " "),
+        ]
+        for program, count in zip(programs, counts, strict=True)
+    ]
+    titles = ["program", "device", "toolchain", "ok", "kernels", "sources", "stages", "bytes", "seconds", "built (UTC)"]
+    room: list[list[Cell]] = [list(row) for row in _room(programs)]
+    redacted = ", without source text" if metadata.get("redacted") else ""
+    return [
+        *table(titles, rows),
+        "",
+        *table(["content", "number", "bytes", "bytes in the file"], room),
+        f"{plural(len(programs), 'program')} in {_file_size(path):,} bytes{redacted}",
+    ]
+
+
+def _document(
+    path: str, programs: Sequence[StoredProgram], counts: Sequence[int | None], metadata: dict[str, str]
+) -> dict[str, Any]:
+    return {
+        "schema": 1,
+        "recording": path,
+        "size": _file_size(path),
+        "metadata": metadata,
+        "programs": [
+            {
+                "name": program.build.name,
+                "device": program.build.device,
+                "toolchain": program.build.toolchain_title,
+                "ok": program.build.ok,
+                "reason": program.build.reason,
+                "kernels": count,
+                "sources": [part.label[0] for part in program.parts if part.kind == "sources"],
+                "stages": sum(part.kind == "stages" for part in program.parts),
+                "size": program.size,
+                "options": program.build.options,
+                "command": program.build.command,
+                "seconds": program.build.seconds,
+                "created": program.build.created,
+            }
+            for program, count in zip(programs, counts, strict=True)
+        ],
+        "contents": [
+            {"kind": kind, "number": number, "size": size, "packed": packed}
+            for kind, number, size, packed in _room(programs)
+        ],
+    }
+
+
+def _file_size(path: str) -> int:
+    import os
+
+    return os.stat(path).st_size
+
+
+def _tell(written: Written, left_out: str, as_json: bool) -> None:
+    """Say what was written; ``left_out`` is why programs are not there."""
+    from dataclasses import asdict
+
+    from kernlens.cli.output import print_json, print_lines
+    from kernlens.report.describe import plural
+
+    if as_json:
+        print_json(
+            {"schema": 1, "recording": written.path, **{k: v for k, v in asdict(written).items() if k != "path"}}
+        )
+        return
+    without = f", {plural(written.left_out, 'program')} {left_out}" if written.left_out else ""
+    print_lines(
+        [
+            f"{plural(written.programs, 'program')} in {written.path}{without}:"
+            f" {written.size:,} bytes, where there were {written.size_before:,}"
+        ]
+    )

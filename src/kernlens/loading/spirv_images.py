@@ -1,0 +1,73 @@
+"""The SPIR-V modules in a file of any kind: a host library's device images, a recording's, a module itself."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from kernlens import log
+from kernlens.errors import FormatError, KernlensError, UnsupportedError
+from kernlens.formats.spirv.specialization import read_spec_constants, specialized
+from kernlens.loading.open import open_file
+from kernlens.model.spirv import SpecConstant
+
+
+@dataclass(frozen=True)
+class SpirvImage:
+    """A module in a file: what to call it, the name of its program there, the names of its kernels, and its content."""
+
+    title: str
+    name: str
+    kernels: tuple[str, ...]
+    content: memoryview
+
+    @cached_property
+    def constants(self) -> Mapping[int, SpecConstant]:
+        """Its specialisation constants by number."""
+        return read_spec_constants(self.content)
+
+    def specialized(self, values: Mapping[int, str]) -> SpirvImage:
+        """The module with these values, as a user writes them, of the constants that it has. Raises KernlensError for a
+        value that is none of its constant's type."""
+        bits = {}
+        for number, text in values.items():
+            if number in self.constants:
+                try:
+                    bits[number] = self.constants[number].bits(text)
+                except ValueError as error:
+                    constant = self.constants[number]
+                    raise KernlensError(
+                        f"{self.title}: {text!r} is no value of specialisation constant {constant}"
+                    ) from error
+        return replace(self, content=memoryview(specialized(self.content, bits))) if bits else self
+
+
+def spirv_images(path: str) -> list[SpirvImage]:
+    """The modules of a file in its order, equal ones once; those that are damaged are passed over as long as one is not.
+
+    Raises UnsupportedError if there is none, FormatError if all are damaged.
+    """
+    images: dict[bytes, SpirvImage] = {}
+    damage: FormatError | None = None
+    contents = open_file(path)
+    is_module = [container.kind for container in contents.containers] == ["spirv"]
+    for program in contents.some_programs():
+        if not program.spirv:
+            continue
+        try:
+            module = program.spirv_module
+        except FormatError as error:
+            log.debug("loading", "%s in %s is passed over: %s", program.name, path, error)
+            damage = damage or error
+            continue
+        kernels = tuple(entry.name for entry in module.entry_points) if module else ()
+        title = path if is_module else f"{path}:{program.name}"
+        key = hashlib.sha256(program.spirv).digest()
+        images.setdefault(key, SpirvImage(title, program.name, kernels, program.spirv))
+    if not images:
+        raise damage or UnsupportedError(
+            f"{path} holds no SPIR-V that could be compiled; kernlens inspect {path} shows what it holds"
+        )
+    return list(images.values())

@@ -1,0 +1,84 @@
+"""What a capture noted beside its builds: which call made which, and how often each kernel was launched.
+
+It stands as JSON in a recording's metadata (docs/recording.md), and like all of that it may come from anybody.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from kernlens.recording.damage import damaged, typed
+from kernlens.recording.reader import Recording
+
+#: The key of a recording's metadata that holds it.
+CAPTURE = "capture"
+_COUNTS = ("created", "launches")
+
+_Row = dict[str, Any]
+
+
+class CaptureNotes:
+    """The notes of one or several recordings, about the programs of a new one."""
+
+    def __init__(self) -> None:
+        self._others: _Row | None = None
+        self._builds: list[_Row] = []
+        self._kernels: dict[tuple[str, str, str], _Row] = {}
+        self._shapes: dict[tuple[str, str, str], dict[str, _Row]] = {}
+
+    def add(self, recording: Recording, numbers: dict[int, int], names: dict[tuple[str, str], str]) -> None:
+        """Add a recording's notes about the programs that are kept, and about those that it does not know.
+
+        ``numbers`` maps the numbers of the kept to their new ones, ``names`` their names and devices to their new names.
+        Raises FormatError if the notes are damaged.
+        """
+        text = recording.metadata.get(CAPTURE)
+        if text is None:
+            return
+        notes = _decoded(text)
+        self._others = {**notes, **(self._others or {})}
+        for build in _rows(notes, "builds", program=int):
+            if build["program"] in numbers:
+                self._builds.append({**build, "program": numbers[build["program"]]})
+        for kernel in _rows(
+            notes, "kernels", name=str, program=str, device=str, created=int, launches=int, shapes=list
+        ):
+            name = names.get((kernel["program"], kernel["device"])) if kernel["program"] else ""
+            if name is not None:
+                self._add_kernel({**kernel, "program": name})
+
+    def text(self) -> str | None:
+        """The notes as metadata holds them; None if there were none."""
+        if self._others is None:
+            return None
+        kernels = [{**kernel, "shapes": list(self._shapes[key].values())} for key, kernel in self._kernels.items()]
+        kernels.sort(key=lambda kernel: (-kernel["launches"], -kernel["created"], kernel["name"]))
+        return json.dumps({**self._others, "builds": self._builds, "kernels": kernels})
+
+    def _add_kernel(self, kernel: _Row) -> None:
+        key = kernel["program"], kernel["device"], kernel["name"]
+        known = self._kernels.setdefault(key, kernel)
+        if known is not kernel:
+            known.update({count: known[count] + kernel[count] for count in _COUNTS})
+        shapes = self._shapes.setdefault(key, {})
+        for shape in _rows(kernel, "shapes", launches=int):
+            alike = shapes.setdefault(json.dumps([shape.get("global"), shape.get("local")]), shape)
+            if alike is not shape:
+                alike["launches"] += shape["launches"]
+
+
+def _decoded(text: str) -> _Row:
+    try:
+        return typed(json.loads(text), dict, CAPTURE)
+    except (ValueError, RecursionError) as error:
+        raise damaged("what was noted of the capture cannot be read") from error
+
+
+def _rows(notes: _Row, key: str, **kinds: type) -> list[_Row]:
+    """The rows of a list of objects whose values are of these types."""
+    rows = [typed(row, dict, CAPTURE) for row in typed(notes.get(key, []), list, CAPTURE)]
+    for row in rows:
+        for name, kind in kinds.items():
+            typed(row.get(name), kind, CAPTURE)
+    return rows

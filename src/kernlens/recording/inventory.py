@@ -1,0 +1,96 @@
+"""What a recording holds, and how much room it takes: nothing is unpacked for that."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+from kernlens.model.build import Build
+from kernlens.recording.damage import damaged, typed
+from kernlens.recording.reader import Recording
+
+#: What a program may hold, by the names that people have for it, and each part's role; stages have a table of their own.
+KINDS = {
+    "sources": "source",
+    "binaries": "binary",
+    "debug": "debug",
+    "spirv": "spirv",
+    "logs": "log",
+    "stages": "stage",
+}
+_KIND_OF = {role: kind for kind, role in KINDS.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class StoredBlob:
+    """Content in the file: ``size`` bytes, that take ``packed`` bytes there."""
+
+    sha256: bytes
+    size: int
+    packed: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPart:
+    """A part of a program: its kind, what tells it apart from others of the kind, and its content, None if that was left
+    out."""
+
+    kind: str
+    label: tuple[object, ...]
+    blob: StoredBlob | None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredProgram:
+    """A program in the file: its number, and its parts in their order."""
+
+    number: int
+    build: Build
+    parts: tuple[StoredPart, ...]
+
+    @property
+    def size(self) -> int:
+        """Bytes of all its contents, unpacked."""
+        return sum(part.blob.size for part in self.parts if part.blob)
+
+    def identity(self) -> bytes:
+        """A hash that two programs share if the same was made of the same, whatever they are called and whenever it was."""
+        build = self.build
+        parts = [(part.kind, part.label, part.blob and part.blob.sha256) for part in self.parts]
+        what = (build.device, build.toolchain, build.options, build.ok, build.reason, parts)
+        return hashlib.sha256(repr(what).encode("utf-8", "surrogatepass")).digest()
+
+
+def stored_programs(recording: Recording) -> list[StoredProgram]:
+    """All programs of a recording in its order. Raises FormatError if its tables are damaged."""
+    blobs = {
+        typed(number, int, "blob"): StoredBlob(*_values(digest, size, packed))
+        for number, digest, size, packed in recording.rows("SELECT id, sha256, size, length(content) FROM blob")
+    }
+    parts: dict[int, list[StoredPart]] = {}
+    for program, role, path, blob in recording.rows("SELECT program, role, path, blob FROM part ORDER BY position"):
+        kind = _KIND_OF.get(typed(role, str, "part"))
+        if kind is None:
+            raise damaged(f"a part has the role {role!r}")
+        part = StoredPart(kind, (typed(path, str, "part"),), None if blob is None else _blob(blobs, blob))
+        parts.setdefault(typed(program, int, "part"), []).append(part)
+    stages = recording.rows("SELECT program, blob, stage, kernel, form, ending FROM snapshot ORDER BY position")
+    for program, blob, *label in stages:
+        stage = StoredPart("stages", tuple(label), _blob(blobs, blob))
+        parts.setdefault(typed(program, int, "snapshot"), []).append(stage)
+    numbers = [typed(number, int, "program") for (number,) in recording.rows("SELECT id FROM program ORDER BY id")]
+    return [
+        StoredProgram(number, build, tuple(parts.get(number, ())))
+        for number, build in zip(numbers, recording.builds(), strict=True)
+    ]
+
+
+def _values(digest: object, size: object, packed: object) -> tuple[bytes, int, int]:
+    return typed(digest, bytes, "blob"), max(0, typed(size, int, "blob")), typed(packed, int, "blob")
+
+
+def _blob(blobs: dict[int, StoredBlob], number: object) -> StoredBlob:
+    blob = blobs.get(typed(number, int, "part"))
+    if blob is None:
+        raise damaged("content is missing")
+    return blob

@@ -1,0 +1,81 @@
+"""``--kernel``: by the binary's name, by C++'s, by a pattern of either; of a file and of a folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kernlens.cli.options import kernels_named
+from kernlens.errors import UnknownKernelError
+from kernlens.model.build import Build, HeldParts
+from kernlens.recording.writer import RecordingWriter
+from tests.limits import processor_time
+from tests.unit.conftest import Kernlens
+from tests.writers.programs import binary
+from tests.writers.recordings import snapshot
+
+SCALE, FILL = "_ZN3rng5scaleIfEEvPT_", "_ZTSN3rng4fillIiEE"
+KNOWN = [SCALE, FILL, "_Z5scalePf", "_Z5scalePPf", "plain", "plain_2"]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "chosen"),
+    [
+        (SCALE, [SCALE]),
+        ("void rng::scale<float>(float*)", [SCALE]),
+        ("rng::fill<int>", [FILL]),
+        ("typeinfo name for rng::fill<int>", [FILL]),
+        ("scale(float*)", ["_Z5scalePf"]),  # a name first, though it is a pattern too
+        ("scale(float??)", ["_Z5scalePPf"]),
+        ("*scale*", [SCALE, "_Z5scalePf", "_Z5scalePPf"]),
+        ("plain", ["plain"]),
+        ("plain*", ["plain", "plain_2"]),
+        ("p?ain", ["plain"]),
+        ("*", KNOWN),
+    ],
+)
+def test_what_is_meant(wanted: str, chosen: list[str]) -> None:
+    assert kernels_named(wanted, KNOWN) == chosen
+
+
+@pytest.mark.parametrize(
+    ("wanted", "near"),
+    [("rng::fil<int>", "rng::fill<int>"), ("*scal*x", "scale"), ("nothing(", "holds"), ("[x", "holds")],
+)
+def test_near_names(wanted: str, near: str) -> None:
+    with pytest.raises(UnknownKernelError) as raised:
+        kernels_named(wanted, KNOWN)
+    assert near in str(raised.value)
+
+
+def test_near_names_among_thousands() -> None:
+    known = [f"_ZN3rng{len(name)}{name}IfEEvPT_" for name in (f"kernel_of_number_{number}" for number in range(5000))]
+    with processor_time(10), pytest.raises(UnknownKernelError, match="kernel_of_number_17"):
+        kernels_named("*kernel_of_numbr_17*", known)
+
+
+@pytest.mark.parametrize("verb", ["annotate", "disasm"])
+@pytest.mark.parametrize("asked", ["void rng::scale<float>(float*)", "*rng*"])
+def test_of_files_and_folders(verb: str, asked: str, kernlens: Kernlens, file: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "one.bin").write_bytes(binary(kernel=SCALE))
+    (folder / "two.bin").write_bytes(binary())
+    for path in (folder / "one.bin", folder):
+        done = kernlens(verb, path, "--kernel", asked)
+        assert done.status == 0, done.err
+        assert "rng::scale" in done.out
+        assert "plain" not in done.out
+    done = kernlens(verb, folder, "--kernel", "rng::scal")
+    assert done.status == 2
+    assert "there is no kernel 'rng::scal'" in done.err
+
+
+def test_of_stages(kernlens: Kernlens, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with RecordingWriter("a.klens") as writer:
+        stages = (snapshot("visa", ".visaasm", b"one\n", SCALE), snapshot("visa", ".visaasm", b"two\n", "plain"))
+        writer.add(Build("a", "dg2", parts=HeldParts(snapshots=stages)))
+    done = kernlens("stages", "a.klens", "--stage", "visa", "--kernel", "void rng::scale<float>(float*)")
+    assert (done.status, "one" in done.out, "two" in done.out) == (0, True, False), done.err

@@ -1,0 +1,64 @@
+"""Which drivers the Level Zero loader is told to open when an application is captured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kernlens.capturing import level_zero_layer
+from kernlens.toolchain.toolchains import Toolchain
+
+LAYER = Path("/made/up/libkernlens_level_zero_layer.so")
+GPU, NPU = "libze_intel_gpu.so.1", "libze_intel_npu.so.1"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The one folder of libraries that there is, and a dynamic loader's list beside it; the layer was built."""
+    libraries = tmp_path / "lib"
+    libraries.mkdir()
+    monkeypatch.setattr(level_zero_layer, "level_zero_layer", lambda: LAYER)
+    monkeypatch.setattr(level_zero_layer, "SYSTEM_LIBRARY_FOLDERS", (str(libraries),))
+    monkeypatch.setattr(level_zero_layer, "_LIBRARY_CACHE", tmp_path / "cache")
+    return libraries
+
+
+def turned_on(**environment: str) -> dict[str, str]:
+    level_zero_layer.turn_on_level_zero(environment, Toolchain("system", None, None, None, None))
+    return environment
+
+
+def test_one_driver(folder: Path) -> None:
+    (folder / GPU).touch()
+    assert turned_on() == {"ZE_ENABLE_ALT_DRIVERS": str(LAYER)}
+
+
+def test_another_driver_stays_beside_it(folder: Path) -> None:
+    """And the loader is to take tables, which handles would pass by."""
+    (folder / GPU).touch()
+    (folder.parent / "cache").write_bytes(b"x\0" + NPU.encode() + b"\0/opt/" + NPU.encode() + b"\0")
+    expected = {"ZE_ENABLE_ALT_DRIVERS": f"{LAYER},{NPU}", "ZE_ENABLE_LOADER_DRIVER_DDI_PATH": "0"}
+    assert turned_on() == expected
+    chosen = {"ZE_ENABLE_LOADER_DRIVER_DDI_PATH": "1"}
+    assert turned_on(**chosen) == expected | chosen
+
+
+def test_a_longer_name_is_another_library(folder: Path) -> None:
+    (folder.parent / "cache").write_bytes(GPU.encode() + b".3.24595\0")
+    assert turned_on() == {}
+
+
+def test_drivers_that_the_user_names(folder: Path) -> None:
+    (folder / GPU).touch()
+    for named in ("", "mine.so", f"/opt/{GPU}"):
+        assert turned_on(ZE_ENABLE_ALT_DRIVERS=named) == {"ZE_ENABLE_ALT_DRIVERS": named}
+    assert turned_on(ZE_ENABLE_ALT_DRIVERS=GPU) == {"ZE_ENABLE_ALT_DRIVERS": str(LAYER)}
+
+
+def test_no_driver_and_no_layer(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert turned_on() == {}
+    (folder / GPU).touch()
+    monkeypatch.setattr(level_zero_layer, "level_zero_layer", lambda: None)
+    assert turned_on() == {}
+    assert "libze-dev" in level_zero_layer.why_not_recorded()
