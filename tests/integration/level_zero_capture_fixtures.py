@@ -131,7 +131,7 @@ def sycl_python() -> Path:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent) as made:
             subprocess.run([sys.executable, "-m", "venv", made], check=True, timeout=300)
-            install = [f"{made}/bin/python", "-m", "pip", "install", "--quiet", "dpnp"]
+            install = [f"{made}/bin/python", "-m", "pip", "install", "--quiet", "dpnp==0.20.0"]
             done = subprocess.run(install, capture_output=True, text=True, timeout=1800, check=False)
             if done.returncode != 0:
                 pytest.skip(f"dpnp: {done.stderr.strip().splitlines()[-1]}")
