@@ -119,5 +119,8 @@ def _program_parts(program: Program, names: _Names) -> Iterator[Part]:
     for name, text in (("build_options", program.build.options), ("build_log", program.build.log)):
         if text:
             yield Part(names.make(folder, name, ".txt"), text.encode("utf-8", "surrogateescape"))
-    for source in program.sources:
-        yield Part(names.make((*folder, "sources"), source.path), source.text.encode("utf-8", "surrogateescape"))
+    texts = {"", *(source.text for source in program.sources)}
+    # Those that no line table names came with the build all the same.
+    for source in (*program.sources, *(source for source in program.build.sources if source.text not in texts)):
+        name = source.path or "program.cl"
+        yield Part(names.make((*folder, "sources"), name), source.text.encode("utf-8", "surrogateescape"))
