@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from kernlens.analysis.cxx_names import names, readable
+from kernlens.analysis.cxx_names import readable, shapes
+from kernlens.analysis.cxx_names.grammar import OtherGrammarError
+from kernlens.analysis.cxx_names.names import NameReader
 from tests.limits import processor_time
 from tests.unit.conftest import Kernlens
 from tests.writers.programs import spirv
@@ -88,11 +90,71 @@ def test_link_and_symbols_show_them_and_documents_keep_the_mangled_ones(kernlens
     assert reason["symbol"] == "_Z5scalei"
 
 
+def read_alone(name: str) -> str:
+    """What a name is read as without what is known of others of its shape."""
+    try:
+        return NameReader(name[2:]).whole()
+    except OtherGrammarError:
+        return name
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "_Z1fILN1a1bE3abcEEvv",
+        "_Z5scal", "_Z1f3abE1_", "_ZN3std1aE1b", "_ZN12_GLOBAL__N_11a1bE3c", "_ZNK3a.b1cE1dE", "_Z1fLi3E1g", "_Z12345abc",
+        f"_Z{'1' * 5000}a", f"_Z1f{'1' * 12}a", "_Z1f0E", "_Z003abcv", "_Z2\ue000a2bc", "_Z1f3a{}1b", "_Z2{}v",
+    ],
+)  # fmt: skip
+def test_a_shape_is_told_apart_from_the_identifiers_in_it_as_the_grammar_does(name: str) -> None:
+    assert readable(name) == read_alone(name)
+
+
+def test_damaged_names_are_read_as_they_are_alone() -> None:
+    chance = random.Random(9)
+    letters = "_ZNSTIEJPRKFvidDpUl0123456789tLXAMOCLw"
+    for _ in range(10_000):
+        name = list(chance.choice(list(NAMES)))
+        for _ in range(chance.randint(1, 3)):
+            name[chance.randrange(2, len(name))] = chance.choice(letters)
+        assert readable("".join(name)) == read_alone("".join(name))
+
+
+def test_names_of_one_shape_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = []
+
+    class CountedReader(NameReader):
+        def __init__(self, text: str) -> None:
+            super().__init__(text)
+            read.append(text)
+
+    monkeypatch.setattr(shapes, "NameReader", CountedReader)
+    monkeypatch.setattr(shapes, "_texts", {})
+    for number in range(8, 120):
+        kernel = f"scale_{number}"
+        name = f"_ZTSZZN2vm{len(kernel)}{kernel}ILi2ELNS_4modeE1EEEvvENKUlRN4sycl7handlerEE0_clES4_EUlNS2_2idILi1EEEE_"
+        assert readable(name) == (
+            f"typeinfo name for vm::{kernel}<2, (vm::mode)1>()::{{lambda(sycl::handler&)#2}}"
+            "::operator()(sycl::handler&) const::{lambda(sycl::id<1>)#1}"
+        )
+    assert len(read) == 1
+
+
 def test_few_names_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(names, "_known", {})
-    monkeypatch.setattr(names, "_room", 100)
-    monkeypatch.setattr(names, "_KEPT", 100)
+    monkeypatch.setattr(shapes, "_known", {})
+    monkeypatch.setattr(shapes, "_texts", {})
+    monkeypatch.setattr(shapes, "_room", 300)
+    monkeypatch.setattr(shapes, "_KEPT", 300)
+    most = 0
     for number in range(100):
-        assert names.demangled(f"_Z3f{number:02}v") == f"f{number:02}()"
-        assert sum(len(mangled) + len(said) for mangled, said in names._known.items()) <= 100 + 20
-    assert len(names._known) > 1
+        mangled = f"_Z3f{number:02}{'i' * (number // 10)}v"
+        assert shapes.demangled(mangled) == read_alone(mangled)
+        kept = [*shapes._known.items(), *shapes._texts.items()]
+        assert sum(len(key) + len(said or "") for key, said in kept) <= 300
+        most = max(most, len(shapes._known))
+    assert most > 1
+
+
+def test_a_short_shape_with_a_long_identifier_makes_no_long_text() -> None:
+    name = f"_Z1f4000{'a' * 4000}{'S_' * 1000}"
+    assert readable(name) == name

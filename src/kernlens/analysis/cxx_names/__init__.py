@@ -14,6 +14,6 @@ def readable(name: str) -> str:
     """Returns ``name`` as C++ source would have it, and any other name as it is."""
     if not name.startswith("_Z"):
         return name
-    from kernlens.analysis.cxx_names.names import demangled
+    from kernlens.analysis.cxx_names.shapes import demangled
 
     return demangled(name)

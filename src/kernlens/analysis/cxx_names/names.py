@@ -5,34 +5,13 @@ from __future__ import annotations
 from kernlens.analysis.cxx_names.grammar import OPERATORS, QUALIFIERS, SPECIAL, OtherGrammarError, Type
 from kernlens.analysis.cxx_names.types import TypeReader
 
-_LONGEST_NAME = 8192
-#: Characters of names that are kept: one stands in several tables, and a library's kernels in one image for each device.
-_KEPT = 16 << 20
-_known: dict[str, str] = {}
-_room = _KEPT
-
-
-def demangled(name: str) -> str:
-    """Returns the name as C++ has it; a name that is too long or of another grammar as it is."""
-    global _room
-    if len(name) > _LONGEST_NAME:
-        return name
-    said = _known.get(name)
-    if said is None:
-        try:
-            said = NameReader(name.removeprefix("_Z")).whole()
-        except OtherGrammarError:
-            said = name
-        _room -= len(name) + len(said)
-        if _room < 0:
-            _known.clear()
-            _room = _KEPT
-        _known[name] = said
-    return said
-
 
 class NameReader(TypeReader):
-    """Reads one name from its beginning to its end; its text is what stands behind ``_Z``."""
+    """Reads one name from its beginning to its end; its text is what stands behind ``_Z``. ``identifiers`` are those read."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.identifiers: set[str] = set()
 
     def whole(self) -> str:
         said = self.encoding()
@@ -159,6 +138,7 @@ class NameReader(TypeReader):
         if len(said) != length:
             raise OtherGrammarError
         self.position += length
+        self.identifiers.add(said)
         return "(anonymous namespace)" if said.startswith("_GLOBAL__N") else said
 
     def lambda_name(self) -> str:
