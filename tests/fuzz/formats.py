@@ -98,6 +98,7 @@ def spirv(data: bytes) -> None:
     module = read_spirv(view)
     _ = module.linkages, module.entry_points, module.sources, module.lines
     uses = read_spirv_uses(view)
+    assert uses == read_spirv_uses(view, module.use_places)
     uses.variables_of(uses.reached(uses.entry_points))
 
 

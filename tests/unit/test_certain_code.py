@@ -6,7 +6,7 @@ import random
 import struct
 
 from kernlens.formats.spirv.certain_code import certain_mentions
-from kernlens.formats.spirv.spirv_module import MAGIC
+from kernlens.formats.spirv.words import MAGIC
 from tests.limits import processor_time
 from tests.writers.spirv import SpirvWriter
 

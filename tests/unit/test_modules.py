@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import random
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from kernlens.analysis.linking.driver_rules import RELEASE_22_43, RELEASE_26_27, DriverRules
 from kernlens.errors import FormatError, KernlensError, UnsupportedError
+from kernlens.formats.spirv import spirv_module, uses, words
 from kernlens.formats.spirv.uses import read_spirv_uses
 from kernlens.loading.assemble import raw_program, spirv_program
 from kernlens.loading.context import Context
@@ -125,9 +127,30 @@ def test_kinds_and_types_of_imports() -> None:
     assert found == {"foreign": (SymbolKind.FUNCTION, "int(int)", None), "outer": (SymbolKind.VARIABLE, "int", 4)}
 
 
+def test_a_module_is_walked_over_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    walks = []
+
+    def counted(*what: Any) -> list[list[int]]:
+        walks.append(what)
+        return words.walk(*what)
+
+    monkeypatch.setattr(spirv_module, "walk", counted)
+    monkeypatch.setattr(uses, "walk", counted)
+    program = spirv_program("it", spirv(), Context())
+    assert module_of(program).uses
+    assert program.symbols
+    assert len(walks) == 1
+
+
+def test_uses_are_the_same_at_known_places() -> None:
+    found = read_spirv_uses(spirv())
+    assert [len(found.in_functions), len(found.variables), len(found.taken)].count(0) == 0
+    assert read_spirv_uses(spirv(), spirv_module.read_spirv(spirv()).use_places) == found
+
+
 def test_words_that_do_not_fit() -> None:
     content = bytes(spirv())
-    with pytest.raises(FormatError, match="does not fit"):
+    with pytest.raises(FormatError, match="0 words"):
         read_spirv_uses(memoryview(content[:20] + b"\0\0\0\0" + content[24:]))
 
 

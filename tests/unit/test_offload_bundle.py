@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import struct
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 import zstandard
 
 from kernlens.errors import FormatError
+from kernlens.formats import zstd_frame
 from kernlens.formats.offload_bundle import read_offload_images
 from kernlens.formats.zstd_frame import unpack_frame
 from kernlens.loading.identify import identify
@@ -231,3 +234,18 @@ def test_nothing_but_unreadable_images(kernlens: Kernlens, tmp_path: Path) -> No
     assert "cannot be read: offload-bundle, offset 0x60: zstd" in kernlens("inspect", path).out
     done = kernlens("disasm", path)
     assert (done.status, "sycl-spir64.0 in" in done.err, "cut off" in done.err) == (2, True, True)
+
+
+def test_images_are_unpacked_by_one_decompressor(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+
+    def counted(**options: Any) -> zstandard.ZstdDecompressor:
+        made.append(options)
+        return decompressor(**options)
+
+    decompressor = zstandard.ZstdDecompressor
+    monkeypatch.setattr(zstd_frame, "_of_thread", threading.local())
+    monkeypatch.setattr(zstandard, "ZstdDecompressor", counted)
+    frame = memoryview(zstandard.compress(b"content"))
+    assert [unpack_frame(frame, 7) for _ in range(5)] == [b"content"] * 5
+    assert len(made) == 1

@@ -6,6 +6,8 @@ begin; the end follows from the sizes of their blocks.
 
 from __future__ import annotations
 
+import threading
+
 from kernlens.errors import FormatError
 
 MAGIC = b"\x28\xb5\x2f\xfd"
@@ -17,6 +19,8 @@ _BLOCK_HEADER_SIZE = 3
 _RLE_BLOCK, _RESERVED_BLOCK = 1, 3
 _CHECKSUM_SIZE = 4
 _WINDOW_LIMIT = 1 << 27
+#: A thread's decompressor: to make one costs as much as the unpacking of a small image.
+_of_thread = threading.local()
 
 
 def is_zstd(data: memoryview) -> bool:
@@ -68,8 +72,11 @@ def unpack_frame(frame: memoryview, size: int) -> bytes:
     if claim is not None and claim > size:
         # zstandard would allocate what the frame claims, whatever it is told to give at most.
         raise _error(f"the frame says that it holds {claim:,} bytes, and at most {size:,} are read", 0)
+    if not hasattr(_of_thread, "decompressor"):
+        _of_thread.decompressor = zstandard.ZstdDecompressor(max_window_size=_WINDOW_LIMIT)
     try:
-        return zstandard.ZstdDecompressor(max_window_size=_WINDOW_LIMIT).decompress(frame, max_output_size=size)
+        unpacked: bytes = _of_thread.decompressor.decompress(frame, max_output_size=size)
+        return unpacked
     except zstandard.ZstdError as error:
         raise _error(f"the frame cannot be unpacked ({error})", 0) from error
 

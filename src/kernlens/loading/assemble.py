@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Collection, Mapping
-from functools import cache
 from typing import TYPE_CHECKING
 
 from kernlens.isa.devices import identify
@@ -94,8 +92,7 @@ def raw_program(name: str, content: memoryview, device: Device, context: Context
 
 def spirv_program(name: str, content: memoryview, context: Context) -> Program:
     """A Program that is not compiled for a device yet: its kernels are symbols without code."""
-    program = _program(name, "spirv", {}, context.holding(spirv=content), device=context.device)
-    return dataclasses.replace(program, find_symbols=lambda: _spirv_symbols(program.spirv_module))
+    return _program(name, "spirv", {}, context.holding(spirv=content), device=context.device)
 
 
 def stages_program(name: str, context: Context) -> Program:
@@ -146,13 +143,12 @@ def _program(
     device: Device | None,
     device_id: DeviceId | None = None,
     binary: memoryview = EMPTY,
-    find_symbols: Callable[[], tuple[Symbol, ...]] = tuple,
+    find_symbols: Callable[[], tuple[Symbol, ...]] | None = None,
     find_relocations: Callable[[], tuple[Relocation, ...]] = tuple,
     find_code_order: Callable[[], tuple[str, ...]] | None = None,
 ) -> Program:
     is_all = format_name == "spirv"
-    find_spirv_module = cache(lambda: _spirv_module(memoryview(context.build.spirv), context.budget, is_all=is_all))
-    return Program(
+    program = Program(
         name=name,
         format=format_name,
         kernels=kernels,
@@ -160,13 +156,14 @@ def _program(
         device=device,
         device_id=device_id,
         binary=binary,
-        find_symbols=find_symbols,
+        find_symbols=find_symbols or (lambda: _spirv_symbols(program.spirv_module) if is_all else ()),
         find_relocations=find_relocations,
         find_code_order=find_code_order,
-        find_spirv_module=find_spirv_module,
+        find_spirv_module=lambda: _spirv_module(memoryview(context.build.spirv), context.budget, is_all=is_all),
         find_sources=lambda: _sources(kernels.values(), context),
         find_stage_maps=_stage_maps,
     )
+    return program
 
 
 def _stage_maps(program: Program) -> tuple[StageMap, ...]:

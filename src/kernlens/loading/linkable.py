@@ -216,13 +216,13 @@ def _of_spirv(program: Program, name: str, options: str, rules: DriverRules, con
 
     read = program.spirv_module
     assert read is not None
-    spec_constants = read_spec_constants(program.spirv)
+    spec_constants = read_spec_constants(program.spirv) if read.has_spec_constants else {}
     given = _given(spec_constants, constants, name)
     content = program.spirv
     words = set(options.split())
     if given and words.isdisjoint(NOT_OPTIMISED):
         content = without_undecided(content, given)
-    uses = read_spirv_uses(content)
+    uses = read_spirv_uses(content, read.use_places if content is program.spirv else None)
     kernels = tuple(dict.fromkeys(point.name for point in read.entry_points))
     linkages = [
         linkage for linkage in read.linkages if not linkage.name.startswith(_BUILT_IN) and linkage.name not in kernels

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -45,13 +45,11 @@ class SpecConstant:
 
 @dataclass(frozen=True, slots=True)
 class SpirvEntryPoint:
-    """An entry point. ``model`` is the execution model (``Kernel``); ``id`` is the function's; ``arguments`` are its
-    parameters' names and types, a name being empty if the module does not keep it."""
+    """An entry point. ``model`` is the execution model (``Kernel``); ``id`` is the function's."""
 
     model: str
     name: str
     id: int
-    arguments: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +97,9 @@ class SpirvLine:
 class SpirvModule:
     """A module. ``version`` is (major, minor); ``generator`` is the tool that wrote it; ``instruction_sets`` are those that
     OpExtInstImport names, debug information among them. ``names`` maps ids to their OpName, ``strings`` to their OpString.
-    ``find_lines`` reads the OpLines on first use."""
+    ``use_places`` are the words at which the instructions begin that name functions and variables, and what they stand in.
+    ``has_spec_constants`` tells whether constants have numbers by which they can be given values. ``find_lines`` reads the
+    OpLines on first use."""
 
     version: tuple[int, int]
     generator: str
@@ -115,6 +115,8 @@ class SpirvModule:
     sources: tuple[SpirvSource, ...]
     strings: Mapping[int, str] = field(repr=False)
     names: Mapping[int, str] = field(repr=False)
+    has_spec_constants: bool
+    use_places: Sequence[int] = field(repr=False)
     find_lines: Callable[[], dict[str, tuple[SpirvLine, ...]]] = field(repr=False, compare=False)
 
     @cached_property

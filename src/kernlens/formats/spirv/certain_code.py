@@ -32,8 +32,8 @@ from kernlens.formats.spirv.control_flow import (
     instructions,
     targets,
 )
-from kernlens.formats.spirv.spirv_module import read_words
 from kernlens.formats.spirv.uses import BODY_OPERANDS
+from kernlens.formats.spirv.words import read_words
 
 _UNIFORM_CONSTANT = 0
 #: Constants of the module, specialisation constants among them, and OpUndef.

@@ -9,7 +9,7 @@ from array import array
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kernlens.formats.spirv.spirv_module import HEADER_WORDS
+from kernlens.formats.spirv.words import HEADER_WORDS
 
 OP_FUNCTION, OP_PARAMETER, OP_FUNCTION_END, OP_CALL = 54, 55, 56, 57
 OP_VARIABLE, OP_LOAD, OP_STORE = 59, 61, 62

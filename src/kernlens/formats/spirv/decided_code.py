@@ -36,7 +36,7 @@ from kernlens.formats.spirv.control_flow import (
     targets,
 )
 from kernlens.formats.spirv.specialization import read_spec_constants
-from kernlens.formats.spirv.spirv_module import read_words
+from kernlens.formats.spirv.words import read_words
 
 _OP_NOP, _OP_ENTRY_POINT, _OP_TYPE_BOOL, _OP_TYPE_INT = 0, 15, 20, 21
 _OP_TRUE, _OP_FALSE, _OP_CONSTANT, _OP_NULL, _OP_SPEC_OPERATION = 41, 42, 43, 46, 52

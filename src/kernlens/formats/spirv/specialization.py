@@ -11,7 +11,7 @@ from array import array
 from collections.abc import Mapping
 
 from kernlens.errors import FormatError
-from kernlens.formats.spirv.spirv_module import HEADER_WORDS, read_words
+from kernlens.formats.spirv.words import HEADER_WORDS, read_words
 from kernlens.model.spirv import SpecConstant
 
 _OP_TYPE_BOOL, _OP_TYPE_INT, _OP_TYPE_FLOAT = 20, 21, 22

@@ -6,6 +6,9 @@ OpenCL C Specification, section 6.3 "Supported Data Types" (a vector of 3 takes 
 
 from __future__ import annotations
 
+from array import array
+from collections.abc import Mapping, Sequence, Set
+
 from kernlens.formats.spirv.names import ADDRESS_SPACES
 
 OP_TYPE_VOID = 19
@@ -47,27 +50,47 @@ _MORE = "..."
 
 
 class SpirvTypes:
-    """The types that a module declares: ``declared`` maps an id to (opcode, operands after the result id).
+    """The types that a module declares: ``places`` maps an id to the first of ``words`` of its declaration.
 
-    ``constants`` maps the ids of integer constants to their values, ``names`` is OpName, ``pointer_size`` is in bytes,
+    ``constants`` are the places of constants, ``names`` is OpName, ``pointer_size`` is in bytes,
     None with logical addressing. ``packed`` are the structures without padding.
     """
 
     def __init__(
         self,
-        declared: dict[int, tuple[int, tuple[int, ...]]],
-        constants: dict[int, int],
+        words: array[int],
+        places: Mapping[int, int],
+        constants: Sequence[int],
         names: dict[int, str],
         pointer_size: int | None,
-        packed: frozenset[int],
+        packed: Set[int],
     ) -> None:
-        self._declared = declared
-        self._constants = constants
+        self._words = words
+        self._places = places
+        self._constant_places = constants
+        self._constants: dict[int, int] | None = None
         self._names = names
         self._pointer_size = pointer_size
         self._packed = packed
         self._texts: dict[int, str] = {}
         self._layouts: dict[int, tuple[int, int] | None] = {}
+
+    def _declaration(self, id: int) -> tuple[int, Sequence[int]]:
+        """Returns a type's opcode, and its operands after the result id; 0 for what is no type."""
+        at = self._places.get(id)
+        if at is None:
+            return 0, ()
+        return self._words[at] & 0xFFFF, self._words[at + 2 : at + (self._words[at] >> 16)]
+
+    def _constant(self, id: int) -> int | None:
+        """Returns the value of an integer constant."""
+        words = self._words
+        if self._constants is None:  # Few modules have arrays, and many have thousands of constants.
+            self._constants = {words[at + 2]: at for at in self._constant_places}
+        at = self._constants.get(id)
+        if at is None:
+            return None
+        return words[at + 3] if words[at] >> 16 == 4 else words[at + 4] << 32 | words[at + 3]
 
     def text(self, id: int, depth: int = 0) -> str:
         """Returns the type as OpenCL C writes it: ``float(float, int)``, ``global float*``, ``float4``."""
@@ -81,7 +104,7 @@ class SpirvTypes:
         return text
 
     def _text(self, id: int, depth: int) -> str:
-        opcode, operands = self._declared.get(id, (0, ()))
+        opcode, operands = self._declaration(id)
         if opcode in _PLAIN:
             return _PLAIN[opcode]
         if opcode in (OP_TYPE_STRUCT, OP_TYPE_OPAQUE):
@@ -102,34 +125,30 @@ class SpirvTypes:
         if opcode in (OP_TYPE_VECTOR, OP_TYPE_MATRIX) and len(operands) > 1:
             return f"{self.text(operands[0], depth)}{operands[1]}"
         if opcode == OP_TYPE_ARRAY and len(operands) > 1:
-            return f"{self.text(operands[0], depth)}[{self._constants.get(operands[1], '?')}]"
+            length = self._constant(operands[1])
+            return f"{self.text(operands[0], depth)}[{'?' if length is None else length}]"
         if opcode == OP_TYPE_RUNTIME_ARRAY and operands:
             return f"{self.text(operands[0], depth)}[]"
         return "?"
 
     def pointee(self, id: int) -> int | None:
         """Returns the type that a pointer type points to, None for other types."""
-        opcode, operands = self._declared.get(id, (0, ()))
+        opcode, operands = self._declaration(id)
         return operands[1] if opcode == OP_TYPE_POINTER and len(operands) > 1 else None
 
     def call_text(self, function_type: int) -> str:
         """Returns what a call of such a function passes: its type, but for what pointers point to."""
-        opcode, operands = self._declared.get(function_type, (0, ()))
+        opcode, operands = self._declaration(function_type)
         if opcode != OP_TYPE_FUNCTION or not operands:
             return self.text(function_type)
         returned, *parameters = (self._passed(operand) for operand in operands[: 1 + _LONGEST])
         return f"{returned}({', '.join(parameters)})"
 
     def _passed(self, id: int) -> str:
-        opcode, operands = self._declared.get(id, (0, ()))
+        opcode, operands = self._declaration(id)
         if opcode == OP_TYPE_POINTER and operands:
             return f"{ADDRESS_SPACES.get(operands[0], '')}*"
         return self.text(id)
-
-    def parameters(self, function_type: int) -> tuple[int, ...]:
-        """Returns the types of a function type's parameters."""
-        opcode, operands = self._declared.get(function_type, (0, ()))
-        return operands[1:] if opcode == OP_TYPE_FUNCTION else ()
 
     def size(self, id: int) -> int | None:
         """Returns the size of a value of this type in bytes, None if it has no fixed size."""
@@ -145,7 +164,7 @@ class SpirvTypes:
         return self._layouts[id]
 
     def _computed_layout(self, id: int, depth: int) -> tuple[int, int] | None:
-        opcode, operands = self._declared.get(id, (0, ()))
+        opcode, operands = self._declaration(id)
         if opcode in (OP_TYPE_INT, OP_TYPE_FLOAT) and operands and operands[0] in (8, 16, 32, 64):
             return operands[0] // 8, operands[0] // 8
         if opcode == OP_TYPE_BOOL:
@@ -157,7 +176,7 @@ class SpirvTypes:
         if opcode not in (OP_TYPE_VECTOR, OP_TYPE_ARRAY) or len(operands) < 2:
             return None
         element = self._layout(operands[0], depth)
-        count = operands[1] if opcode == OP_TYPE_VECTOR else self._constants.get(operands[1])
+        count = operands[1] if opcode == OP_TYPE_VECTOR else self._constant(operands[1])
         if element is None or count is None:
             return None
         size, alignment = element
@@ -166,7 +185,7 @@ class SpirvTypes:
         whole = size * (4 if count == 3 else count)
         return whole, whole
 
-    def _structure(self, members: tuple[int, ...], packed: bool, depth: int) -> tuple[int, int] | None:
+    def _structure(self, members: Sequence[int], packed: bool, depth: int) -> tuple[int, int] | None:
         end, strictest = 0, 1
         for member in members:
             layout = self._layout(member, depth)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from kernlens.formats.spirv.spirv_module import HEADER_WORDS, read_words
 from kernlens.formats.spirv.uses import BODY_OPERANDS, CONSTANT_OPERANDS
+from kernlens.formats.spirv.words import HEADER_WORDS, read_words
 from kernlens.model.source_map import SourcePlace
 
 _OP_LINE, _OP_NO_LINE = 8, 317

@@ -10,8 +10,7 @@ from array import array
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from kernlens.errors import FormatError
-from kernlens.formats.spirv.spirv_module import HEADER_WORDS, read_words
+from kernlens.formats.spirv.words import Rule, read_words, walk
 
 _OP_ENTRY_POINT = 15
 _OP_FUNCTION, _OP_FUNCTION_END = 54, 56
@@ -36,6 +35,13 @@ BODY_OPERANDS: dict[int, _Range] = {
 }
 #: Module-scope constants that are made of other ids: composites, and constant expressions behind their opcode.
 CONSTANT_OPERANDS = {44: 3, 51: 3, 52: 4, _OP_CONSTANT_FUNCTION_POINTER: 3}
+#: The fewest words of what is read of a module.
+SHORTEST_OF_USES = {
+    **dict.fromkeys((*BODY_OPERANDS, _OP_FUNCTION_END), 1),
+    **dict.fromkeys((*CONSTANT_OPERANDS, _OP_ENTRY_POINT, _OP_FUNCTION), 3),
+    _OP_VARIABLE: 4,
+}
+_RULES: dict[int, Rule] = {opcode: (least, 0) for opcode, least in SHORTEST_OF_USES.items()}
 
 
 @dataclass
@@ -81,38 +87,35 @@ class SpirvUses:
         return functions
 
 
-def read_spirv_uses(data: memoryview) -> SpirvUses:
-    """Walks over the module once. Raises FormatError for data that is no SPIR-V module and for damaged word counts."""
+def read_spirv_uses(data: memoryview, places: Iterable[int] | None = None) -> SpirvUses:
+    """Reads what a module uses, at ``places`` if they are known (``SpirvModule.use_places``), else by a walk over it.
+
+    Raises FormatError for data that is no SPIR-V module and for damaged word counts.
+    """
     words, _ = read_words(data)
     uses = SpirvUses()
     constants: dict[int, array[int]] = {}
     body: dict[int, None] | None = None
-    position, end = HEADER_WORDS, len(words)
-    while position < end:
-        first = words[position]
-        opcode, after = first & 0xFFFF, position + (first >> 16)
-        if after <= position or after > end:
-            raise FormatError(f"instruction {opcode} does not fit into the module", format="spirv", offset=4 * position)
+    for at in walk(words, _RULES, 1)[0] if places is None else places:
+        opcode, after = words[at] & 0xFFFF, at + (words[at] >> 16)
         if body is not None:
-            if opcode == _OP_FUNCTION_END:
-                body = None
-            elif opcode in BODY_OPERANDS:
+            if opcode in BODY_OPERANDS:
                 start, stop = BODY_OPERANDS[opcode]
-                last = after if stop is None else min(position + stop, after)
-                body.update(dict.fromkeys(words[position + start : last]))
-        elif after > position + 2:
-            if opcode == _OP_ENTRY_POINT:
-                uses.entry_points[words[position + 2]] = None
-            elif opcode == _OP_FUNCTION:
-                body = uses.in_functions.setdefault(words[position + 2], {})
-            elif opcode in CONSTANT_OPERANDS:
-                constants[words[position + 2]] = words[position + CONSTANT_OPERANDS[opcode] : after]
-                if opcode == _OP_CONSTANT_FUNCTION_POINTER:
-                    uses.taken.update(words[position + 3 : after])
-            elif opcode == _OP_VARIABLE and after > position + 3:
-                uses.variables[words[position + 2]] = words[position + 3]
-                uses.in_initialisers[words[position + 2]] = dict.fromkeys(words[position + 4 : after])
-        position = after
+                for id in words[at + start : after if stop is None else min(at + stop, after)]:
+                    body[id] = None
+            elif opcode == _OP_FUNCTION_END:
+                body = None
+        elif opcode == _OP_ENTRY_POINT:
+            uses.entry_points[words[at + 2]] = None
+        elif opcode == _OP_FUNCTION:
+            body = uses.in_functions.setdefault(words[at + 2], {})
+        elif opcode in CONSTANT_OPERANDS:
+            constants[words[at + 2]] = words[at + CONSTANT_OPERANDS[opcode] : after]
+            if opcode == _OP_CONSTANT_FUNCTION_POINTER:
+                uses.taken.update(words[at + 3 : after])
+        elif opcode == _OP_VARIABLE:
+            uses.variables[words[at + 2]] = words[at + 3]
+            uses.in_initialisers[words[at + 2]] = dict.fromkeys(words[at + 4 : after])
     _look_through(constants, uses, budget=2 * len(words))
     return uses
 
