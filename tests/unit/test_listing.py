@@ -5,6 +5,8 @@ from __future__ import annotations
 from array import array
 from dataclasses import replace
 
+import pytest
+
 from kernlens.analysis.correlate import correlate
 from kernlens.model.binary import EMPTY
 from kernlens.model.build import Source
@@ -16,7 +18,7 @@ from kernlens.model.line_choice import LineChoice
 from kernlens.model.line_table import DebugFunction, InlinedCall, LineTable, SourceFile
 from kernlens.model.program import Program
 from kernlens.model.source_map import SourceMap, SourcePlace
-from kernlens.report.listing import GAP, annotated, where_from
+from kernlens.report.listing import GAP, Rows, annotated, where_from
 from kernlens.report.overview import program_overview
 from kernlens.report.rows import HEADING, csv_lines
 from kernlens.report.style import rendered
@@ -104,6 +106,26 @@ def test_the_whole_listing() -> None:
         "",
     ]
     assert GAP < 28
+
+
+def test_each_instruction_is_written_once_however_many_files_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    class OfTwoFiles(Parts):
+        def line_table(self) -> LineTable:
+            files = (SourceFile(""), SourceFile("a.cl"), SourceFile("b.cl"))
+            return replace(super().line_table(), files=files, files_of=array("I", (1, 2, 1, 2, 1, 1)))
+
+    written: list[range] = []
+    within = Rows.within
+
+    def noted(rows: Rows, some: range, path: str) -> list[str]:
+        written.append(some)
+        return within(rows, some, path)
+
+    monkeypatch.setattr(Rows, "within", noted)
+    lines = annotated(Program("p", "raw", {}), Kernel("k", OfTwoFiles()))
+    assert any("b.cl" in line for line in lines)
+    assert any("inlined at a.cl:40" in line for line in lines) or any("inlined at 40" in line for line in lines)
+    assert sorted(index for some in written for index in some) == [0, 1, 2, 3, 4]
 
 
 def test_one_line_of_a_file_named_by_its_end() -> None:

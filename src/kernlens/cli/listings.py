@@ -89,7 +89,7 @@ class Lines:
     def text(self, listed: Listed) -> str:
         lines = self._lines(listed.program, listed.kernel)
         lines = list(lines) if self._width is None else [cut(line, self._width) for line in lines]
-        return "".join(f"{line}\n" for line in rendered_lines(lines, self._colours))
+        return "\n".join([*rendered_lines(lines, self._colours), ""])
 
 
 class Json:

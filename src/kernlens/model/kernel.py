@@ -143,7 +143,8 @@ class Kernel:
         """What is known to be wrong with the line table, in one sentence; None if nothing is, or no installed libiga64 knows
         the device."""
         # Most kernels call nothing: their instructions, and line tables, need not be read for this.
-        if not any(byte & 0x7F == _CALL for byte in bytes(self.code[::8])):
+        first_bytes = bytes(self.code[::8])
+        if _CALL not in first_bytes and _CALL | 0x80 not in first_bytes:
             return None
         try:
             return self.source_map.warning if self.source_map else None

@@ -48,14 +48,14 @@ def annotated(program: Program, kernel: Kernel, only: LineChoice | None = None) 
     if only is None and kernel.line_warning:
         found += [style(f"  {kernel.line_warning}", fg="yellow"), ""]
     sources = {source.path: source for source in (*program.sources, *program.unread_sources)}
-    rows = _rows(kernel, "             ")
+    rows = Rows(kernel, source_map)
     for path, lines in _by_file(source_map).items():
         if only is not None:
             lines = {line: ranges for line, ranges in lines.items() if only.holds(SourcePlace(path, line))}
             if not lines:
                 continue
             found += _heading(program, kernel)
-        _add_file(found, _with_remarks(rows, source_map, path), path, lines, sources.get(path))
+        _add_file(found, rows, path, lines, sources.get(path))
     if only is None:
         _add_without_line(found, rows, source_map)
     return found
@@ -72,30 +72,44 @@ def _rows(kernel: Kernel, margin: str) -> list[str]:
     ]
 
 
-def _with_remarks(rows: list[str], source_map: SourceMap, path: str) -> list[str]:
-    """The lines of all instructions with what else is known of them; calls that stand in the file ``path`` are named by
-    their line alone."""
-    if not source_map.table.inlined and not source_map.stated:
-        return rows
-    # Neighbours share their stack, and origins are few.
-    remarks: dict[tuple[int, str], str] = {}
-    found = []
-    for row, stack, origin in zip(rows, source_map.stacks, source_map.origins, strict=True):
-        key = id(stack), origin
-        if key not in remarks:
-            remarks[key] = _remark(stack, origin, path)
-        found.append(row + remarks[key])
-    return found
+class Rows:
+    """The lines of a kernel's instructions, each made with what else is known of it when it is asked for."""
+
+    def __init__(self, kernel: Kernel, source_map: SourceMap) -> None:
+        self._rows = _rows(kernel, "             ")
+        self._map = source_map if source_map.table.inlined or source_map.stated else None
+        self._remarks: dict[tuple[str, int, str], str] = {}
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def within(self, run: range, path: str) -> list[str]:
+        """The lines of neighbouring instructions; calls that stand in the file ``path`` are named by their line alone."""
+        rows = self._rows[run.start : run.stop]
+        if self._map is None:
+            return rows
+        found: list[str] = []
+        last: tuple[SourcePlace, ...] | None = None
+        said = remark = ""
+        stacks, origins = self._map.stacks[run.start : run.stop], self._map.origins[run.start : run.stop]
+        for row, stack, origin in zip(rows, stacks, origins, strict=True):
+            if stack is not last or origin != said:  # Neighbours share their stack, and origins are few.
+                last, said = stack, origin
+                key = path, id(stack), origin
+                if key not in self._remarks:
+                    self._remarks[key] = _remark(stack, origin, path)
+                remark = self._remarks[key]
+            found.append(row + remark)
+        return found
 
 
-def _add_without_line(found: list[str], rows: list[str], source_map: SourceMap) -> None:
+def _add_without_line(found: list[str], rows: Rows, source_map: SourceMap) -> None:
     """Add the instructions that no line is held for, by the reason: the prologue, and of each function what is left."""
     reasons: dict[tuple[str, str | None], list[int]] = {}
     for index, place in enumerate(source_map.places):
         if place is None:
             function = source_map.function_at(index)
             reasons.setdefault((source_map.origins[index], function.name if function else None), []).append(index)
-    remarked = _with_remarks(rows, source_map, "") if reasons else rows
     for (origin, name), indexes in reasons.items():
         words = f"{plural(len(indexes), 'instruction')} ({100 * len(indexes) / len(rows):.1f}%)"
         of = f" of {name}" if name else ""
@@ -105,7 +119,8 @@ def _add_without_line(found: list[str], rows: list[str], source_map: SourceMap) 
             found.append(f"  {words}{of} whose line rows the compiler lost:")
         else:
             found.append(f"  {words}{of} without a source line:")
-        found += [remarked[index] for index in indexes]
+        for index in indexes:
+            found += rows.within(range(index, index + 1), "")
         found.append("")
 
 
@@ -130,7 +145,7 @@ def _count(ranges: Sequence[range]) -> int:
 
 def _add_file(
     found: list[str],
-    rows: list[str],
+    rows: Rows,
     path: str,
     lines: dict[int, tuple[range, ...]],
     source: Source | None,
@@ -150,7 +165,7 @@ def _add_file(
         for position, rows_of_line in enumerate(ranges):
             if position:
                 found.append(gap)
-            found += rows[rows_of_line.start : rows_of_line.stop]
+            found += rows.within(rows_of_line, path)
         previous = line
     found.append("")
 

@@ -76,6 +76,11 @@ _RULES: dict[int, Rule] = {
     for opcode, least in _SHORTEST.items()
 }
 
+_RULES_OF_SOURCES: dict[int, Rule] = {
+    opcode: _RULES[opcode]
+    for opcode in (_OP_SOURCE, _OP_SOURCE_CONTINUED, _OP_STRING, _OP_EXT_INST_IMPORT, _OP_EXT_INST)
+} | {_OP_FUNCTION: (0, LAST)}
+
 _DECORATION_SPEC_ID = 1
 _DECORATION_CPACKED = 10
 _DECORATION_LINKAGE = 41
@@ -120,7 +125,7 @@ def read_spirv(data: memoryview, budget: Budget | None = None) -> SpirvModule:
 def read_spirv_sources(data: memoryview) -> tuple[SpirvSource, ...]:
     """Reads the sources that a module names or holds, as in ``SpirvModule.sources``. They stand before its functions
     (section 2.4), which are not looked at. Raises FormatError if what is read is damaged."""
-    return _Sources(read_words(data)[0], _RULES | {_OP_FUNCTION: (0, LAST)}).found_sources()
+    return _Sources(read_words(data)[0], _RULES_OF_SOURCES).found_sources()
 
 
 class _Sources:
