@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
 from kernlens.analysis.stage_changes import difference, pass_steps
 from kernlens.errors import KernlensError, NotFoundError, TooManyError
 from kernlens.loading.stage_maps import Beside, snapshot_map, stage_maps
+from kernlens.model.build import HeldParts
 from kernlens.model.line_choice import LineChoice
 from kernlens.model.stage import Snapshot, choose
 from kernlens.model.stage_map import ProgramLine
+from kernlens.recording.reader import Recording
+from kernlens.recording.writer import RecordingWriter
 from kernlens.report.highlight import highlighted
 from tests.limits import processor_time
+from tests.writers.recordings import FULL
 
 
 def snapshot(stage: str, text: str, ending: str = ".ll", kernel: str | None = None, form: str = "text") -> Snapshot:
@@ -127,8 +134,23 @@ def test_the_text_of_a_map_is_read_when_it_is_asked_for() -> None:
 
 @pytest.mark.parametrize(("stage", "ending"), [("visa", ".visaasm"), ("gen-assembly", ".asm"), ("llvm-codegen", ".ll")])
 def test_a_text_of_too_many_lines_is_refused_before_it_is_read(stage: str, ending: str) -> None:
-    with pytest.raises(TooManyError, match=f"{stage}: the text has more than 1,000,000 lines"), processor_time(1):
+    with pytest.raises(TooManyError, match=f"{stage}: with these 1,000,001 lines the input"), processor_time(1):
         snapshot_map(snapshot(stage, "a\n" * 1_000_001, ending), Beside([]))
+
+
+def test_the_texts_of_a_recording_share_one_bound_of_lines(tmp_path: Path) -> None:
+    path = tmp_path / "packed.klens"
+    text = b"a\n" * 400_000
+    with RecordingWriter(path) as writer:
+        for name in ("first", "second"):
+            stages = [Snapshot("visa", kernel, "text", ".visaasm", lambda: text) for kernel in ("k", "l")]
+            writer.add(replace(FULL, name=name, parts=HeldParts(binary=b"1", snapshots=tuple(stages))))
+    snapshots = [snapshot for build in Recording(path).builds() for snapshot in build.snapshots]
+    assert len(snapshots) == 4
+    for snapshot in (*snapshots[:2], *snapshots[:2]):  # A text that is read again is not counted again.
+        assert snapshot_map(snapshot, Beside([])) is None
+    with pytest.raises(TooManyError, match="visa: with these 400,000 lines the input of"):
+        snapshot_map(snapshots[2], Beside([]))
 
 
 def test_a_choice_names_what_there_is() -> None:

@@ -150,7 +150,7 @@ class CodeLine(str):
 
 def without_heading(snapshot: Snapshot) -> list[str]:
     """Returns the text's lines without the heading that names the dump's own file."""
-    lines = snapshot.text.split("\n")
+    lines = snapshot.listing.split("\n")
     head = lines[:_HEADING_LINES]
     if len(head) == _HEADING_LINES and all(line.startswith(("; ", "// ")) for line in head) and "----" in head[0]:
         return lines[_HEADING_LINES:]

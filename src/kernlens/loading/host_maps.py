@@ -21,7 +21,7 @@ def host_map(shown: Snapshot, listing: Snapshot, host_object: Snapshot) -> Stage
     host_object_file = read_host_object(memoryview(host_object.content))
     if not host_object_file.tables:
         return None
-    text = listing.text
+    text = listing.listing
     listed = [
         instruction for instruction in read_host_listing(text) if instruction.section in host_object_file.code_sections
     ]

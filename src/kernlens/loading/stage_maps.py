@@ -13,7 +13,6 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from kernlens.analysis.stage_changes import is_whole, without_heading
-from kernlens.errors import TooManyError
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.model.source_map import SourcePlace
@@ -32,8 +31,6 @@ _POCL_COPY = re.compile(r"(?:.*/)?tempfile_\w{6}\.cl")
 _OBJECT_OF = {"disassembly": "object", "object": "object", "shared-object": "shared-object"}
 #: A binary stage that has no text form -> the stage that is its disassembly.
 _LISTING_OF = {"object": "disassembly"}
-#: Lines of a text that are read, as many as rows of a line table: a recording packs lines of one letter to next to nothing.
-_MOST_LINES = 1_000_000
 
 
 def stage_maps(snapshots: Iterable[Snapshot], programs: Iterable[Program]) -> tuple[StageMap, ...]:
@@ -94,7 +91,7 @@ class Beside:
         from kernlens.formats.listings.visa_llvm_map import CodegenFunctions
 
         dumps = [snapshot for snapshot in self.snapshots if (snapshot.stage, snapshot.form) == ("llvm-codegen", TEXT)]
-        return {snapshot.attempt: CodegenFunctions(snapshot.text) for snapshot in dumps}
+        return {snapshot.attempt: CodegenFunctions(snapshot.listing) for snapshot in dumps}
 
     @cached_property
     def attempts(self) -> Attempts:
@@ -117,7 +114,7 @@ class Beside:
 def snapshot_map(snapshot: Snapshot, beside: Beside) -> StageMap | None:
     """The snapshot's map; None if it failed, or nothing in it has a line, or that cannot be told.
 
-    Raises TooManyError for a text of too many lines.
+    Raises TooManyError if the snapshot's input has too many lines.
     """
     if snapshot.failure is not None:
         return None
@@ -125,15 +122,11 @@ def snapshot_map(snapshot: Snapshot, beside: Beside) -> StageMap | None:
         return _host_map(snapshot, beside)
     if snapshot.form != TEXT:
         return None
-    text = snapshot.text
-    if text.count("\n") > _MOST_LINES:
-        raise TooManyError(f"the text has more than {_MOST_LINES:,} lines", format=snapshot.stage)
-    if snapshot.ending == ".visa.ll":
-        rows = _visa_llvm_rows(snapshot, text, beside)
-    elif (read := reader(snapshot.stage, snapshot.ending)) is not None:
-        rows = beside.counting(snapshot, read(text))
-    else:
+    read = reader(snapshot.stage, snapshot.ending)
+    if read is None and snapshot.ending != ".visa.ll":
         return None
+    text = snapshot.listing
+    rows = _visa_llvm_rows(snapshot, text, beside) if read is None else beside.counting(snapshot, read(text))
     if not any(rows.places):
         return None
     return StageMap(

@@ -29,10 +29,10 @@ def with_stated_places(source_map: SourceMap, kernel: str, instructions: Instruc
     codegen = beside.codegen.get(llvm.attempt) if llvm is not None else None
     if listing is None or llvm is None or codegen is None:
         return source_map
-    numbered = read_visa_numbers(listing.text)[: len(instructions)]
+    numbered = read_visa_numbers(listing.listing)[: len(instructions)]
     if [bool(flags & COMPACTED) for flags in instructions.flags] != [compacted for _, compacted in numbered]:
         return source_map  # The listing is of another attempt.
-    starts = read_visa_starts(llvm.text, codegen)
+    starts = read_visa_starts(llvm.listing, codegen)
     every = [start.number for start in starts]
     numbers = [number for number, _ in numbered]
     table = source_map.table

@@ -12,18 +12,22 @@ RATIO = 20
 #: one more. Honest programs have one for each kilobyte; only what is made of nothing but entries has more.
 FREE_ENTRIES = 50_000
 BYTES_PER_ENTRY = 128
+#: Lines of listings that are read of any input, and for how many bytes of it one more: recordings have one for each ten.
+FREE_LINES = 1_000_000
+BYTES_PER_LINE = 4
 #: How many entries' worth of time and memory a kernel and a program are.
 KERNEL_WEIGHT, PROGRAM_WEIGHT = 4, 10
 
 
 class Budget:
-    """What may be read of one input, a file of ``size`` bytes: bytes unpacked, and entries. All its readers share it."""
+    """What may be read of one input, a file of ``size`` bytes: bytes unpacked, entries, and lines. All its readers share it."""
 
     def __init__(self, size: int = 0) -> None:
         self.size = size
         self.limit = FREE + RATIO * size
         self._unpacked = 0
         self._entries = 0
+        self._lines = 0
 
     def unpack(self, size: int, *, format: str, section: str | None = None) -> None:
         """Counts ``size`` bytes that are about to be unpacked. Raises FormatError if they are too many."""
@@ -46,4 +50,16 @@ class Budget:
                 " holds more entries than are read of one so small",
                 format=format,
                 section=section,
+            )
+
+    def count_lines(self, number: int, *, format: str) -> None:
+        """Counts the lines of a listing that is about to be read. Raises TooManyError if the input has too many for its
+        size: lines of one letter are packed to next to nothing."""
+        self._lines += number
+        limit = FREE_LINES + self.size // BYTES_PER_LINE
+        if self._lines > limit:
+            raise TooManyError(
+                f"with these {number:,} lines the input of {self.size:,} bytes has more than the {limit:,} that are read of"
+                " one so small",
+                format=format,
             )

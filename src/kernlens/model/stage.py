@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from kernlens.errors import NotFoundError, nearest
+from kernlens.model.budget import Budget
 
 TEXT = "text"
 BINARY = "binary"
@@ -59,7 +60,7 @@ class Snapshot:
 
     ``attempt`` counts from 1: Intel's GPU compiler may compile the program again, or some of its kernels, when one
     spills. A stage of the program then has a snapshot of each attempt; a kernel's own snapshots are of the attempt
-    whose machine code stands in the program.
+    whose machine code stands in the program. ``budget`` is that of the input that holds the snapshot.
     """
 
     stage: str
@@ -71,6 +72,7 @@ class Snapshot:
     seconds: float | None = None
     failure: str | None = None
     attempt: int = 1
+    budget: Budget = field(default_factory=Budget, repr=False)
 
     def __repr__(self) -> str:
         of = f" of {self.kernel}" if self.kernel else ""
@@ -92,6 +94,19 @@ class Snapshot:
     def text(self) -> str:
         """Returns the content as text; undecodable bytes are replaced."""
         return self.content.decode("utf-8", "replace")
+
+    @cached_property
+    def line_count(self) -> int:
+        """Returns the number of the text's lines. Raises TooManyError if the input has more than may be read."""
+        count = self.content.count(b"\n")
+        self.budget.count_lines(count, format=self.stage)
+        return count
+
+    @property
+    def listing(self) -> str:
+        """Returns the text for those who read its lines. Raises TooManyError if the input has more than may be read."""
+        _ = self.line_count
+        return self.text
 
     @property
     def is_pass(self) -> bool:

@@ -234,6 +234,7 @@ class Recording:
                     find_content=partial(self._content, typed(blob, int, "snapshot")),
                     size=typed(size, int, "blob"),
                     attempt=typed(attempt, int, "snapshot"),
+                    budget=self.budget,
                 )
             )
         return tuple(snapshots)
