@@ -117,15 +117,15 @@ def test_each_instruction_is_written_once_however_many_files_there_are(monkeypat
     written: list[range] = []
     within = Rows.within
 
-    def noted(rows: Rows, some: range, path: str) -> list[str]:
-        written.append(some)
-        return within(rows, some, path)
+    def noted(rows: Rows, run: range, path: str) -> list[str]:
+        written.append(run)
+        return within(rows, run, path)
 
     monkeypatch.setattr(Rows, "within", noted)
     lines = annotated(Program("p", "raw", {}), Kernel("k", OfTwoFiles()))
     assert any("b.cl" in line for line in lines)
     assert any("inlined at a.cl:40" in line for line in lines) or any("inlined at 40" in line for line in lines)
-    assert sorted(index for some in written for index in some) == [0, 1, 2, 3, 4]
+    assert sorted(index for run in written for index in run) == [0, 1, 2, 3, 4]
 
 
 def test_one_line_of_a_file_named_by_its_end() -> None:
