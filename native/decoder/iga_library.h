@@ -46,6 +46,8 @@ typedef struct {
     X(uint32_t, kv_get_send_descs, (const kv_t *, int32_t offset, uint32_t *extended, uint32_t *descriptor))         \
     X(void, kv_get_send_indirect_descs, (const kv_t *, int32_t offset, uint8_t *extended, uint8_t *extended_sub,     \
                                          uint8_t *descriptor, uint8_t *descriptor_sub))                              \
+    X(uint32_t, kv_get_message_len, (const kv_t *, int32_t offset, uint32_t *addresses, uint32_t *data,              \
+                                     uint32_t *answer))                                                              \
     X(int, kv_get_message_sfid, (const kv_t *, int32_t offset, int32_t *sfid))                                       \
     X(uint32_t, kv_get_execution_size, (const kv_t *, int32_t offset))                                               \
     X(bool, kv_get_swsb_info, (const kv_t *, int32_t offset, uint32_t mode, iga_swsb *swsb))                         \

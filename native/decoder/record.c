@@ -56,6 +56,17 @@ static void fill_source(instruction_record *record, uint32_t source, const iga_l
     operand->type = (uint8_t)library->kv_get_source_data_type(view, place, source);
 }
 
+static uint16_t packed_lengths(const iga_library *library, const kv_t *view, int32_t place)
+{
+    uint32_t addresses = NO_LENGTH, data = NO_LENGTH, answer = NO_LENGTH;
+    library->kv_get_message_len(view, place, &addresses, &data, &answer);
+    uint32_t lengths[] = {answer, addresses, data};
+    uint32_t packed = 0;
+    for (int index = 0; index < 3; index++)
+        packed |= (lengths[index] < NO_LENGTH ? lengths[index] : NO_LENGTH) << 5 * index;
+    return (uint16_t)packed;
+}
+
 static void fill_message(instruction_record *record, const iga_library *library, const kv_t *view, int32_t place)
 {
     int32_t sfid = -1;
@@ -67,6 +78,7 @@ static void fill_message(instruction_record *record, const iga_library *library,
         record->sfid = (uint8_t)sfid;
     if (library->kv_get_opgroup(view, place) == KV_OPGROUP_SEND_EOT)
         record->flags |= RECORD_END_OF_THREAD;
+    record->lengths = packed_lengths(library, view, place);
 
     uint8_t extended = KV_INVALID_REG, extended_sub = 0, descriptor = KV_INVALID_REG, descriptor_sub = 0;
     library->kv_get_send_descs(view, place, &record->extended_descriptor, &record->descriptor);

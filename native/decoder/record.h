@@ -23,7 +23,14 @@ enum {
     EXTENDED_REGISTER = 1 << 3,
 };
 
-enum { NO_FLAG_REGISTER = 0xFF, NO_SFID = 0xFF, NO_FUNCTION = 0xFFFF, NO_TARGET = INT32_MIN, RECORD_SOURCES = 3 };
+enum {
+    NO_FLAG_REGISTER = 0xFF,
+    NO_SFID = 0xFF,
+    NO_FUNCTION = 0xFFFF,
+    NO_LENGTH = 0x1F, /* a register holds it, or it does not fit */
+    NO_TARGET = INT32_MIN,
+    RECORD_SOURCES = 3,
+};
 
 enum { KIND_NONE, KIND_DIRECT, KIND_MACRO, KIND_INDIRECT, KIND_IMMEDIATE, KIND_LABEL }; /* iga::Kind */
 
@@ -52,7 +59,7 @@ typedef struct {
     uint32_t descriptor;
     uint32_t extended_descriptor;
     uint16_t function; /* math and sync function, bfn's table, ...: the subfunction's number */
-    uint16_t reserved;
+    uint16_t lengths;  /* of a message, in registers: answer, addresses, data, 5 bits each from the lowest up */
     operand_record operands[1 + RECORD_SOURCES]; /* destination, sources */
     uint64_t immediate;                          /* of the last immediate source */
     int32_t targets[2];                          /* offsets in the kernel */

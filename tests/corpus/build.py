@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.corpus.compiler import DEBIAN, KEPT_DUMPS, Compiler, newest
+from tests.corpus.compiler import DEBIAN, Compiler, newest
 from tests.corpus.manifest import DEVICES, CorpusProgram, programs
 from tests.corpus.packages import cache_folder, digest, fetch, packages_folder
 
@@ -91,7 +91,16 @@ def build(
         source = _main_source(program)
         for device in devices:
             options = f"{DEBUG_OPTIONS} -I. -I{JOINED} {program.options}".rstrip()
-            key = [digest(program), program.package.prelude, source, options, place, version, KEPT_DUMPS]
+            key: list[object] = [
+                digest(program),
+                program.package.prelude,
+                source,
+                options,
+                place,
+                version,
+                compiler.kept,
+            ]
+            key += [compiler.settings] if compiler.settings else []
             stamp = hashlib.sha256(json.dumps(key).encode()).hexdigest()[:16]
             home = folder / f"{program.name.replace('/', '-')}-{device}-{stamp}"
             steps.append((Built(program, device, home), compiler, source, options))

@@ -24,11 +24,14 @@ from kernlens.model.line_table import END_SEQUENCE, IS_STMT, LineTable
 from kernlens.model.program import Program
 from kernlens.model.source_map import FROM_TABLE, NO_LINE
 from tests.corpus.build import Built
+from tests.corpus.messages import compared_messages
 from tests.corpus.oracles.iga64 import instruction_texts
 from tests.corpus.oracles.igc_dump import Dump, read_dump
 from tests.corpus.oracles.readelf import column_rows, elf_contents, line_rows
 from tests.corpus.oracles.visa_numbers import Said, said_of_instructions
 
+#: Devices whose registers have 64 bytes.
+WIDE_REGISTERS = ("pvc", "bmg", "lnl", "ptl")
 #: What a tool says of a file: per line table its rows.
 Oracle = Callable[[Path], Sequence[Sequence[Any]]]
 #: File name without folder, and line; None where no line is known.
@@ -77,6 +80,32 @@ def check_texts(built: Built, root: Path | None = None) -> Outcome:
     for kernel in load(built).kernels.values():
         texts = [text.rstrip() for text in kernel.instructions.texts]
         outcome.compare(f"{built.name} {kernel.name}", texts, instruction_texts(kernel.code, built.device, root))
+    return outcome
+
+
+def check_messages(built: Built) -> Outcome:
+    """What each message does, and the registers that it takes, are what iga64's text of it says (``check_texts``: it is
+    that text)."""
+    outcome = Outcome("messages")
+    for kernel in load(built).kernels.values():
+        register_bytes = 64 if built.device in WIDE_REGISTERS else 32
+        pairs = list(compared_messages(kernel.instructions, register_bytes))
+        ours, theirs = [ours for ours, _ in pairs], [theirs for _, theirs in pairs]
+        outcome.compare(f"{built.name} {kernel.name}", ours, theirs)
+    return outcome
+
+
+def check_stated_scratch(built: Built) -> Outcome:
+    """Kernels have messages that spill where their binary states spilled bytes; where registers have 64 bytes, messages to
+    scratch space where it states such space."""
+    outcome = Outcome("kernels")
+    for kernel in load(built).kernels.values():
+        costs, stated, where = kernel.costs, kernel.resources, f"{built.name} {kernel.name}"
+        if stated.spill_bytes is not None:
+            outcome.compare(f"{where} spills", [costs["spills"] > 0], [stated.spill_bytes > 0])
+        if stated.scratch_bytes is not None and built.device in WIDE_REGISTERS:
+            messages = costs["scratch_loads"] + costs["scratch_stores"]
+            outcome.compare(f"{where} scratch", [messages > 0], [stated.scratch_bytes > 0])
     return outcome
 
 
@@ -175,6 +204,8 @@ def check_elf(built: Built) -> Outcome:
 #: What ``verify.py`` prints, in this order.
 CHECKS: dict[str, Callable[[Built], Outcome]] = {
     "text equals iga64": check_texts,
+    "messages are what iga64's text says": check_messages,
+    "spills and scratch where the binary states them": check_stated_scratch,
     "line rows equal readelf": check_lines,
     "columns equal llvm-dwarfdump": check_columns,
     "join agrees with readelf's rows": check_join,

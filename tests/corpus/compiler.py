@@ -25,11 +25,15 @@ KEPT_DUMPS = ("*.asm", "*.visa.ll", "*_codegen*.ll")
 
 @dataclass(frozen=True)
 class Compiler:
-    """An ocloc. ``root`` None: this machine's own, of Debian's ``packages``; otherwise that root folder's."""
+    """An ocloc. ``root`` None: this machine's own, of Debian's ``packages``; otherwise that root folder's.
+
+    ``settings`` are variables of IGC's in its environment, ``kept`` the patterns of the dumps that it leaves."""
 
     command: str
     packages: tuple[str, ...] = ()
     root: Path | None = None
+    settings: tuple[tuple[str, str], ...] = ()
+    kept: tuple[str, ...] = KEPT_DUMPS
 
     def __str__(self) -> str:
         return self.version
@@ -40,7 +44,7 @@ class Compiler:
         return _version(self)
 
     def compile(self, source: str, device: str, options: str, folder: Path) -> str | None:
-        """Compiles ``source`` (below the packages' folder) into ``folder``, IGC's dumps (``KEPT_DUMPS``) included.
+        """Compiles ``source`` (below the packages' folder) into ``folder``, IGC's dumps (``kept``) included.
 
         None if that succeeded, else the compiler's output.
         """
@@ -48,14 +52,14 @@ class Compiler:
             scratch = Path(name)
             command = [self.command, "compile", "-file", source, "-device", device, "-options", options]
             command += ["-output", "program", "-output_no_suffix", "-out_dir", f"{scratch}/out"]
-            dumps = {"IGC_ShaderDumpEnable": "1", "IGC_DumpToCustomDir": f"{scratch}/dump"}
+            dumps = {"IGC_ShaderDumpEnable": "1", "IGC_DumpToCustomDir": f"{scratch}/dump", **dict(self.settings)}
             (scratch / "out").mkdir()
             (scratch / "dump").mkdir()
             try:
                 done = self._run(command, dumps)
             except subprocess.TimeoutExpired:
                 return f"{self.command} did not end within {TIME_LIMIT_SECONDS} s"
-            if done.returncode != 0 or not _collect(scratch, folder):
+            if done.returncode != 0 or not _collect(scratch, folder, self.kept):
                 return done.stdout.decode(errors="replace") + f"(exit status {done.returncode})"
         return None
 
@@ -90,13 +94,13 @@ def newest(root: Path) -> Compiler:
     return Compiler(str(found[-1]), root=root)
 
 
-def _collect(scratch: Path, folder: Path) -> bool:
+def _collect(scratch: Path, folder: Path, kept_dumps: tuple[str, ...]) -> bool:
     """Moves the results into ``folder``; False if there is no binary (ocloc makes none of a source without kernels)."""
     (folder / "dump").mkdir(parents=True)
     for made, kept in RESULTS.items():
         if (scratch / "out" / made).is_file():
             shutil.move(scratch / "out" / made, folder / kept)
-    for path in (path for pattern in KEPT_DUMPS for path in (scratch / "dump").glob(pattern)):
+    for path in (path for pattern in kept_dumps for path in (scratch / "dump").glob(pattern)):
         shutil.move(path, folder / "dump" / path.name)
     return (folder / "program").is_file()
 

@@ -88,6 +88,7 @@ def exercise(content: bytes, folder: Path) -> None:
     from kernlens.loading.context import Context
     from kernlens.loading.identify import identify
     from kernlens.loading.open import open_bytes, open_file
+    from kernlens.report.costliest import costliest_kernel
     from kernlens.report.document import inspect_document
     from tests.writers.documents import annotate_document
 
@@ -107,6 +108,7 @@ def exercise(content: bytes, folder: Path) -> None:
             _ = kernel.resources, kernel.arguments
             try:
                 annotate_document([(program, [kernel])])
+                costliest_kernel(program, kernel, 3, "memory")
             except KernlensError:
                 continue  # The next kernel may be whole.
 

@@ -12,6 +12,7 @@ from kernlens.loading.context import Context
 from kernlens.loading.linkable import LINKABLE, module_of
 from kernlens.loading.open import Contents, open_bytes
 from kernlens.model.program import Program
+from kernlens.report.costliest import costliest_kernel, costliest_table
 from kernlens.report.document import inspect_document, kernel_json
 from kernlens.report.listing import annotated, disassembly
 from kernlens.report.overview import overview, program_lines
@@ -61,6 +62,8 @@ def _print_program(program: Program) -> None:
                 check_lines(disassembly(program, kernel))
                 check_lines(annotated(program, kernel))
                 check_lines(csv_lines(program, kernel))
+                check_lines(costliest_table(program, kernel, 3, "memory"))
+                check_document(json.loads(costliest_kernel(program, kernel, 3, "instructions")))
                 check_document(json.loads(kernel_json(kernel, is_placed=False)))
                 document = annotate_document([(program, [kernel])])
                 check_document(document)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from kernlens.cli import verb_group
-from kernlens.model.figures import STATED
+from kernlens.model.figures import COSTS, STATED
 from kernlens.toolchain.toolchains import NEWEST
 from tests.integration.stage_fixtures import SMALL
 from tests.integration.test_clang_stages import run_tool
@@ -126,8 +126,9 @@ def shapes(heading: str) -> list[Shape]:
     """The documents of a section of the page, in its order."""
     section = PAGE.read_text().split(f"\n## {heading}\n")[1].split("\n## ")[0]
     blocks = re.findall(r"```text\n(.*?)```", section, re.DOTALL)
-    named: dict[str, Shape] = {"FIGURES": Shape()}
+    named: dict[str, Shape] = {"FIGURES": Shape(), "COSTS": Shape()}
     named["FIGURES"].keys = {figure.key: Shape() for figure in STATED}
+    named["COSTS"].keys = {figure.key: Shape() for figure in COSTS}
     # First the names, so that a document may hold the fields of one.
     for block in blocks:
         for name, text in re.findall(r"^([A-Z]+) += (\{.*?\})$", block, re.DOTALL | re.MULTILINE):
@@ -171,6 +172,8 @@ def test_the_documents_of_programs(folder: Path) -> None:
     assert done.returncode == 0, done.stderr
     documents.append(answer("annotate", "called.klens", cwd=folder))
     compare(shape, *documents, answer("inspect", "a.dg2.bin", cwd=folder))
+    (costs,) = shapes("annotate --top")
+    compare(costs, answer("annotate", "small.klens", "--top", "3", cwd=folder))
 
 
 def test_recordings(folder: Path) -> None:
@@ -282,4 +285,4 @@ def test_every_verb_that_prints_json_is_on_the_page() -> None:
     sources = {verb: (CLI / f"{verb}.py").read_text() for verb in verb_group.VERBS}
     # Standard output of capture is the application's: its option names a file.
     prints = {verb for verb, text in sources.items() if "@json_option()" in text or '"--json", "json_file"' in text}
-    assert prints == headings - {"list"}
+    assert prints == headings - {"list", "--top"}

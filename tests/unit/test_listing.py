@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
 
 from kernlens.analysis.correlate import correlate
+from kernlens.analysis.costs import costs_of
 from kernlens.model.binary import EMPTY
 from kernlens.model.build import Source
 from kernlens.model.figures import KernelResources
@@ -71,6 +73,9 @@ class Parts:
     def source_map(self, kernel: Kernel) -> SourceMap | None:
         table = kernel.line_table
         return correlate(kernel.instructions.offsets, table, prologue=1) if table else None
+
+    def costs(self, kernel: Kernel) -> Mapping[str, int]:
+        return costs_of(kernel.instructions.kinds)
 
 
 def made(has_lines: bool = True) -> tuple[Program, Kernel]:

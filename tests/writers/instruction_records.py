@@ -28,6 +28,7 @@ def record(
     descriptor: int = 0,
     extended: int = 0,
     function: int = 0xFFFF,
+    lengths: int = 0,
     destination: Operand = NO_OPERAND,
     sources: tuple[Operand, ...] = (),
     immediate: int = 0,
@@ -40,7 +41,7 @@ def record(
         struct.pack("<IBBH", offset, size, flags, opcode)
         + bytes([execution_size, predicate, flag_register, condition, channel_offset, len(sources), sfid])
         + bytes([descriptor_flags])
-        + struct.pack("<IIIHH", swsb, descriptor, extended, function, 0)
+        + struct.pack("<IIIHH", swsb, descriptor, extended, function, lengths)
         + b"".join(struct.pack("<HBBBB", *operand) for operand in operands)
         + struct.pack("<Qii", immediate, *both)
     )

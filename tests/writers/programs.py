@@ -8,6 +8,7 @@ from pathlib import Path
 from kernlens.formats.neo_elf import BUILD_OPTIONS, DEVICE_BINARY, DEVICE_DEBUG
 from kernlens.model.device import Device
 from kernlens.model.instruction import Instructions
+from kernlens.model.instruction_kind import InstructionKind
 from tests.writers.dwarf import Row, encode, line_unit_4
 from tests.writers.elf import ElfWriter
 from tests.writers.instruction_records import record
@@ -45,7 +46,10 @@ def decoded(
 def _movs(size: int) -> Instructions:
     offsets = range(0, size, 16)
     return Instructions(
-        b"".join(record(offset=offset) for offset in offsets), ["mov"], lambda: [f"mov r{offset}" for offset in offsets]
+        b"".join(record(offset=offset) for offset in offsets),
+        ["mov"],
+        lambda: [f"mov r{offset}" for offset in offsets],
+        classify=lambda _: [InstructionKind("move")] * len(offsets),
     )
 
 

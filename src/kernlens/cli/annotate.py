@@ -18,6 +18,7 @@ from kernlens.cli.options import (
     verb,
 )
 from kernlens.errors import NotFoundError
+from kernlens.model.figures import LINE_ORDERS
 
 if TYPE_CHECKING:
     from kernlens.cli.listings import Form
@@ -34,6 +35,8 @@ FORMATS = ("text", "html", "json", "csv")
 @kernel_option()
 @click.option("--line", metavar="[FILE:]N", help="Only the instructions of this source line.")
 @click.option("--offset", metavar="N", help="Which source line is the instruction at this offset of the kernel?")
+@click.option("--top", "count", metavar="N", type=click.IntRange(min=1), help="Only the N costliest lines, as a table.")
+@click.option("--by", "order", type=click.Choice(tuple(LINE_ORDERS)), help="What --top counts; else instructions.")
 @click.option(
     "--format", "format_name", type=click.Choice(FORMATS), help="What to print; as the output is called, else text."
 )
@@ -47,6 +50,8 @@ def command(
     kernel_names: tuple[str, ...],
     line: str | None,
     offset: str | None,
+    count: int | None,
+    order: str | None,
     format_name: str | None,
     output: str | None,
     source: str | None,
@@ -60,13 +65,20 @@ def command(
     from kernlens.loading import open_file
 
     format_name = "json" if as_json else format_name or _format_of(output)
+    if count is None and order is not None:
+        raise click.UsageError("--by needs --top, whose order it is")
+    if count is not None and (line is not None or offset is not None or format_name in ("html", "csv")):
+        raise click.UsageError("--top prints a table of lines, as text or JSON: without --line, --offset, html and csv")
     contents = open_file(path, device=device, source_roots=source_roots, source=source)
     if offset is not None:
         _print_place(contents, kernel_names, device, number_of(offset, "--offset"))
         contents.check()
         return
     only = line_of(line) if line is not None else None
-    form = _form(format_name, only, is_printed=output is None)
+    if count is not None:
+        form = _costliest(format_name, count, order or "instructions", is_printed=output is None)
+    else:
+        form = _form(format_name, only, is_printed=output is None)
     print_pieces(listing(contents, kernel_names, device, form, only), output)
     contents.check()
 
@@ -91,6 +103,18 @@ def _form(format_name: str, only: LineChoice | None, *, is_printed: bool) -> For
     from kernlens.report.listing import annotated
 
     return Lines(lambda program, kernel: annotated(program, kernel, only), is_printed=is_printed)
+
+
+def _costliest(format_name: str, count: int, order: str, *, is_printed: bool) -> Form:
+    from kernlens.cli.listings import CostliestJson, Lines
+
+    if format_name == "json":
+        return CostliestJson(count, order)
+    from kernlens.report.costliest import costliest_table
+
+    return Lines(
+        lambda program, kernel: costliest_table(program, kernel, count, order), is_printed=is_printed, has_texts=False
+    )
 
 
 def _print_place(contents: Contents, kernel_names: tuple[str, ...], device: str | None, offset: int) -> None:

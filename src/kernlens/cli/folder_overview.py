@@ -12,6 +12,7 @@ from kernlens.cli.output import printable
 from kernlens.errors import KernlensError
 from kernlens.loading.open import Folder
 from kernlens.model.binary import Container
+from kernlens.model.figures import Figure
 from kernlens.model.program import Program
 from kernlens.report.document import SCHEMA, inspected_container, inspected_program
 from kernlens.report.json_text import encoded, indented
@@ -32,20 +33,20 @@ class Form:
     separator: int
 
 
-def lines_form(path: str) -> Form:
+def lines_form(path: str, order: Figure | None) -> Form:
     """The lines that ``inspect`` prints of a file."""
 
     return Form(
         begin=printable([style(path, bold=True)]),
         container=lambda container: printable(container_overview(container)),
         middle="",
-        program=lambda program: printable(["", *program_overview(program)]),
+        program=lambda program: printable(["", *program_overview(program, order)]),
         end="",
         separator=0,
     )
 
 
-def json_form(*, is_indented: bool) -> Form:
+def json_form(order: Figure | None, *, is_indented: bool) -> Form:
     """The document of ``inspect``."""
 
     def item(value: Any) -> str:
@@ -58,7 +59,7 @@ def json_form(*, is_indented: bool) -> Form:
         begin,
         lambda container: item(inspected_container(container)),
         middle,
-        lambda program: item(inspected_program(program)),
+        lambda program: item(inspected_program(program, order)),
         end,
         separator=1,
     )

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
+
+import click
 
 from kernlens.cli.options import device_option, for_device, json_option, path_argument, verb
 
 if TYPE_CHECKING:
+    from kernlens.model.figures import Figure
     from kernlens.model.program import Program
     from kernlens.report.overview import ProgramLines
 
@@ -18,39 +22,48 @@ _MANY = 500
 @verb("kernlens inspect blur.bin")
 @path_argument()
 @device_option()
+@click.option(
+    "--sort", "order_name", metavar="FIGURE", help="Kernels with most of this figure first: spill, sends, ..."
+)
 @json_option()
-def command(path: str, device: str | None, as_json: bool) -> None:
+def command(path: str, device: str | None, order_name: str | None, as_json: bool) -> None:
     """Show what a file is: nested containers, kernels, resources, symbols."""
     from kernlens.loading import Folder, open_file
 
+    order = None
+    if order_name is not None:
+        from kernlens.model.figures import figure_named
+
+        order = figure_named(order_name)
     contents = open_file(path, device=device)
     if isinstance(contents, Folder):
         from kernlens.cli.folder_overview import folder_overview, json_form, lines_form
         from kernlens.cli.output import is_terminal, print_pieces
 
-        form = json_form(is_indented=is_terminal()) if as_json else lines_form(path)
+        form = json_form(order, is_indented=is_terminal()) if as_json else lines_form(path, order)
         print_pieces(folder_overview(contents, device, form))
     elif as_json:
         from kernlens.cli.output import print_json
         from kernlens.report.document import inspect_document
 
-        print_json(inspect_document(contents.containers, for_device(contents.programs, device)))
+        print_json(inspect_document(contents.containers, for_device(contents.programs, device), order))
     else:
         from kernlens.cli.output import print_lines
         from kernlens.report.overview import overview
 
-        print_lines(overview(path, contents.containers, _lines(for_device(contents.programs, device))))
+        print_lines(overview(path, contents.containers, _lines(for_device(contents.programs, device), order)))
     contents.check()
 
 
-def _lines(programs: Sequence[Program]) -> Iterable[ProgramLines]:
+def _lines(programs: Sequence[Program], order: Figure | None) -> Iterable[ProgramLines]:
     """The lines of each program. Recordings unpack a program when it is asked for, so that they stay with one process."""
     from kernlens.report.overview import program_lines
 
+    lines = partial(program_lines, order=order)
     if not isinstance(programs, tuple | list) or len(programs) < _MANY:
-        return map(program_lines, programs)
+        return map(lines, programs)
     from kernlens.cli.shares import in_shares
 
     # Names and tables cost as much as the reading of some thousand bytes.
     weights = [1024 + (len(program.spirv) + len(program.binary)) // 8 for program in programs]
-    return in_shares(programs, weights, lambda share, threads: map(program_lines, share))
+    return in_shares(programs, weights, lambda share, threads: map(lines, share))

@@ -54,8 +54,9 @@ _Piece: TypeAlias = "str | Damage | _LineNote"
 
 class Form(Protocol):
     """How a listing is written: each kernel's ``text``, between ``head`` and ``tail``; the very first begins with
-    ``separator``, which is left out."""
+    ``separator``, which is left out. ``has_texts``: it holds the instructions' texts."""
 
+    has_texts: bool
     head: str
     tail: str
     separator: str
@@ -77,7 +78,9 @@ class Lines:
         heading: str | None = None,
         *,
         is_printed: bool = False,
+        has_texts: bool = True,
     ) -> None:
+        self.has_texts = has_texts
         self._lines = lines
         self._is_printed = is_printed
         self.head = "" if heading is None else f"{heading}\n"
@@ -95,15 +98,23 @@ class Lines:
 class Json:
     """The document of ``annotate`` or, without places, of ``disasm``; on one line if it is not to be indented."""
 
+    has_texts = True
+
     def __init__(self, only: LineChoice | None = None, *, is_placed: bool, is_indented: bool = False) -> None:
         from kernlens.report.document import SCHEMA, kernel_json, program_document
+
+        self._kernel: Callable[[Program, Kernel], str]
+        self._kernel = lambda program, kernel: kernel_json(kernel, only, is_placed=is_placed)
+        self._program: Callable[[Program], dict[str, Any]] = partial(program_document, has_sources=is_placed)
+        self._frame({"schema": SCHEMA}, is_indented=is_indented)
+
+    def _frame(self, document: dict[str, Any], *, is_indented: bool) -> None:
+        """Sets what stands around the programs."""
         from kernlens.report.json_text import encoded, indented
 
-        self._kernel = partial(kernel_json, only=only, is_placed=is_placed)
-        self._program = partial(program_document, has_sources=is_placed)
         self._encoded, self._indented = encoded, indented
         self._is_indented = is_indented
-        before, after = self._split(indented if is_indented else encoded, {"schema": SCHEMA, "programs": []})
+        before, after = self._split(indented if is_indented else encoded, {**document, "programs": []})
         self.head, self.tail, self.separator = before, f"{after}\n", ","
         if is_indented:
             self.tail = f"\n  {self.tail}"
@@ -118,7 +129,7 @@ class Json:
         return f"{before}[", f"]{after}"
 
     def text(self, listed: Listed) -> str:
-        kernel = self._kernel(listed.kernel)
+        kernel = self._kernel(listed.program, listed.kernel)
         program = self._program(listed.program) | {"kernels": []} if listed.is_first else None
         if not self._is_indented:
             opening = "" if program is None else self._split(self._encoded, program)[0]
@@ -128,6 +139,20 @@ class Json:
         opening = "" if program is None else f"\n    {self._split(partial(self._indented, margin=4), program)[0]}"
         closing = "\n      ]\n    }" if listed.is_last else ""
         return f",{opening}\n{' ' * 8}{self._indented(json.loads(kernel), 8)}{closing}"
+
+
+class CostliestJson(Json):
+    """The document of ``annotate --top``: the ``count`` costliest lines of each kernel, as ``order`` has them."""
+
+    has_texts = False
+
+    def __init__(self, count: int, order: str) -> None:
+        from kernlens.report.costliest import costliest_kernel, costliest_program
+        from kernlens.report.document import SCHEMA
+
+        self._kernel = lambda program, kernel: costliest_kernel(program, kernel, count, order)
+        self._program = costliest_program
+        self._frame({"schema": SCHEMA, "by": order}, is_indented=False)
 
 
 class Html(Json):
@@ -189,7 +214,7 @@ def _answers(
         return in_shares(list(sizes), list(sizes.values()), answer_files)
 
     def answer_kernels(share: Sequence[Listed], threads: int | None) -> Iterator[_Piece]:
-        decode_kernels([(item.program, [item.kernel]) for item in share], texts=True, threads=threads)
+        decode_kernels([(item.program, [item.kernel]) for item in share], texts=form.has_texts, threads=threads)
         for item in share:
             yield from _of_kernel(item, form, only)
 
@@ -238,7 +263,7 @@ def _of_files(
         ]
         with suppress(KernlensError):  # The file that is at fault raises it again below.
             together = [(item.program, [item.kernel]) for _, listed in files for item in listed]
-            decode_kernels(together, texts=True, threads=threads)
+            decode_kernels(together, texts=form.has_texts, threads=threads)
         for path, listed in files:
             try:
                 whole = [piece for item in listed for piece in _of_kernel(item, form, only)]

@@ -15,6 +15,7 @@ from kernlens.model.instruction_record import RECORD_SIZE, read_record
 if TYPE_CHECKING:
     from kernlens import _decoder
     from kernlens.model.device import Device
+    from kernlens.model.instruction_kind import InstructionKind
 
 # Below this much code per thread, starting one costs more than it saves.
 _BYTES_PER_THREAD = 1 << 14
@@ -59,11 +60,13 @@ def _decode_platform(
         raise UnsupportedError(f"{library}: {error}") from error
     texts_of_all = batch.texts(0, len(batch), threads) if texts else None
     mnemonics = _mnemonics(library, platform)
+    classify = _classifier(library, platform)
     instructions = []
     for index, code in enumerate(codes):
         records = batch.records(index)
         render = _renderer(batch, index, threads) if texts_of_all is None else _taker(texts_of_all, index)
-        instructions.append(Instructions(records, mnemonics, render, trailing=len(code) - _end(records)))
+        trailing = len(code) - _end(records)
+        instructions.append(Instructions(records, mnemonics, render, classify=classify, trailing=trailing))
     return instructions
 
 
@@ -85,6 +88,22 @@ def _end(records: bytes) -> int:
 @cache
 def _mnemonics(library: IgaLibrary, platform: int) -> tuple[str, ...]:
     return library.native.mnemonics(platform)
+
+
+def _classifier(library: IgaLibrary, platform: int) -> Callable[[memoryview], list[InstructionKind]]:
+    """The kinds of instructions; the tables behind it are read when it is first asked."""
+
+    def classify(records: memoryview) -> list[InstructionKind]:
+        return _kinds_of(library, platform)(records)
+
+    return classify
+
+
+@cache
+def _kinds_of(library: IgaLibrary, platform: int) -> Callable[[memoryview], list[InstructionKind]]:
+    from kernlens.isa.instruction_kinds import classifier
+
+    return classifier(_mnemonics(library, platform), platform)
 
 
 def processors() -> int:

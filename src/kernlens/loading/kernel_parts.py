@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Mapping
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
@@ -79,6 +80,11 @@ class Code:
         from kernlens.loading.stated_places import with_stated_places
 
         return with_stated_places(joined, kernel.name, found, beside)
+
+    def costs(self, kernel: Kernel) -> Mapping[str, int]:
+        from kernlens.analysis.costs import costs_of
+
+        return costs_of(kernel.instructions.kinds)
 
     def beside(self) -> Beside:
         """The stages of the compile that were kept."""

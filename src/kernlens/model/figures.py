@@ -2,8 +2,8 @@
 
 The tables of ``compile`` and ``inspect``, the JSON documents, the HTML page, the words above a listing, notebooks and the
 table of ``docs/figures.md`` are all made from ``FIGURES``: a new figure is one entry here (and, if a binary states it, a
-field of ``KernelResources``, which that format's reader fills). What takes an analysis is read through a part of the
-kernel, as its source map is: ``model`` computes nothing itself.
+field of ``KernelResources``, which that format's reader fills). ``COSTS`` are figures of source lines too. What takes an
+analysis is read through a part of the kernel, as its source map is: ``model`` computes nothing itself.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sized
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Protocol
+from typing import Protocol, TypeVar
+
+from kernlens.errors import NotFoundError, nearest
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,12 @@ class Measured(Protocol):
     @property
     def code_size(self) -> int: ...
 
+    @property
+    def costs(self) -> Mapping[str, int]: ...
+
+
+MeasuredKernel = TypeVar("MeasuredKernel", bound=Measured)
+
 
 @dataclass(frozen=True, slots=True)
 class Figure:
@@ -57,6 +65,7 @@ class Figure:
     number and ``(s)`` for the ending of a plural, ``zero`` the phrase of 0; where they are empty a line of words leaves
     the figure out. ``unknown`` says, for those who see a dash in a table, why a value may be missing.
     ``needs_decoding``: reading it decodes the instructions, which listing a large file must not do.
+    ``is_upper_bound``: the true value depends on the run, and is never more.
     """
 
     key: str
@@ -69,6 +78,7 @@ class Figure:
     zero: str = ""
     unknown: str = ""
     needs_decoding: bool = False
+    is_upper_bound: bool = False
 
     def phrase(self, value: int | None) -> str:
         """The value in words (``128 registers``); empty where there is nothing to say."""
@@ -107,7 +117,8 @@ FIGURES = (
         read=attrgetter("resources.spill_bytes"),
         words="spills {} byte(s)",
         zero="no spill",
-        unknown="a patch-token binary holds only the rounded sum of spilled and private memory, which is its scratch space",
+        unknown="a patch-token binary holds only the rounded sum of spilled and private memory, which is its scratch"
+        " space (kernlens annotate --top finds the messages that spill)",
     ),
     Figure(
         key="scratch_bytes",
@@ -155,8 +166,116 @@ FIGURES = (
     ),
 )
 
+
+def _cost(key: str, meaning: str, unit: str = "instructions", *, is_upper_bound: bool = False) -> Figure:
+    """A figure that a kernel's instructions add up to, and those of a line."""
+    origin = "the sum over the decoded messages" if unit == "bytes" else "counted in the decoded code"
+    return Figure(
+        key=key,
+        heading=key.replace("_", " "),
+        unit=unit,
+        meaning=meaning,
+        origin=f"{origin}, an upper bound: all lanes run" if is_upper_bound else origin,
+        read=lambda kernel: kernel.costs[key],
+        needs_decoding=True,
+        is_upper_bound=is_upper_bound,
+    )
+
+
+def _costs_of_memory(space: str, meaning: str) -> Iterable[Figure]:
+    for action, words in (("loads", "read"), ("stores", "write"), ("atomics", "read and write in one step")):
+        yield _cost(f"{space}_{action}", f"messages that {words} {meaning}", "messages")
+    for action, words in (("load", "read"), ("store", "write")):
+        yield _cost(
+            f"{space}_{action}_bytes",
+            f"bytes that messages {words} there, atomics included",
+            "bytes",
+            is_upper_bound=True,
+        )
+
+
+#: By the names of ``instruction_kind.SPACES``.
+_MEMORIES = {
+    "global": "buffers and other global memory; private memory too, up to Xe-HPG",
+    "slm": "shared local memory",
+    "scratch": "the thread's scratch memory: spilled values, and private memory from Xe-HPC on",
+    "image": "images, through samplers too",
+}
+
+#: What instructions cost, each counted once however often it runs: of a kernel, and of each source line.
+COSTS = (
+    _cost("float_instructions", "arithmetic and comparison with a floating-point operand"),
+    _cost("integer_instructions", "other arithmetic, logic, comparison and selection"),
+    _cost("math_instructions", "the extended math unit's: division, roots, exponential and trigonometric functions"),
+    _cost("systolic_instructions", "matrix products: `dpas`"),
+    _cost("move_instructions", "moves and conversions"),
+    _cost("control_instructions", "branches, calls, returns and ends of threads"),
+    _cost("synchronisation_instructions", "waits, fences and barriers"),
+    _cost("other_instructions", "no operation, bytes that are no instruction, messages to units of graphics"),
+    _cost("sends", "messages to shared functions, of every kind", "messages"),
+    *(cost for space, meaning in _MEMORIES.items() for cost in _costs_of_memory(space, meaning)),
+    _cost("spills", "those of `scratch_stores` that save a value that did not fit into registers", "messages"),
+    _cost("fills", "those of `scratch_loads` that bring such a value back", "messages"),
+    _cost("spill_store_bytes", "bytes that `spills` write", "bytes"),
+    _cost("spill_load_bytes", "bytes that `fills` read", "bytes"),
+    _cost(
+        "unsized_messages", "messages whose descriptor is computed at run time: their bytes are in no sum", "messages"
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LineColumn:
+    """A column of the table of costliest lines: the sum of the costs ``keys``; ``by`` names it as an order of the lines,
+    empty where it is none."""
+
+    heading: str
+    keys: tuple[str, ...]
+    by: str = ""
+
+    def sum(self, costs: Mapping[str, int]) -> int:
+        """The column's number for a line with these costs."""
+        return sum(costs[key] for key in self.keys)
+
+
+LINE_COLUMNS = (
+    LineColumn("instructions", ("instructions",), by="instructions"),
+    LineColumn("sends", ("sends",)),
+    LineColumn(
+        "memory bytes", tuple(f"{space}_{way}_bytes" for space in _MEMORIES for way in ("load", "store")), by="memory"
+    ),
+    LineColumn("spills", ("spills",)),
+    LineColumn("fills", ("fills",)),
+    LineColumn("spill bytes", ("spill_store_bytes", "spill_load_bytes"), by="spill"),
+    LineColumn("math", ("math_instructions",), by="math"),
+)
+#: What lines can be ordered by.
+LINE_ORDERS = {column.by: column for column in LINE_COLUMNS if column.by}
+
 #: The figures that are there without decoding.
 STATED = tuple(figure for figure in FIGURES if not figure.needs_decoding)
+
+
+def figure_named(name: str) -> Figure:
+    """Returns the figure that has this key or heading. Raises NotFoundError, with the nearest names, if there is none."""
+    named = {word: figure for figure in (*COSTS, *FIGURES) for word in (figure.key, figure.heading)}
+    if name not in named:
+        near = nearest(name, named)
+        hint = f"did you mean {', '.join(near)}?" if near else "docs/figures.md lists them"
+        raise NotFoundError(f"there is no figure {name!r}; {hint}")
+    return named[name]
+
+
+def largest_first(kernels: Iterable[MeasuredKernel], figure: Figure) -> list[MeasuredKernel]:
+    """The kernels by their value of ``figure``, the largest first; those of which it is not known are last."""
+    values = [(figure.read(kernel), kernel) for kernel in kernels]
+    ordered = sorted(values, key=lambda item: (item[0] is None, -(item[0] or 0)))
+    return [kernel for _, kernel in ordered]
+
+
+def with_order(order: Figure | None) -> tuple[Figure, ...]:
+    """The stated figures, and the one that kernels are ordered by, if it is another."""
+    return STATED if order is None or order in STATED else (*STATED, order)
 
 
 def figures_of(kernel: Measured, figures: Iterable[Figure] = STATED) -> dict[str, int | None]:

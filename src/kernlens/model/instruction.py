@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import overload
 
+from kernlens.model.instruction_kind import OTHER, InstructionKind
 from kernlens.model.instruction_record import (
     FLAGS_AT,
     OPCODE_AT,
@@ -20,6 +21,7 @@ from kernlens.model.instruction_record import (
     RECORD_SIZE,
     SIZE_AT,
     InstructionRecord,
+    message_lengths,
     read_operands,
     read_record,
     read_values,
@@ -31,8 +33,9 @@ _WORDS, _HALVES = RECORD_SIZE // 4, RECORD_SIZE // 2
 ILLEGAL, COMPACTED, SEND, LABEL, END_OF_THREAD, PREDICATE_INVERTED, NO_MASK, ABSOLUTE_TARGET = (
     1 << bit for bit in range(8)
 )
-_DESCRIPTOR_IMMEDIATE, _DESCRIPTOR_REGISTER, _EXTENDED_IMMEDIATE, _EXTENDED_REGISTER = (1 << bit for bit in range(4))
+DESCRIPTOR_IMMEDIATE, DESCRIPTOR_REGISTER, EXTENDED_IMMEDIATE, EXTENDED_REGISTER = (1 << bit for bit in range(4))
 _NO_FUNCTION = 0xFFFF
+_UNKNOWN = InstructionKind(OTHER)
 
 #: iga::SFID: the shared functions that messages go to, as the assembly calls them.
 SHARED_FUNCTIONS = (
@@ -45,7 +48,8 @@ SHARED_FUNCTIONS = (
 class Message:
     """What a send instruction carries. ``target`` is the shared function (``ugm``, ``slm``, ``dc1``, ...), None where a
     register chooses it; a descriptor is None where it comes from the address register that ``descriptor_register`` or
-    ``extended_register`` names."""
+    ``extended_register`` names. An answer, the addresses and the data sent with them are counted in registers, None where
+    a register says how many."""
 
     target: str | None
     descriptor: int | None
@@ -53,6 +57,9 @@ class Message:
     descriptor_register: str | None = None
     extended_register: str | None = None
     end_of_thread: bool = False
+    answer_registers: int | None = None
+    address_registers: int | None = None
+    data_registers: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +99,11 @@ class Instruction:
         """Returns the assembly text, as in ``Instructions.texts``."""
         return self._of.texts[self.index]
 
+    @property
+    def kind(self) -> InstructionKind:
+        """Returns what the instruction does, as in ``Instructions.kinds``."""
+        return self._of.kinds[self.index]
+
 
 class Instructions(Sequence[Instruction]):
     """A kernel's instructions in the order of their offsets.
@@ -106,15 +118,20 @@ class Instructions(Sequence[Instruction]):
         mnemonics: Sequence[str],
         render: Callable[[], list[str]],
         *,
+        classify: Callable[[memoryview], list[InstructionKind]] = lambda records: (
+            [_UNKNOWN] * (len(records) // RECORD_SIZE)
+        ),
         trailing: int = 0,
     ) -> None:
         """``records`` are packed as ``model.instruction_record`` says; ``mnemonics`` are indexed by their opcode numbers;
-        ``render`` makes all texts and is called once at most."""
+        ``render`` makes all texts and is called once at most; ``classify`` says what records do, as far as their decoder
+        knows it."""
         self._records = memoryview(records)
         if len(self._records) % RECORD_SIZE:
             raise ValueError(f"{len(self._records)} bytes are not a whole number of {RECORD_SIZE}-byte records")
         self._mnemonics = mnemonics
         self._render = render
+        self._classify = classify
         self.trailing = trailing
 
     def __len__(self) -> int:
@@ -177,6 +194,11 @@ class Instructions(Sequence[Instruction]):
     def texts(self) -> list[str]:
         """Returns each instruction's assembly text, exactly as ``iga64 -d`` prints it, spacing included."""
         return self._render()
+
+    @cached_property
+    def kinds(self) -> list[InstructionKind]:
+        """Returns what each instruction does: its kind in the instruction mix, and what a message accesses."""
+        return self._classify(self._records)
 
     @cached_property
     def targets(self) -> tuple[int, ...]:
@@ -244,7 +266,8 @@ class Instructions(Sequence[Instruction]):
         else:
             size = RECORD_SIZE
             records = memoryview(b"".join(self._records[number * size : (number + 1) * size] for number in chosen))
-        return Instructions(records, self._mnemonics, lambda: [self.texts[number] for number in chosen])
+        render = lambda: [self.texts[number] for number in chosen]  # noqa: E731
+        return Instructions(records, self._mnemonics, render, classify=self._classify)
 
     def _make(self, index: int) -> Instruction:
         record = read_record(self._records, index)
@@ -274,11 +297,15 @@ class Instructions(Sequence[Instruction]):
 
 def _message(record: InstructionRecord) -> Message:
     how, descriptor, extended = record.descriptor_flags, record.descriptor, record.extended_descriptor
+    answer, addresses, data = message_lengths(record.lengths)
     return Message(
         target=SHARED_FUNCTIONS[record.sfid] if record.sfid < len(SHARED_FUNCTIONS) else None,
-        descriptor=descriptor if how & _DESCRIPTOR_IMMEDIATE else None,
-        extended_descriptor=extended if how & _EXTENDED_IMMEDIATE else None,
-        descriptor_register=f"a{descriptor >> 8}.{descriptor & 0xFF}" if how & _DESCRIPTOR_REGISTER else None,
-        extended_register=f"a{extended >> 8}.{extended & 0xFF}" if how & _EXTENDED_REGISTER else None,
+        descriptor=descriptor if how & DESCRIPTOR_IMMEDIATE else None,
+        extended_descriptor=extended if how & EXTENDED_IMMEDIATE else None,
+        descriptor_register=f"a{descriptor >> 8}.{descriptor & 0xFF}" if how & DESCRIPTOR_REGISTER else None,
+        extended_register=f"a{extended >> 8}.{extended & 0xFF}" if how & EXTENDED_REGISTER else None,
         end_of_thread=bool(record.flags & END_OF_THREAD),
+        answer_registers=answer,
+        address_registers=addresses,
+        data_registers=data,
     )

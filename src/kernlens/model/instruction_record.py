@@ -12,8 +12,10 @@ _OPERANDS = 4
 _VALUES = struct.Struct("<Qii")
 _VALUES_AT = _HEAD.size + _OPERANDS * _OPERAND.size
 RECORD_SIZE = _VALUES_AT + _VALUES.size
-#: Where fields that are read as whole columns stand in a record, in bytes.
+#: Where fields that are read as whole columns stand in a record, in bytes; the last are the operands' types.
 SIZE_AT, FLAGS_AT, OPCODE_AT, PREDICATE_AT = 4, 5, 6, 9
+TYPES_AT = tuple(_HEAD.size + index * _OPERAND.size + _OPERAND.size - 1 for index in range(_OPERANDS))
+_NO_LENGTH = 0x1F
 _NO_TARGET = -(1 << 31)
 
 
@@ -36,7 +38,7 @@ class InstructionRecord(NamedTuple):
     descriptor: int
     extended_descriptor: int
     function: int
-    reserved: int
+    lengths: int
 
 
 class OperandRecord(NamedTuple):
@@ -47,6 +49,13 @@ class OperandRecord(NamedTuple):
     kind: int
     file: int
     type: int
+
+
+def message_lengths(lengths: int) -> tuple[int | None, int | None, int | None]:
+    """Unpacks a record's ``lengths``: the registers of a message's answer, addresses and data; None where a register says
+    how many."""
+    answer, addresses, data = (None if (size := lengths >> at & 0x1F) == _NO_LENGTH else size for at in (0, 5, 10))
+    return answer, addresses, data
 
 
 def read_record(records: bytes | memoryview, index: int) -> InstructionRecord:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
@@ -69,6 +70,8 @@ class KernelParts(Protocol):
         ...
 
     def source_map(self, kernel: Kernel) -> SourceMap | None: ...
+
+    def costs(self, kernel: Kernel) -> Mapping[str, int]: ...
 
 
 class Kernel:
@@ -155,3 +158,9 @@ class Kernel:
     def source_map(self) -> SourceMap | None:
         """Instruction to source place and back; None without a line table."""
         return self._parts.source_map(self)
+
+    @cached_property
+    def costs(self) -> Mapping[str, int]:
+        """What its instructions cost together, by the keys of ``figures.COSTS``, and the number of ``instructions``; each
+        counts once, however often it runs. Raises UnsupportedError like ``instructions``."""
+        return self._parts.costs(self)

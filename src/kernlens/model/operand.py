@@ -23,6 +23,9 @@ _TYPES = (
     "hf", "qf", "bf", "hf8", "bf8", "tf32", "f", "df", "nf", "v", "uv", "vf", "e2m1",
 )  # fmt: skip
 
+#: Numbers of the types that are floating-point.
+FLOAT_TYPES = frozenset(map(_TYPES.index, ("hf", "qf", "bf", "hf8", "bf8", "tf32", "f", "df", "nf", "vf", "e2m1")))
+
 # iga::PredCtrl
 _PREDICATES = (
     "", "", "anyv", "allv", "any2h", "all2h", "any4h", "all4h", "any8h", "all8h", "any16h", "all16h", "any32h",

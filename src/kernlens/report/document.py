@@ -11,7 +11,7 @@ from typing import Any
 
 from kernlens.errors import FormatError
 from kernlens.model.binary import Container, Symbol
-from kernlens.model.figures import figures_of
+from kernlens.model.figures import STATED, Figure, figures_of, largest_first, with_order
 from kernlens.model.kernel import Kernel
 from kernlens.model.line_choice import LineChoice
 from kernlens.model.program import Program
@@ -23,13 +23,15 @@ SCHEMA = 1
 Document = dict[str, Any]
 
 
-def inspect_document(containers: Iterable[Container], programs: Iterable[Program]) -> Document:
-    """Programs without instructions, with containers and symbols."""
+def inspect_document(
+    containers: Iterable[Container], programs: Iterable[Program], order: Figure | None = None
+) -> Document:
+    """Programs without instructions, with containers and symbols; of each the kernels with most of ``order`` first."""
     documents = []
     unread: FormatError | None = None
     for program in programs:
         try:
-            documents.append(inspected_program(program))
+            documents.append(inspected_program(program, order))
         except FormatError as error:
             unread = unread or error
             documents.append(_program(program) | {"kernels": [], "symbols": [], "unreadable": str(error)})
@@ -42,10 +44,13 @@ def inspect_document(containers: Iterable[Container], programs: Iterable[Program
     }
 
 
-def inspected_program(program: Program) -> Document:
+def inspected_program(program: Program, order: Figure | None = None) -> Document:
     """One program of an ``inspect_document``. Raises FormatError if it is damaged."""
+    kernels: Iterable[Kernel] = program.kernels.values()
+    if order is not None:
+        kernels = largest_first(kernels, order)
     return _program(program) | {
-        "kernels": [_kernel(kernel) | _line_table(kernel) for kernel in program.kernels.values()],
+        "kernels": [kernel_document(kernel, with_order(order)) for kernel in kernels],
         "symbols": [_symbol(symbol) for symbol in program.symbols],
     }
 
@@ -85,8 +90,13 @@ def _program(program: Program) -> Document:
     }
 
 
-def _kernel(kernel: Kernel) -> Document:
-    return {"name": kernel.name, **figures_of(kernel)}
+def _kernel(kernel: Kernel, figures: Sequence[Figure] = STATED) -> Document:
+    return {"name": kernel.name, **figures_of(kernel, figures)}
+
+
+def kernel_document(kernel: Kernel, figures: Sequence[Figure] = STATED) -> Document:
+    """A kernel without its instructions."""
+    return _kernel(kernel, figures) | _line_table(kernel)
 
 
 def _line_table(kernel: Kernel) -> Document:

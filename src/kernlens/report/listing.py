@@ -30,7 +30,7 @@ LEAD = 2
 
 def disassembly(program: Program, kernel: Kernel) -> list[str]:
     """The kernel's instructions, one a line, under a heading."""
-    return [*_heading(program, kernel), *_rows(kernel, "  "), ""]
+    return [*heading(program, kernel), *_rows(kernel, "  "), ""]
 
 
 def annotated(program: Program, kernel: Kernel, only: LineChoice | None = None) -> list[str]:
@@ -44,7 +44,7 @@ def annotated(program: Program, kernel: Kernel, only: LineChoice | None = None) 
             return []
         reason = style(f"No source lines for {readable(kernel.name)}: {kernel.line_table_reason}", fg="yellow")
         return [reason, *disassembly(program, kernel)]
-    found = [] if only else _heading(program, kernel)
+    found = [] if only else heading(program, kernel)
     if only is None and kernel.line_warning:
         found += [style(f"  {kernel.line_warning}", fg="yellow"), ""]
     sources = {source.path: source for source in (*program.sources, *program.unread_sources)}
@@ -54,7 +54,7 @@ def annotated(program: Program, kernel: Kernel, only: LineChoice | None = None) 
             lines = {line: ranges for line, ranges in lines.items() if only.holds(SourcePlace(path, line))}
             if not lines:
                 continue
-            found += _heading(program, kernel)
+            found += heading(program, kernel)
         _add_file(found, rows, path, lines, sources.get(path))
     if only is None:
         _add_without_line(found, rows, source_map)
@@ -124,7 +124,8 @@ def _add_without_line(found: list[str], rows: Rows, source_map: SourceMap) -> No
         found.append("")
 
 
-def _heading(program: Program, kernel: Kernel) -> list[str]:
+def heading(program: Program, kernel: Kernel) -> list[str]:
+    """The kernel's name and device, and its figures in words."""
     size = f"{plural(len(kernel.instructions), 'instruction')} in {kernel.code_size:,} bytes"
     words = figure_words(kernel)
     return [style(kernel_heading(program, kernel), bold=True), f"  {words}, {size}" if words else f"  {size}", ""]

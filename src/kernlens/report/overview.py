@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from kernlens.analysis.cxx_names import readable
 from kernlens.errors import FormatError
 from kernlens.model.binary import Container
-from kernlens.model.figures import STATED, figures_of, notes_on_unknown
+from kernlens.model.figures import Figure, figures_of, largest_first, notes_on_unknown, with_order
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
@@ -55,16 +55,17 @@ def overview(path: str, containers: Iterable[Container], programs: Iterable[Prog
         raise unread
 
 
-def program_lines(program: Program) -> ProgramLines:
+def program_lines(program: Program, order: Figure | None = None) -> ProgramLines:
     """One program's overview; of one that cannot be read, a line with the reason."""
     try:
-        return list(program_overview(program)), None
+        return list(program_overview(program, order)), None
     except FormatError as error:
         return [f"{style(program.name, bold=True)}, {program.format}" + _unreadable(str(error))], error
 
 
-def program_overview(program: Program) -> Iterator[str]:
-    """One program: device, options, its kernels with resources, its symbols that are not kernels."""
+def program_overview(program: Program, order: Figure | None = None) -> Iterator[str]:
+    """One program: device, options, its kernels with resources, those with most of ``order`` first, its symbols that are not
+    kernels."""
     name = style(program.name, bold=True)
     words = [name if program.format == "stages" else f"{name} on {device_words(program)}", program.format]
     if title := program.build.toolchain_title:
@@ -75,9 +76,12 @@ def program_overview(program: Program) -> Iterator[str]:
     if program.format == "stages":
         yield f"  {', '.join(dict.fromkeys(snapshot.stage for snapshot in program.build.snapshots))}"
     if kernels := program.entry_kernels:
-        figures = {name: figures_of(kernel) for name, kernel in kernels.items()}
+        if order is not None:
+            kernels = {kernel.name: kernel for kernel in largest_first(kernels.values(), order)}
+        columns = with_order(order)
+        figures = {name: figures_of(kernel, columns) for name, kernel in kernels.items()}
         yield from table(
-            ("kernel", *(figure.heading for figure in STATED), "lines"),
+            ("kernel", *(figure.heading for figure in columns), "lines"),
             [(readable(name), *figures[name].values(), _has_lines(kernel)) for name, kernel in kernels.items()],
         )
         yield from (style(f"  {note}", dim=True) for note in notes_on_unknown(figures.values()))

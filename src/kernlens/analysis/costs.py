@@ -1,0 +1,103 @@
+"""What a kernel and each of its source lines cost, as its machine code tells: the instruction mix, and the bytes of its
+messages. Each instruction counts once, however often it runs. The figures are those of ``model.figures.COSTS``."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from heapq import nsmallest
+from itertools import accumulate, chain
+
+from kernlens.model.figures import COSTS, LineColumn
+from kernlens.model.instruction_kind import ATOMIC, LOAD, STORE, InstructionKind
+from kernlens.model.source_map import IN_PROLOGUE, SourceMap
+
+#: A value for each figure, by its key, and the number of ``instructions``.
+Costs = dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class LineCosts:
+    """What the source line ``line`` of the file ``path`` costs."""
+
+    path: str
+    line: int
+    costs: Costs
+
+
+@dataclass(frozen=True, slots=True)
+class CostliestLines:
+    """A kernel's costs in parts: of its costliest lines, the costliest first, of its ``other_line_count`` other lines, of
+    the prologue, and of the other instructions that have no line. Together they are those of the kernel."""
+
+    lines: list[LineCosts]
+    other_line_count: int
+    other_lines: Costs
+    prologue: Costs
+    without_line: Costs
+
+
+def costs_of(kinds: Iterable[InstructionKind]) -> Costs:
+    """Returns what instructions of these kinds cost together."""
+    kinds = list(kinds)
+    distinct = {id(kind): kind for kind in kinds}
+    total = dict.fromkeys(("instructions", *(figure.key for figure in COSTS)), 0)
+    for number, count in Counter(map(id, kinds)).items():
+        for key, cost in _costs_of_one(distinct[number]):
+            total[key] += count * cost
+    return total
+
+
+def costliest_lines(
+    kinds: Sequence[InstructionKind], source_map: SourceMap, column: LineColumn, count: int
+) -> CostliestLines:
+    """Returns the costs of a kernel, whose instructions are of these kinds, by line: of the ``count`` lines with most of
+    ``column``, without those that have none of it. (A kernel may have hundreds of thousands of lines.)"""
+    weights = {id(kind): column.sum(costs_of([kind])) for kind in {id(kind): kind for kind in kinds}.values()}
+    before = list(accumulate((weights[id(kind)] for kind in kinds), initial=0))
+    ranges_of = source_map.lines
+    weighed = (
+        (-weight, path, line)
+        for (path, line), ranges in ranges_of.items()
+        if (weight := sum(before[run.stop] - before[run.start] for run in ranges))
+    )
+    lines = [
+        LineCosts(
+            path, line, costs_of(chain.from_iterable(kinds[run.start : run.stop] for run in ranges_of[path, line]))
+        )
+        for _, path, line in nsmallest(count, weighed)
+    ]
+    rest: dict[bool, list[InstructionKind]] = {True: [], False: []}
+    for kind, place, origin in zip(kinds, source_map.places, source_map.origins, strict=True):
+        if place is None:
+            rest[origin == IN_PROLOGUE].append(kind)
+    prologue, without_line = costs_of(rest[True]), costs_of(rest[False])
+    others = costs_of(kinds)
+    for part in (*(line.costs for line in lines), prologue, without_line):
+        for key, cost in part.items():
+            others[key] -= cost
+    return CostliestLines(lines, len(ranges_of) - len(lines), others, prologue, without_line)
+
+
+def _costs_of_one(kind: InstructionKind) -> Iterable[tuple[str, int]]:
+    yield "instructions", 1
+    access = kind.access
+    if access is None:
+        yield f"{kind.name}_instructions", 1
+        return
+    yield "sends", 1
+    if access.size is None:
+        yield "unsized_messages", 1
+    if not access.action:
+        yield f"{kind.name}_instructions", 1
+        return
+    size = access.size or 0
+    yield f"{kind.name}_{access.action}s", 1
+    if access.action in (LOAD, ATOMIC):
+        yield f"{kind.name}_load_bytes", size
+    if access.action in (STORE, ATOMIC):
+        yield f"{kind.name}_store_bytes", size
+    if access.is_spill:
+        yield ("spills" if access.action == STORE else "fills"), 1
+        yield ("spill_store_bytes" if access.action == STORE else "spill_load_bytes"), size

@@ -1,0 +1,1 @@
+"""What send instructions ask of the shared functions, from their descriptors."""

@@ -1,0 +1,117 @@
+"""The costliest lines of a kernel: what ``annotate --top`` prints, as text and JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from kernlens.analysis.costs import Costs, costliest_lines
+from kernlens.model.figures import COSTS, FIGURES, LINE_COLUMNS, LINE_ORDERS
+from kernlens.model.instruction_kind import ACTIONS, OTHER_KINDS, SPACES
+from kernlens.model.kernel import Kernel
+from kernlens.model.program import Program
+from kernlens.report.describe import plural
+from kernlens.report.document import kernel_document, program_document
+from kernlens.report.json_text import encoded
+from kernlens.report.listing import heading
+from kernlens.report.style import style
+from kernlens.report.table import Cell, table
+
+#: Figures of a binary's formats come from what each holds besides code.
+_STATED_BY = {"zebin": "ze_info", "patch-tokens": "patch tokens"}
+
+
+def costliest_program(program: Program) -> dict[str, Any]:
+    """A program in the document, with the origin of each figure; its kernels are left out."""
+    stated = _STATED_BY.get(program.format)
+    origins = {}
+    for figure in (*FIGURES, *COSTS):
+        is_code = figure.needs_decoding or figure.key == "code_size"
+        origins[figure.key] = "upper bound" if figure.is_upper_bound else "binary" if is_code else stated
+    return program_document(program, has_sources=False) | {"origins": origins}
+
+
+def costliest_kernel(program: Program, kernel: Kernel, count: int, order: str) -> str:
+    """The JSON text of a kernel with what it costs and its ``count`` costliest lines, as ``order`` has them."""
+    document = kernel_document(kernel) | {"costs": kernel.costs}
+    if kernel.source_map is None:
+        return encoded(document | dict.fromkeys(("lines", "other_lines", "prologue", "without_line")))
+    by_line = costliest_lines(kernel.instructions.kinds, kernel.source_map, LINE_ORDERS[order], count)
+    texts = _source_texts(program)
+    lines = [
+        {"path": row.path, "line": row.line, "source": _source_line(texts, row.path, row.line), "costs": row.costs}
+        for row in by_line.lines
+    ]
+    rest = {"other_lines": by_line.other_lines, "prologue": by_line.prologue, "without_line": by_line.without_line}
+    return encoded(document | {"lines": lines} | rest)
+
+
+def costliest_table(program: Program, kernel: Kernel, count: int, order: str) -> list[str]:
+    """The kernel's instruction mix and memory, and a table of its costliest lines; the prologue and what has no line stand
+    apart, so that all rows together are the kernel."""
+    above = [*heading(program, kernel)[:-1], *_mix(kernel.costs), ""]
+    if kernel.source_map is None:
+        return [*above, style(f"  No source lines: {kernel.line_table_reason}", fg="yellow"), ""]
+    if kernel.line_warning:
+        above += [style(f"  {kernel.line_warning}", fg="yellow"), ""]
+    by_line = costliest_lines(kernel.instructions.kinds, kernel.source_map, LINE_ORDERS[order], count)
+    if not by_line.lines:
+        return [*above, f"  No line has any {LINE_ORDERS[order].heading}.", ""]
+    texts, total = _source_texts(program), kernel.costs
+    names = _short_names({row.path for row in by_line.lines})
+    rows = [
+        _row(f"{names[row.path]}:{row.line}", row.costs, total, _source_line(texts, row.path, row.line) or "")
+        for row in by_line.lines
+    ]
+    others = plural(by_line.other_line_count, "other line"), by_line.other_lines
+    for title, costs in (others, ("prologue", by_line.prologue), ("without a line", by_line.without_line)):
+        if costs["instructions"]:
+            rows.append(_row(title, costs, total, ""))
+    first, *columns = (column.heading for column in LINE_COLUMNS)
+    return [*above, *table(("line", first, "%", *columns, "source"), rows), ""]
+
+
+def _row(title: str, costs: Costs, total: Mapping[str, int], source: str) -> list[Cell]:
+    first, *numbers = (column.sum(costs) for column in LINE_COLUMNS)
+    return [title, first, 100 * first / total["instructions"], *numbers, source]
+
+
+def _mix(costs: Mapping[str, int]) -> Iterator[str]:
+    """What the kernel's instructions are, each in one place, and the bytes of its messages."""
+    counts = {kind: costs[f"{kind}_instructions"] for kind in OTHER_KINDS}
+    counts |= {f"{space} memory": sum(costs[f"{space}_{action}s"] for action in ACTIONS) for space in SPACES}
+    words = [f"{count:,} {kind}" for kind, count in sorted(counts.items(), key=lambda item: -item[1]) if count]
+    yield f"  {', '.join(words)}"
+    sizes = [
+        f"{space} {' and '.join(words)}"
+        for space in SPACES
+        if (words := _sizes(costs[f"{space}_load_bytes"], costs[f"{space}_store_bytes"]))
+    ]
+    if sizes:
+        yield f"  bytes at most, if each instruction runs once: {', '.join(sizes)}"
+    if costs["spills"] or costs["fills"]:
+        spills, fills = plural(costs["spills"], "spill"), plural(costs["fills"], "fill")
+        yield f"  {spills} of {costs['spill_store_bytes']:,} bytes, {fills} of {costs['spill_load_bytes']:,}"
+    if costs["unsized_messages"]:
+        yield f"  {plural(costs['unsized_messages'], 'message')} of which only the run time tells the size"
+
+
+def _sizes(loaded: int, stored: int) -> list[str]:
+    return [f"{size:,} {verb}" for size, verb in ((loaded, "read"), (stored, "written")) if size]
+
+
+def _short_names(paths: Collection[str]) -> dict[str, str]:
+    """Each path's last part, which ``--line`` takes, or all of it where two end alike."""
+    last = {path: path.rsplit("/", 1)[-1] for path in paths}
+    names = list(last.values())
+    return {path: name if names.count(name) == 1 else path for path, name in last.items()}
+
+
+def _source_texts(program: Program) -> dict[str, list[str]]:
+    return {source.path: source.text.split("\n") for source in program.sources}
+
+
+def _source_line(texts: Mapping[str, list[str]], path: str, line: int) -> str | None:
+    """A line of source without its indentation; None where its text is not known."""
+    lines = texts.get(path, [])
+    return lines[line - 1].strip() if 0 < line <= len(lines) else None

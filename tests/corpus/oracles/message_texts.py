@@ -1,0 +1,78 @@
+"""What libiga64 says of a message in the comment behind a send instruction, and the registers that it takes.
+
+``wr:2+4, rd:8; load.ugm.d32x4.a64``: 2 registers of addresses, 4 of data, an answer of 8, and the message's name: for the
+load/store cache in fields, for older units and samplers in words.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+_COMMENT = re.compile(r"// wr:(\d+)h?\+(\d+), rd:(\d+)(?:; ?(.*))?$")
+_UNIT = re.compile(r"^(hdc\.dc[01]|sampler|gateway|spawner); ")
+_CACHE = re.compile(
+    r"(?P<operation>[a-z]+(?:_[a-z0-9]+)?)\.(?P<unit>ugml?|slm|tgm)\.d(?P<bits>\d+)(?:u32h?)?"
+    r"(?:x(?P<elements>\d+)(?P<block>t)?|\.(?P<channels>[xyzw]+))?\.a(?:16|32|64)"
+    r"(?:\.[a-z]{2}\.[a-z]{2})?(?:\.?(?P<surface>bss|ss|bti|flat)(?P<index>\[\d+\])?)?"
+)
+_ATOMIC_WORDS = {
+    "integer add": "iadd", "integer subtract": "isub", "integer increment": "iinc", "integer decrement": "idec",
+    "integer compare and swap": "icas", "logical AND": "and", "logical OR": "or", "logical XOR": "xor",
+    "signed-integer max": "smax", "signed-integer min": "smin", "unsigned-integer max": "umax",
+    "unsigned-integer min": "umin", "store": "store",
+}  # fmt: skip
+
+
+class SaidOfMessage(NamedTuple):
+    """``elements`` is None where the text does not tell them, ``surface`` too. Counts of registers are last."""
+
+    action: str
+    operation: str
+    element_bytes: int
+    elements: int | None
+    is_block: bool
+    surface: str | None
+    registers: tuple[int, int, int]
+
+
+def said_of_message(text: str) -> SaidOfMessage:
+    """What the text of a send instruction says; raises ValueError if it says nothing that is known here."""
+    comment = _COMMENT.search(text)
+    if comment is None:
+        raise ValueError(f"no message in {text!r}")
+    addresses, data, answer = map(int, comment.group(1, 2, 3))
+    said = _said(_UNIT.sub("", comment[4].strip()))
+    return SaidOfMessage(*said, (answer, addresses, data))
+
+
+def _said(name: str) -> tuple[str, str, int, int | None, bool, str | None]:
+    if re.match(r"simd\d+h? ", name):
+        return "load", "sample", 1, None, False, None
+    if "barrier" in name or name == "end of thread":
+        return "", name.removeprefix("signal "), 0, 1, False, ""
+    if "fence" in name:
+        return "", "fence", 0, 1, False, ""
+    if match := _CACHE.match(name):
+        elements = len(match["channels"] or "") or int(match["elements"] or 1)
+        action = match["operation"].split("_")[0]
+        surface = (match["surface"] or "flat") + (match["index"] or "")
+        return action, match["operation"], int(match["bits"]) // 8, elements, bool(match["block"]), surface
+    action = "load" if "read" in name else "store"
+    if match := re.search(r"atomic int(\d+) (.*)", name):
+        return "atomic", f"atomic_{_ATOMIC_WORDS[match[2]]}", int(match[1]) // 8, 1, False, None
+    if match := re.search(r"(untyped|typed) surface (?:read|write) with ([xyzw]+)", name):
+        return action, f"{action}_quad", 4, len(match[2]), False, None
+    if match := re.search(r"([oh]word).* x(\d+)", name):
+        return action, action, 16 if match[1] == "oword" else 32, int(match[2]), True, None
+    if match := re.search(r"byte (?:gathering|scattering) (?:read|write) (\d+)b", name):
+        return action, action, int(match[1]) // 8, 1, False, None
+    if match := re.search(r"(dword|qword) (?:gathering|scattering)", name):
+        return action, action, 4 if match[1] == "dword" else 8, None, False, None
+    raise ValueError(f"no message is known by the name {name!r}")
+
+
+def registers_of_lanes(element_bytes: int, elements: int, lanes: int, register_bytes: int) -> int:
+    """The registers that hold so many elements of each lane: an element of all lanes fills whole registers, and none is
+    smaller than 4 bytes there."""
+    return elements * -(-lanes * max(4, element_bytes) // register_bytes)
