@@ -263,6 +263,21 @@ def test_compile(folder: Path) -> None:
     compare(modules, answer("compile", "--library", "good.cl", "--device", "dg2", cwd=folder))
 
 
+def test_diff(tmp_path: Path) -> None:
+    (shape,) = shapes("diff")
+    scaled = SMALL.replace("x * i", "x * i * SCALE")
+    for number in (2, 3):
+        (tmp_path / f"macro{number}.cl").write_text(f"#define SCALE {number}\n{scaled}")
+    (tmp_path / "old.cl").write_text(SMALL)
+    (tmp_path / "new.cl").write_text(SMALL.replace("sum += x * i", "sum += x - i") + "kernel void added() {}\n")
+    words = ("--device", "dg2", "--lines", "--stages", "--all-passes")
+    documents = [
+        answer("diff", *sides, *words, cwd=tmp_path, status=1)
+        for sides in (("old.cl", "new.cl"), ("new.cl", "old.cl"), ("macro2.cl", "macro3.cl"))
+    ]
+    compare(shape, *documents)
+
+
 def test_extract(folder: Path, tmp_path: Path) -> None:
     (shape,) = shapes("extract")
     document = answer("extract", "a.dg2.bin", "-o", tmp_path / "parts", cwd=folder)

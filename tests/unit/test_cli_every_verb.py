@@ -16,6 +16,7 @@ COMMANDS = [(verb,) for verb in VERBS] + [(verb, action) for verb, actions in AC
 READERS = {
     "annotate": ("annotate",),
     "compile": ("compile", "--device", "skl"),
+    "diff": ("diff", "--toolchain", "a,b"),
     "disasm": ("disasm",),
     "extract": ("extract", "-o", "parts"),
     "inspect": ("inspect",),

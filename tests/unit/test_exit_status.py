@@ -30,6 +30,7 @@ def folder(tmp_path: Path, file: Path, compiler: Path, monkeypatch: pytest.Monke
     monkeypatch.chdir(tmp_path)
     Path("scale.bin").write_bytes(binary())
     Path("damaged.bin").write_bytes(binary()[:-60])
+    Path("other.bin").write_bytes(binary(kernel="other"))
     Path("good.cl").write_text(SOURCE)
     Path("broken.cl").write_text("broken\n")
     Path("user.spv").write_bytes(spirv(imports="square"))
@@ -65,6 +66,20 @@ TABLE = [
     (3, "compile broken.cl good.cl --device skl -o x.klens --json"),
     (0, "devices"),
     (2, "devices more"),
+    (0, "diff scale.bin scale.bin"),
+    (0, "diff good.cl --device skl --options=-a --options=-b"),
+    (1, "diff scale.bin other.bin"),
+    (1, "diff scale.bin other.bin --json"),
+    (2, "diff scale.bin"),
+    (2, "diff scale.bin damaged.bin"),
+    (2, "diff scale.bin no-such.bin"),
+    (2, "diff scale.bin scale.bin scale.bin"),
+    (2, "diff scale.bin scale.bin --kernel none"),
+    (2, "diff scale.bin scale.bin --toolchain none"),
+    (2, "diff scale.bin scale.bin --options=-a"),
+    (2, "diff good.cl good.cl"),
+    (2, "diff good.cl --device skl,no-such"),
+    (3, "diff good.cl broken.cl --device skl"),
     (0, "disasm scale.bin"),
     (2, "disasm damaged.bin"),
     (2, "disasm good.cl"),
@@ -117,7 +132,7 @@ def test_the_table_has_every_verb() -> None:
 
 
 def test_only_the_answer_no_is_one() -> None:
-    assert {words.split()[0] for status, words in TABLE if status == 1} == {"annotate", "link"}
+    assert {words.split()[0] for status, words in TABLE if status == 1} == {"annotate", "diff", "link"}
 
 
 def test_doctor_without_a_needed_part(kernlens: Kernlens, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -183,6 +183,14 @@ def test_parts_of_a_hostile_binary(run: Run, hostile_binary: Path, tmp_path: Pat
     assert done.status == 0
 
 
+def test_what_differs_from_a_hostile_binary(run: Run, file: Path, hostile_binary: Path) -> None:
+    for words in ((file, hostile_binary), (hostile_binary, file)):
+        done = run("diff", *words)
+        assert done.status == 1
+        assert SHOWN in done.out
+    assert run("diff", file, file, "--toolchain", f"{HOSTILE},b").status == 2
+
+
 def test_modules_with_hostile_symbols(run: Run, tmp_path: Path) -> None:
     name = HOSTILE_LINE + "\nforged"
     user, library = tmp_path / f"user{HOSTILE}.spv", tmp_path / "library.spv"

@@ -11,7 +11,7 @@ from kernlens.model.line_choice import LineChoice
 from kernlens.model.stage_map import PassLines, StageMap
 
 #: Numbers that LLVM gives anew whenever something comes or goes: of metadata, attribute groups and nameless values.
-_NUMBER = re.compile(r"(?<=!)\d+|(?<= #)\d+|(?<=%)\d+")
+VALUE_NUMBER = re.compile(r"(?<=!)\d+|(?<= #)\d+|(?<=%)\d+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,4 +52,4 @@ def _instructions(lines: StageMap | None, choice: LineChoice, others: Collection
     if lines is None:
         return Counter()
     indexes = [index for index in lines.at(choice) if lines.functions[index] not in others]
-    return Counter((lines.functions[index], _NUMBER.sub("", lines.texts[index]).strip()) for index in indexes)
+    return Counter((lines.functions[index], VALUE_NUMBER.sub("", lines.texts[index]).strip()) for index in indexes)

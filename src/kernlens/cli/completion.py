@@ -29,7 +29,8 @@ def kernels(context: click.Context, parameter: click.Parameter, begun: str) -> l
     from kernlens.loading import open_file
 
     # click gives up sorting the words where one lacks its value, as --kernel does now: then they are all in ``args``.
-    path = context.params.get("path") or next(iter([*(context.params.get("sources") or ()), *context.args]), None)
+    several = context.params.get("sources") or context.params.get("paths") or ()
+    path = context.params.get("path") or next(iter([*several, *context.args]), None)
     if path is None:
         return []
     try:

@@ -17,6 +17,7 @@ VERBS = {
     "capture": "What an unmodified application builds and launches, in one recording.",
     "compile": "Compile sources for devices: a table kernel by device, and a recording.",
     "devices": "Every known device, and how it can be had here.",
+    "diff": "What changed between two compilers, options, devices or sources, line by line.",
     "disasm": "Machine instructions.",
     "doctor": "What is installed, what works, and what fixes each gap.",
     "extract": "Every part of a file, as files.",

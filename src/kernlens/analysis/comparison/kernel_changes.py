@@ -1,0 +1,235 @@
+"""What differs between two kernels: figures, the instructions of each source line, and which edit is the cause."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from kernlens.analysis.comparison.matching import common_pairs
+from kernlens.analysis.comparison.normal_form import Code, Origin, Reader
+from kernlens.analysis.comparison.pairs import KernelPair
+from kernlens.analysis.comparison.source_lines import LineKey, SourceLines
+from kernlens.model.figures import FIGURES, STATED, Figure
+from kernlens.model.kernel import Kernel
+
+#: What a group of instructions without a line is called: those of the prologue, and all others.
+PROLOGUE = LineKey("prologue", 0, 0)
+NO_LINE = LineKey("no line", 0, 0)
+#: How a line has changed: its instructions are others; or the same on other operands.
+INSTRUCTIONS, OPERANDS = "instructions", "operands"
+
+#: Memory that each thread takes for what did not fit into registers: of all that can grow, the worst.
+_THREAD_MEMORY = "bytes per hardware thread"
+#: Figures of which less is worse.
+_LESS_IS_WORSE = frozenset({"simd"})
+
+
+@dataclass(frozen=True, slots=True)
+class FigureChange:
+    """A figure with both values, None where one is not known."""
+
+    figure: Figure
+    old: int | None
+    new: int | None
+
+    @property
+    def growth(self) -> int:
+        """By how much it got worse, below 0 where it got better; 0 where a value is not known."""
+        if self.old is None or self.new is None:
+            return 0
+        return self.old - self.new if self.figure.key in _LESS_IS_WORSE else self.new - self.old
+
+
+@dataclass(frozen=True, slots=True)
+class LineChange:
+    """A source line whose instructions differ: the indexes of the old ones and the new ones.
+
+    ``change`` is INSTRUCTIONS or OPERANDS. ``is_cause``: the source line itself was edited; None where no edit is known.
+    """
+
+    key: LineKey
+    change: str
+    old: tuple[int, ...]
+    new: tuple[int, ...]
+    is_cause: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KernelChange:
+    """What differs between the kernels of a pair.
+
+    ``is_same_code``: the instructions are the same one by one, names of registers aside. ``lines`` are those that changed,
+    what was edited first; ``edited`` are edited lines to which no changed instruction belongs, where no line is the cause
+    otherwise: a macro, a declaration.
+    """
+
+    pair: KernelPair
+    figures: tuple[FigureChange, ...]
+    is_same_code: bool
+    lines: tuple[LineChange, ...] = ()
+    edited: tuple[LineKey, ...] = ()
+    has_lines: bool = True
+    codes: tuple[Code, Code] | None = field(default=None, repr=False)
+
+    @property
+    def differs(self) -> bool:
+        """Whether anything does."""
+        return bool(self.figures) or not self.is_same_code
+
+    def figure(self, key: str) -> FigureChange | None:
+        """The change of the figure with this key; None if it is the same."""
+        return next((change for change in self.figures if change.figure.key == key), None)
+
+    def growth(self, key: str) -> int:
+        """By how much a figure got worse."""
+        change = self.figure(key)
+        return change.growth if change else 0
+
+
+def by_badness(changes: Iterable[KernelChange], key: str | None = None) -> list[KernelChange]:
+    """Returns the changes with the worst first: of the figure ``key``, or of spills and other memory of threads, and then
+    of all other figures in the order of their list."""
+    keys = [key] if key else [figure.key for figure in sorted(FIGURES, key=lambda one: one.unit != _THREAD_MEMORY)]
+    return sorted(changes, key=lambda change: [-change.growth(each) for each in keys])
+
+
+class Comparison:
+    """Compares kernels; what repeats in them is read once."""
+
+    def __init__(self) -> None:
+        self._reader = Reader()
+        self._sources: dict[tuple[int, int], SourceLines] = {}
+
+    def kernel_change(self, pair: KernelPair) -> KernelChange:
+        """Returns what differs between the kernels of a pair."""
+        is_equal = pair.old.code == pair.new.code and pair.old_program.device == pair.new_program.device
+        # What is counted in the code is equal if the code is, which then need not be decoded.
+        values = (
+            (figure, figure.read(pair.old), figure.read(pair.new)) for figure in (STATED if is_equal else FIGURES)
+        )
+        figures = tuple(FigureChange(*each) for each in values if each[1] != each[2])
+        if is_equal:
+            return KernelChange(pair, figures, True)
+        old = Code(pair.old.instructions, pair.old_program.device, self._reader)
+        new = Code(pair.new.instructions, pair.new_program.device, self._reader)
+        if old.is_same(new):
+            return KernelChange(pair, figures, True)
+        has_lines = bool(pair.old.source_map and pair.new.source_map)
+        sources = self._source_lines(pair) if has_lines else SourceLines((), ())
+        lines = _changed_lines((pair.old, pair.new), (old, new), sources, has_lines)
+        lines.sort(
+            key=lambda line: (not line.is_cause, line.key in (PROLOGUE, NO_LINE), line.change == OPERANDS, line.key)
+        )
+        edited: tuple[LineKey, ...] = ()
+        if sources.edited and not any(line.is_cause for line in lines):
+            edited = tuple(sorted(sources.edited))
+        return KernelChange(pair, figures, False, tuple(lines), edited, has_lines, (old, new))
+
+    def _source_lines(self, pair: KernelPair) -> SourceLines:
+        key = id(pair.old_program), id(pair.new_program)
+        if key not in self._sources:
+            self._sources[key] = SourceLines(pair.old_program.sources, pair.new_program.sources)
+        return self._sources[key]
+
+
+def _changed_lines(
+    kernels: tuple[Kernel, Kernel], codes: tuple[Code, Code], sources: SourceLines, has_lines: bool
+) -> list[LineChange]:
+    old_keys = _keys(kernels[0], codes[0], sources.old_key, has_lines)
+    new_keys = _keys(kernels[1], codes[1], sources.new_key, has_lines)
+    old_groups, new_groups = _groups(old_keys), _groups(new_keys)
+    has_same_prologue = _forms(codes[0], old_groups.get(PROLOGUE, ())) == _forms(codes[1], new_groups.get(PROLOGUE, ()))
+    changes = []
+    for key in dict.fromkeys([*old_groups, *new_groups]):
+        old, new = old_groups.get(key, ()), new_groups.get(key, ())
+        if _count(codes[0], old) != _count(codes[1], new):
+            change = INSTRUCTIONS
+        elif key != PROLOGUE and _operands(codes[0], old, old_keys, has_same_prologue) != _operands(
+            codes[1], new, new_keys, has_same_prologue
+        ):
+            change = OPERANDS
+        else:
+            continue
+        is_cause = key in sources.edited if sources.edited else None
+        changes.append(LineChange(key, change, old, new, is_cause))
+    return changes
+
+
+def _keys(kernel: Kernel, code: Code, key_of: Callable[[str, int], LineKey], has_lines: bool) -> list[LineKey]:
+    """Returns the line of each instruction."""
+    source_map = kernel.source_map
+    if source_map is None or not has_lines:
+        return [NO_LINE] * len(code)
+    known: dict[tuple[str, int], LineKey] = {}
+    keys = [PROLOGUE] * source_map.prologue
+    for place in source_map.places[source_map.prologue :]:
+        if place is None:
+            keys.append(NO_LINE)
+            continue
+        line = place.path, place.line
+        if line not in known:
+            known[line] = key_of(*line)
+        keys.append(known[line])
+    return keys
+
+
+def _groups(keys: Sequence[LineKey]) -> dict[LineKey, tuple[int, ...]]:
+    groups: dict[LineKey, list[int]] = {}
+    for index, key in enumerate(keys):
+        groups.setdefault(key, []).append(index)
+    return {key: tuple(indexes) for key, indexes in groups.items()}
+
+
+def _forms(code: Code, indexes: Iterable[int]) -> list[str]:
+    return [code.texts[index] for index in indexes]
+
+
+def _count(code: Code, indexes: Iterable[int]) -> Counter[str]:
+    """Counts the instructions that do something."""
+    return Counter(code.texts[index] for index in indexes if not code.forms[index].waits)
+
+
+def _operands(
+    code: Code, indexes: Iterable[int], keys: Sequence[LineKey], has_same_prologue: bool
+) -> Counter[tuple[Hashable, ...]]:
+    """Counts the instructions of a line by their text and the lines that their operands come from."""
+
+    def source(origin: Origin, own: LineKey) -> Hashable:
+        if isinstance(origin, int):
+            return origin if has_same_prologue else None
+        writer, place = origin
+        key = keys[writer]
+        if key == PROLOGUE:
+            return (writer, place) if has_same_prologue else None
+        # Of its own line, what the operand is made by; which of several lines computes what they share, the compiler
+        # decides anew.
+        return (code.texts[writer] if key == own else key), place
+
+    return Counter(
+        (code.texts[index], *(source(origin, keys[index]) for origin in code.origins[index]))
+        for index in indexes
+        if not code.forms[index].waits
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class InstructionPair:
+    """An instruction of a line: its index on each side, None where that side does not have it."""
+
+    old: int | None
+    new: int | None
+
+
+def instruction_pairs(codes: tuple[Code, Code], line: LineChange) -> list[InstructionPair]:
+    """Returns the line's old and new instructions side by side, in the order of the code."""
+    before = (-1, -1)
+    found: list[InstructionPair] = []
+    pairs = common_pairs(_forms(codes[0], line.old), _forms(codes[1], line.new))
+    for pair in [*pairs, (len(line.old), len(line.new))]:
+        found += [InstructionPair(line.old[index], None) for index in range(before[0] + 1, pair[0])]
+        found += [InstructionPair(None, line.new[index]) for index in range(before[1] + 1, pair[1])]
+        if pair[0] < len(line.old):
+            found.append(InstructionPair(line.old[pair[0]], line.new[pair[1]]))
+        before = pair
+    return found

@@ -1,0 +1,226 @@
+"""Instructions without what the compiler chose freely: registers' names, addresses, and how it waits for results.
+
+A compiler that compiles one line otherwise allocates the registers of all others anew. So an instruction is taken apart
+into its *form*, which is its text without these names, and its *operands*: for each register that it reads, which earlier
+instruction wrote it. Two kernels whose forms and operands are equal one by one do the same, and differ in names at most.
+
+The texts are those of libiga64, as ``iga64 -d`` prints them.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import repeat
+
+from kernlens.model.device import Device, IpVersion
+from kernlens.model.instruction import Instructions
+
+#: A general register, or an accumulator, which the compiler uses as one where it can; what is between them, with their
+#: regions and types, is alike in many instructions.
+_REGISTER = re.compile(r"\b(?:r|(acc))(\d+)(?:\.(\d+))?(?![\d.])")
+#: What follows a general register: its stride and its type.
+_REGION = re.compile(r"(?:<(\d+)[^>]*>)?(?::([a-z]\w*))?")
+_OTHER_NAMES = re.compile(r"\b(?:(f|a)\d+\.\d+|(L)\d+\b)")
+_CHANNELS = re.compile(r"\((\d+)\|M\d+\)\s*(?:\([a-z]+\)f\s)?\s*$")
+_PREDICATE = re.compile(r"\((?:W&)?~?f")
+_LABEL = re.compile(r"\bL(\d+)\b")
+_REPLY = re.compile(r"\brd:(\d+)")
+_SYSTOLIC = re.compile(r"\bdpasw?\.\d+x(\d+)")
+_TYPE_SIZES = {
+    **dict.fromkeys(("ub", "b", "hf8", "bf8", "qf"), 1),
+    **dict.fromkeys(("uw", "w", "hf", "bf"), 2),
+    **dict.fromkeys(("uq", "q", "df"), 8),
+}
+_USUAL_SIZE = 4
+#: Bytes that are told apart when a register is written in parts.
+_CELL = 2
+#: Registers that any thread has, and more; accumulators follow them.
+_REGISTERS = 512
+_ACCUMULATORS = 16
+#: A copy of bits. The compiler chooses the type by the pipe that is free.
+_COPY = re.compile(r"((?:\(W\) )?mov \(\d+\|M\d+\) r<\d+>):(\w+) (r<[\d;,]+>):\2")
+#: Instructions that only wait: where the compiler puts them depends on the code of other lines too.
+WAITING = frozenset({"sync", "nop", "wait"})
+
+#: Where an operand comes from: the index of the instruction that wrote it, and how many cells behind the first that this
+#: instruction wrote; or the cell itself if none did, since the hardware loads it.
+Origin = tuple[int, int] | int
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """An instruction's text without names. ``first`` is the first cell that it writes, -1 if none, and ``count`` how many;
+    ``read`` are the first cells of the registers that it reads; ``labels`` the offsets that it may go to. ``waits``: it
+    does nothing else; ``is_conditional``: it has a predicate."""
+
+    text: str
+    first: int
+    count: int
+    read: tuple[int, ...]
+    labels: tuple[int, ...]
+    waits: bool
+    is_conditional: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Template:
+    """What instructions have in common that differ in the numbers of general registers only. ``sizes`` are those of the
+    registers' types; ``written`` is how many bytes it writes from the first register on, 0 if it reads that one too."""
+
+    text: str
+    sizes: tuple[int, ...]
+    written: int
+    labels: tuple[int, ...]
+    waits: bool
+    is_conditional: bool
+
+
+class Reader:
+    """Makes forms; what is alike is read once."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, int], Form] = {}
+        self._templates: dict[tuple[str, str, int], _Template] = {}
+
+    def forms(self, instructions: Instructions, device: Device | None) -> list[Form]:
+        """Returns the form of each instruction."""
+        known, width = self._known, register_bytes(device)
+        forms = []
+        for text in instructions.texts:
+            form = known.get((text, width))
+            if form is None:
+                form = known[text, width] = self._form(text, width)
+            forms.append(form)
+        return forms
+
+    def _form(self, text: str, width: int) -> Form:
+        code, _, remark = text.partition("//")
+        # Options in braces: those of the scoreboard depend on the code around.
+        code = " ".join(code.partition("{")[0].split())
+        between, numbers = _split(code)
+        key = "r".join(between), remark, width
+        template = self._templates.get(key)
+        if template is None:
+            template = self._templates[key] = _template(between, remark, width)
+        cells = [
+            (_place(number, accumulator) * width + int(part or 0) % width * size) // _CELL
+            for (accumulator, number, part), size in zip(numbers, template.sizes, strict=True)
+        ]
+        if template.written:
+            first, count, read = cells[0], -(-template.written // _CELL), tuple(cells[1:])
+        else:
+            first, count, read = -1, 0, tuple(cells)
+        return Form(template.text, first, count, read, template.labels, template.waits, template.is_conditional)
+
+
+def register_bytes(device: Device | None) -> int:
+    """Returns the size of a general register: 64 bytes from Xe-HPC (pvc) on, 32 before."""
+    return 64 if device is not None and device.ip is not None and device.ip >= IpVersion(12, 60, 0) else 32
+
+
+def _split(code: str) -> tuple[list[str], list[tuple[str | None, str, str | None]]]:
+    """Returns what stands between the registers, and of each whether it is an accumulator, its number and its part."""
+    pieces = _REGISTER.split(code)
+    return pieces[::4], list(zip(pieces[1::4], pieces[2::4], pieces[3::4], strict=True))
+
+
+def _place(number: str, accumulator: str | None) -> int:
+    return _REGISTERS + int(number) % _ACCUMULATORS if accumulator else int(number) % _REGISTERS
+
+
+def _template(between: list[str], remark: str, width: int) -> _Template:
+    code = "r".join(between)
+    plain = [_OTHER_NAMES.sub(lambda name: name[1] or name[2], piece) for piece in between]
+    regions = [region for piece in between[1:] if (region := _REGION.match(piece))]
+    sizes = tuple(_TYPE_SIZES.get(region[2] or "", _USUAL_SIZE) for region in regions)
+    channels = _CHANNELS.search(plain[0])
+    written = 0
+    if regions and channels:
+        written = max(_written(regions[0], sizes[0] * int(channels[1]), code, remark, width), 1)
+    labels = tuple(int(label[1]) for label in _LABEL.finditer(code))
+    mnemonic = code.removeprefix("(W) ").split(" ", 1)[0].split(".", 1)[0]
+    text = "r".join(plain)
+    if copy := _COPY.fullmatch(text):
+        text = f"{copy[1]} {copy[3]} of {8 * sizes[0]} bits"
+    return _Template(text, sizes, written, labels, mnemonic in WAITING, _PREDICATE.match(code) is not None)
+
+
+def _written(region: re.Match[str], size: int, code: str, remark: str, width: int) -> int:
+    """Returns how many bytes an instruction writes whose channels write ``size`` together."""
+    reply = _REPLY.search(remark)
+    if reply:
+        return min(int(reply[1]), _REGISTERS) * width
+    if region[2] is None:
+        return width
+    systolic = _SYSTOLIC.search(code)
+    return min(size * max(int(region[1] or 1), 1) * (int(systolic[1]) if systolic else 1), _REGISTERS * width)
+
+
+class Code:
+    """A kernel's instructions as ``forms``, with where their operands come from."""
+
+    def __init__(self, instructions: Instructions, device: Device | None, reader: Reader) -> None:
+        self.instructions = instructions
+        self.forms = reader.forms(instructions, device)
+        self._width = register_bytes(device)
+
+    def __len__(self) -> int:
+        return len(self.forms)
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """Returns the text of each form."""
+        return [form.text for form in self.forms]
+
+    @property
+    def origins(self) -> list[tuple[Origin, ...]]:
+        """Returns, for each instruction, where the registers come from that it reads: where control can take several
+        ways, by the order of the code."""
+        return self._flow[0]
+
+    @cached_property
+    def _flow(self) -> tuple[list[tuple[Origin, ...]], list[Origin]]:
+        """Returns the origins, and of each write that may leave what was there, as it is conditional, who wrote that."""
+        forms = self.forms
+        size = 2 * (_REGISTERS + _ACCUMULATORS) * self._width // _CELL
+        writers = [-1] * size
+        straight = self._straight
+        found: list[tuple[Origin, ...]] = []
+        left: list[Origin] = []
+        for index, form in enumerate(forms):
+            operands: list[Origin] = []
+            for cell in form.read:
+                writer = writers[min(cell, size - 1)]
+                operands.append(cell if writer < 0 else (writer, cell - forms[writer].first))
+            found.append(tuple(operands))
+            if form.first >= 0:
+                end = min(form.first + form.count, size)
+                if form.is_conditional or index >= straight:
+                    left += [index, writers[form.first], writers[end - 1]]
+                writers[form.first : end] = repeat(index, end - form.first)
+        return found, left
+
+    @property
+    def _straight(self) -> int:
+        """Returns the number of instructions up to the first that control may skip or repeat."""
+        targets = self._targets
+        ends = [index for index, of_one in enumerate(targets) if of_one]
+        return min(
+            [*ends[:1], *(target for of_one in targets for target in of_one if target is not None)], default=len(self)
+        )
+
+    @cached_property
+    def _targets(self) -> list[tuple[int | None, ...]]:
+        index_of = {offset: index for index, offset in enumerate(self.instructions.offsets)}
+        index_of[self.instructions.size] = len(self)
+        return [tuple(index_of.get(label) for label in form.labels) for form in self.forms]
+
+    def is_same(self, other: Code) -> bool:
+        """Whether the instructions are the same one by one, names and addresses aside.
+
+        Where control branches, registers must be shared by the same values too, since which of them are needed on the
+        other way is not looked at: there, an allocation that is another one throughout counts as a change.
+        """
+        return self.texts == other.texts and self._targets == other._targets and self._flow == other._flow

@@ -1,0 +1,229 @@
+"""Text of a comparison: what only one side has, the changed figures, the changed lines and instructions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from kernlens.analysis.comparison.kernel_changes import (
+    NO_LINE,
+    OPERANDS,
+    PROLOGUE,
+    FigureChange,
+    InstructionPair,
+    KernelChange,
+    LineChange,
+    instruction_pairs,
+)
+from kernlens.analysis.comparison.pairs import KernelPair, Pairing, Unpaired
+from kernlens.analysis.comparison.source_lines import LineKey
+from kernlens.analysis.comparison.stage_partings import Parting
+from kernlens.analysis.cxx_names import readable
+from kernlens.model.build import Source
+from kernlens.model.figures import FIGURES, notes_on_unknown
+from kernlens.model.intel_symbols import PSEUDO_KERNEL
+from kernlens.model.kernel import Kernel
+from kernlens.model.program import Program
+from kernlens.report.describe import device_words, plural
+from kernlens.report.style import style
+from kernlens.report.table import Cell, table
+
+#: Unchanged instructions that are shown around changed ones.
+_CONTEXT = 3
+
+
+def summary(old: str, new: str, pairing: Pairing, changes: Sequence[KernelChange]) -> Iterator[str]:
+    """What was compared, and how much of it differs."""
+    yield style(f"- {old}", fg="red")
+    yield style(f"+ {new}", fg="green")
+    count = plural(len(pairing.kernels), "kernel")
+    yield (
+        f"  {count} compared, {len(changes):,} differ{'s' if len(changes) == 1 else ''}"
+        if changes
+        else (f"  {count} compared, all equal" if pairing.kernels else "  no kernel is in both")
+    )
+    for mark, unpaired in (("-", pairing.only_old), ("+", pairing.only_new)):
+        for entry in unpaired:
+            yield style(f"{mark} only here: {_whose(entry)}", fg="red" if mark == "-" else "green")
+
+
+def _whose(entry: Unpaired) -> str:
+    program = f"{entry.program.name} on {device_words(entry.program)}"
+    return f"{_called(entry.kernel)}  {program}" if entry.kernel else program
+
+
+def _called(kernel: Kernel) -> str:
+    return "code of functions" if kernel.name == PSEUDO_KERNEL else readable(kernel.name)
+
+
+def figure_table(changes: Sequence[KernelChange]) -> Iterator[str]:
+    """A row for each kernel whose figures changed, with the figures that changed anywhere."""
+    changed = [change for change in changes if change.figures]
+    if not changed:
+        return
+    figures = [figure for figure in FIGURES if any(change.figure(figure.key) for change in changed)]
+    rows: list[list[Cell]] = [
+        [
+            _called(change.pair.new),
+            change.pair.new_program.name,
+            *(_figure_cell(change.figure(figure.key)) for figure in figures),
+        ]
+        for change in changed
+    ]
+    yield ""
+    yield from table(["kernel", "program", *(figure.heading for figure in figures)], rows)
+    known = [
+        {one.figure.key: None if None in (one.old, one.new) else 0 for one in change.figures} for change in changed
+    ]
+    yield from (style(f"  {note}", dim=True) for note in notes_on_unknown(known))
+
+
+def _figure_cell(change: FigureChange | None) -> str:
+    if change is None:
+        return "="
+    old, new = ("-" if value is None else f"{value:,}" for value in (change.old, change.new))
+    return f"{old} -> {new}"
+
+
+def kernel_lines(
+    change: KernelChange, *, parting: Parting | None = None, has_instructions: bool = False
+) -> Iterator[str]:
+    """A changed kernel: its figures, where its compiles part, its changed lines, and if wanted their instructions."""
+    yield ""
+    yield style(f"{_called(change.pair.new)}  {_programs(change.pair)}", bold=True)
+    if change.figures:
+        yield "  " + ", ".join(f"{one.figure.heading} {_figure_cell(one)}" for one in change.figures)
+    if parting is not None:
+        yield f"  {parting_words(parting)}"
+    if change.is_same_code:
+        yield "  the instructions are the same, registers' names aside"
+        return
+    if not change.lines:
+        yield "  the same instructions on every line, in another order or on other registers"
+    if not change.has_lines:
+        reasons = {kernel.line_table_reason for kernel in (change.pair.old, change.pair.new)} - {None}
+        yield style(f"  no source lines: {'; '.join(sorted(map(str, reasons)))}", fg="yellow")
+    yield from _edited(change)
+    text_of = _texts(change.pair)
+    path = None
+    for line in change.lines:
+        if line.key.path != path and line.key not in (PROLOGUE, NO_LINE):
+            path = line.key.path
+            yield f"  {style(path, fg='green')}"
+            yield style("      old    new  instructions", dim=True)
+        yield _line(line, text_of)
+        if has_instructions:
+            yield from _instructions(change, line)
+
+
+def _programs(pair: KernelPair) -> str:
+    old, new = pair.old_program, pair.new_program
+    words = [f"{new.name} on {device_words(new)}"]
+    if (old.name, device_words(old)) != (new.name, device_words(new)):
+        words.insert(0, f"{old.name} on {device_words(old)}")
+    return " -> ".join(words)
+
+
+def parting_words(parting: Parting) -> str:
+    """Where two compiles part, in one line."""
+    words = []
+    if parting.stage is not None:
+        words.append(f"the compiles part at the stage {parting.stage}")
+        words.append(f"{parting.before} is still equal" if parting.before else "no stage is equal before")
+    elif parting.before:
+        words.append("all stages are equal that both compiles kept")
+    else:
+        words.append("there is no stage that both compiles kept")
+    if parting.first_pass is not None:
+        only = {"old": " (only the old compile)", "new": " (only the new compile)"}.get(parting.first_pass.side, "")
+        words.append(f"the first pass that did something else is {parting.first_pass.stage}{only}")
+        if parting.first_pass.partial:
+            words.append(f"or {' or '.join(parting.first_pass.partial)}, of which only a part was dumped")
+    return "; ".join(words)
+
+
+def _edited(change: KernelChange) -> Iterator[str]:
+    if not change.edited:
+        return
+    text_of = _texts(change.pair)
+    yield "  edited, and no instruction that changed is of these lines:"
+    for key in change.edited:
+        yield f"    {style(key.path, fg='green')}:{key.new or key.old} | {text_of(key)}"
+
+
+def _texts(pair: KernelPair) -> Callable[[LineKey], str]:
+    """Returns what gives the text of a line, the new one's where there are both."""
+
+    def lines(sources: Sequence[Source]) -> dict[str, list[str]]:
+        return {source.path: source.text.split("\n") for source in sources}
+
+    old, new = lines(pair.old_program.sources), lines(pair.new_program.sources)
+
+    def text(key: LineKey) -> str:
+        found, number = (new.get(key.path), key.new) if key.new else (old.get(key.path), key.old)
+        return found[number - 1].rstrip().expandtabs(4) if found and 0 < number <= len(found) else ""
+
+    return text
+
+
+def _line(line: LineChange, text_of: Callable[[LineKey], str]) -> str:
+    key = line.key
+    counts = style(f"{len(line.old):6,} {len(line.new):6,}", fg="yellow")
+    marks = ["on other operands"] if line.change == OPERANDS else []
+    if line.is_cause:
+        marks.append("edited")
+    remark = style(f"  ; {', '.join(marks)}", dim=True) if marks else ""
+    if key in (PROLOGUE, NO_LINE):
+        words = "prologue" if key == PROLOGUE else "instructions without a source line"
+        return f"   {counts}  {words}{remark}"
+    number = f"{key.new or key.old}" if key.old in (key.new, 0) or not key.new else f"{key.old} -> {key.new}"
+    return f"   {counts}  {number:>6} | {style(text_of(key), bold=True)}{remark}"
+
+
+def _instructions(change: KernelChange, line: LineChange) -> Iterator[str]:
+    """The old and the new instructions of a line, what is equal only around what is not."""
+    assert change.codes is not None
+    old, new = (code.instructions for code in change.codes)
+    pairs = instruction_pairs(change.codes, line)
+    shown = {
+        near
+        for index, pair in enumerate(pairs)
+        if line.change == OPERANDS or None in (pair.old, pair.new)
+        for near in range(index - _CONTEXT, index + _CONTEXT + 1)
+    }
+    skipped = False
+    for index, pair in enumerate(pairs):
+        if index not in shown:
+            skipped = True
+            continue
+        if skipped:
+            yield style("             ...", dim=True)
+            skipped = False
+        yield from _pair_lines(pair, old.offsets, old.texts, new.offsets, new.texts, line.change == OPERANDS)
+
+
+def _pair_lines(
+    pair: InstructionPair,
+    old_offsets: Sequence[int],
+    old_texts: Sequence[str],
+    new_offsets: Sequence[int],
+    new_texts: Sequence[str],
+    is_both: bool,
+) -> Iterator[str]:
+    def row(mark: str, offset: int, text: str) -> str:
+        return f"           {mark} {offset:#06x}  {text.rstrip()}"
+
+    if pair.old is not None and pair.new is not None and not is_both:
+        yield style(row(" ", new_offsets[pair.new], new_texts[pair.new]), dim=True)
+        return
+    if pair.old is not None:
+        yield style(row("-", old_offsets[pair.old], old_texts[pair.old]), fg="red")
+    if pair.new is not None:
+        yield style(row("+", new_offsets[pair.new], new_texts[pair.new]), fg="green")
+
+
+def side_title(programs: Sequence[Program], words: str) -> str:
+    """A side in words: what was given, and what compiled it if that is one toolchain."""
+    toolchains = {title for program in programs if (title := program.build.toolchain_title)}
+    devices = {str(program.device) for program in programs}
+    more = [*sorted(toolchains if len(toolchains) == 1 else ()), *(devices if len(devices) == 1 else ())]
+    return f"{words}  ({', '.join(more)})" if more else words

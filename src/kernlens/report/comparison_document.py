@@ -1,0 +1,104 @@
+"""The JSON document of a comparison (schema 1, docs/json.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from kernlens.analysis.comparison.kernel_changes import (
+    NO_LINE,
+    PROLOGUE,
+    InstructionPair,
+    KernelChange,
+    LineChange,
+    instruction_pairs,
+)
+from kernlens.analysis.comparison.pairs import Pairing, Unpaired
+from kernlens.analysis.comparison.stage_partings import Parting
+from kernlens.model.program import Program
+
+Document = dict[str, Any]
+
+
+def comparison_document(old: str, new: str, pairing: Pairing, kernels: Sequence[Document]) -> Document:
+    """The whole document; ``kernels`` are those that differ, as ``kernel_document`` gives them."""
+    return {
+        "schema": 1,
+        "equal": not (kernels or pairing.only_old or pairing.only_new),
+        "old": old,
+        "new": new,
+        "compared": len(pairing.kernels),
+        "only_old": _unpaired(pairing.only_old),
+        "only_new": _unpaired(pairing.only_new),
+        "kernels": list(kernels),
+    }
+
+
+def _unpaired(entries: Iterable[Unpaired]) -> list[Document]:
+    return [{"kernel": entry.kernel.name if entry.kernel else None, **_program(entry.program)} for entry in entries]
+
+
+def _program(program: Program) -> Document:
+    return {
+        "program": program.name,
+        "device": program.device.name if program.device else None,
+        "toolchain": program.build.toolchain_title,
+        "build_options": program.build.options,
+    }
+
+
+def kernel_document(change: KernelChange, parting: Parting | None, *, has_instructions: bool) -> Document:
+    """A kernel that differs; ``parting`` is where its compiles part, if that was asked for."""
+    document: Document = {
+        "name": change.pair.new.name,
+        "old": _program(change.pair.old_program),
+        "new": _program(change.pair.new_program),
+        "figures": [{"figure": one.figure.key, "old": one.old, "new": one.new} for one in change.figures],
+        "same_instructions": change.is_same_code,
+        "lines": [_line(change, line, has_instructions) for line in change.lines],
+        "edited": [
+            {"path": key.path, "old_line": key.old or None, "new_line": key.new or None} for key in change.edited
+        ],
+    }
+    if parting is not None:
+        document["parting"] = {"equal_stage": parting.before, "stage": parting.stage, "pass": None}
+        if parting.first_pass is not None:
+            document["parting"]["pass"] = {
+                "stage": parting.first_pass.stage,
+                "side": parting.first_pass.side,
+                "partial": list(parting.first_pass.partial),
+            }
+    return document
+
+
+def _line(change: KernelChange, line: LineChange, has_instructions: bool) -> Document:
+    key = line.key
+    is_line = key not in (PROLOGUE, NO_LINE)
+    document: Document = {
+        "path": key.path if is_line else None,
+        "old_line": key.old or None,
+        "new_line": key.new or None,
+        "prologue": key == PROLOGUE,
+        "change": line.change,
+        "edited": line.is_cause,
+        "old": len(line.old),
+        "new": len(line.new),
+    }
+    if has_instructions:
+        document["instructions"] = [_pair(change, pair) for pair in instruction_pairs(_codes(change), line)]
+    return document
+
+
+def _pair(change: KernelChange, pair: InstructionPair) -> Document:
+    sides = zip(("old", "new"), (pair.old, pair.new), _codes(change), strict=True)
+    return {
+        side: None
+        if index is None
+        else {"offset": code.instructions.offsets[index], "text": code.instructions.texts[index]}
+        for side, index, code in sides
+    }
+
+
+def _codes(change: KernelChange) -> Any:
+    assert change.codes is not None
+    return change.codes

@@ -1,0 +1,377 @@
+"""``kernlens diff``: what is matched with what, what counts as a change, and what is printed."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from kernlens.analysis.comparison.matching import common_pairs
+from kernlens.analysis.comparison.normal_form import Code, Reader
+from kernlens.analysis.comparison.pairs import pair
+from kernlens.analysis.comparison.source_lines import LineKey, SourceLines
+from kernlens.analysis.comparison.stage_partings import PassParting, parting
+from kernlens.formats.neo_elf import BUILD_OPTIONS, DEVICE_BINARY, DEVICE_DEBUG
+from kernlens.isa.devices import device
+from kernlens.model.build import Build, HeldParts, Source
+from kernlens.model.instruction import Instructions
+from kernlens.model.kernel import Kernel, KernelParts
+from kernlens.model.program import Program
+from kernlens.model.stage import Snapshot
+from tests.limits import memory, processor_time
+from tests.unit.conftest import Kernlens
+from tests.writers.dwarf import Row, encode, line_unit_4
+from tests.writers.elf import ElfWriter
+from tests.writers.instruction_records import record
+from tests.writers.patch_tokens import KernelToWrite, debug_data, environment, neo_elf, program
+from tests.writers.programs import binary
+
+# Matching
+
+
+def longest_common(old: Sequence[int], new: Sequence[int]) -> int:
+    """The length of the longest common subsequence, by the textbook's table."""
+    row = [0] * (len(new) + 1)
+    for item in old:
+        before = 0
+        for index, other in enumerate(new):
+            before, row[index + 1] = row[index + 1], before + 1 if item == other else max(row[index + 1], row[index])
+    return row[-1]
+
+
+@pytest.mark.parametrize("letters", [1, 2, 4, 30])
+def test_pairs_are_equal_and_ascending_and_as_many_as_can_be(letters: int) -> None:
+    dice = random.Random(letters)
+    for _ in range(200):
+        old, new = ([dice.randrange(letters) for _ in range(dice.randrange(24))] for _ in range(2))
+        pairs = common_pairs(old, new)
+        assert all(old[before] == new[after] for before, after in pairs)
+        assert pairs == sorted(pairs)
+        assert len({before for before, _ in pairs}) == len({after for _, after in pairs}) == len(pairs)
+        # What stands once in both is kept first, which may cost others.
+        repeated = all(old.count(item) != 1 or new.count(item) != 1 for item in {*old, *new})
+        assert len(pairs) == longest_common(old, new) if repeated else len(pairs) <= longest_common(old, new)
+        assert len(common_pairs(old, old)) == len(old)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ([0] * 100_000, [0, 1] * 50_000),
+        ([0, 1] * 50_000, [1, 1, 0] * 30_000),
+        (list(range(100_000)), list(range(99_999, -1, -1))),
+        ([number % 777 for number in range(100_000)], [number % 778 for number in range(100_000)]),
+    ],
+    ids=["one item", "two items", "reversed", "shifted"],
+)
+def test_no_sequence_takes_long_to_match(old: list[int], new: list[int]) -> None:
+    with processor_time(20):
+        common_pairs(old, new)
+
+
+def test_matching_takes_little_memory() -> None:
+    old, new = [number % 7 for number in range(20_000)], [number % 5 for number in range(20_000)]
+    with memory(16 << 20):
+        common_pairs(old, new)
+
+
+# Instructions
+
+
+def code(*texts: str, name: str = "dg2") -> Code:
+    records = b"".join(record(offset=16 * number) for number in range(len(texts)))
+    return Code(Instructions(records, ["mov"], lambda: list(texts)), device(name), Reader())
+
+
+LOAD = "send.ugm (16|M0)  r{} r{} null:0 0x0 0x1 {{A@1,$3}} // wr:2+0, rd:2; load.ugm"
+ADD = "add (16|M0)  r{}.0<1>:f  r{}.0<1;1,0>:f  -r{}.0<1;1,0>:f {{Compacted,{}@2}}"
+
+
+def test_other_registers_and_waits_are_no_change() -> None:
+    old = code(LOAD.format(20, 10), LOAD.format(24, 12), ADD.format(30, 20, 24, "F"))
+    new = code(LOAD.format(50, 10), LOAD.format(70, 12), ADD.format(10, 50, 70, "I"))
+    assert old.is_same(new)
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        ADD.format(30, 24, 20, "F"),  # swapped
+        ADD.format(30, 20, 25, "F"),  # the second register of what was loaded
+        ADD.format(30, 20, 40, "F"),  # never written
+        ADD.format(30, 20, 24, "F").replace("-", ""),
+        ADD.format(30, 20, 24, "F").replace("16|M0", "8|M0"),
+        ADD.format(30, 20, 24, "F").replace(":f ", ":d ", 1),
+    ],
+)
+def test_other_operands_are_a_change(last: str) -> None:
+    loads = LOAD.format(20, 10), LOAD.format(24, 12)
+    assert not code(*loads, ADD.format(30, 20, 24, "F")).is_same(code(*loads, last))
+
+
+def test_copies_of_one_width_are_equal_and_accumulators_are_registers() -> None:
+    copy, use = "mov (8|M0) {0}<1>:{1} r9.0<1;1,0>:{1}", "mul (8|M0) r4.0<1>:f {}<1;1,0>:f r2.0<0;1,0>:f"
+    texts = [
+        (copy.format(name, type_name), use.format(name)) for name in ("r7.0", "acc0.0") for type_name in ("f", "ud")
+    ]
+    assert all(code(*texts[0]).is_same(code(*other)) for other in texts)
+    assert not code(*texts[0]).is_same(code(copy.format("r7.0", "uw"), texts[0][1]))
+    assert not code(*texts[0]).is_same(code(texts[0][0].replace("r9", "-r9"), texts[0][1]))
+
+
+def test_a_part_that_was_written_again_comes_from_there() -> None:
+    """r20 to r21 are loaded; then the second half of them is written."""
+    load, part, add = LOAD.format(20, 10), "mov (8|M0) r21.0<1>:f 0x0:f", ADD.format(30, 20, 21, "F")
+    other = code(LOAD.format(20, 10), "mov (8|M0) r40.0<1>:f 0x0:f", ADD.format(30, 20, 40, "F"))
+    assert code(load, part, add).is_same(other)
+    assert not code(load, part, add).is_same(code(load, part, ADD.format(30, 20, 20, "F")))
+
+
+def test_branches_go_to_instructions_not_to_addresses() -> None:
+    first, count, back = (
+        "mov (1|M0) r4.0<1>:d 0:w",
+        "add (1|M0) r4.0<1>:d r4.0<0;1,0>:d 1:w",
+        "(f0.0) while (16|M0)  L16",
+    )
+    loop = code(first, count, back)
+    renamed = first.replace("r4", "r9"), count.replace("r4", "r9"), back.replace("f0.0", "f1.0")
+    assert loop.is_same(code(*renamed))
+    assert not loop.is_same(code(first, count, back.replace("L16", "L0")))
+    assert not loop.is_same(code(first, count.replace("r4", "r9", 1), back)), "each turn begins with the first value"
+
+
+def test_what_a_predicate_leaves_comes_from_before() -> None:
+    first, second, add = "mov (16|M0) r4.0<1>:f 0x0:f", "({}) mov (16|M0) r4.0<1>:f 0x1:f", ADD.format(30, 4, 4, "F")
+    both = code(first, second.format("f0.0"), add)
+    assert both.is_same(code(*(text.replace("r4.0", "r9.0") for text in (first, second.format("~f1.1"), add)))) is False
+    assert both.is_same(code(*(text.replace("r4.0", "r9.0") for text in (first, second.format("f1.1"), add))))
+    apart = second.format("f0.0").replace("r4.0", "r9.0"), add.replace("r4.0", "r9.0")
+    assert not both.is_same(code(first, *apart))
+    # Without a predicate nothing is left of the first.
+    assert code(first, second.format("W"), add).is_same(code(first, apart[0].replace("f0.0", "W"), apart[1]))
+
+
+def test_registers_of_64_bytes_hold_twice_as_much() -> None:
+    """What 16 channels write of 4 bytes is one register of pvc's, two of dg2's."""
+    texts = "mov (16|M0) r20.0<1>:f 0x0:f", "mov (16|M0) r4.0<1>:f r21.0<1;1,0>:f"
+    assert code(*texts).origins[1] == ((0, 16),)
+    assert code(*texts, name="pvc").origins[1] == (21 * 32,)
+
+
+# Sources
+
+
+def lines(old: str, new: str, name: str = "a.cl") -> SourceLines:
+    return SourceLines([Source("a.cl", old)], [Source(name, new)])
+
+
+def test_lines_follow_what_stands_before_them() -> None:
+    found = lines("one\ntwo\nthree\nfour", "zero\none\nTWO\nthree")
+    assert found.edited == {LineKey("a.cl", 0, 1), LineKey("a.cl", 2, 3), LineKey("a.cl", 4, 0)}
+    assert found.old_key("a.cl", 3) == found.new_key("a.cl", 4) == LineKey("a.cl", 3, 4)
+    assert found.old_key("other.cl", 3) == found.new_key("other.cl", 3)
+
+
+@pytest.mark.parametrize("name", ["a.cl", "there/a.cl", "b.cl"])
+def test_a_file_is_found_in_another_folder_and_by_another_name(name: str) -> None:
+    found = lines("one\ntwo", "one\ntwo and more", name)
+    assert found.edited == {LineKey(name, 2, 2)}
+    assert found.old_key("a.cl", 2) == found.new_key(name, 2)
+
+
+# Pairs
+
+
+def a_kernel(name: str) -> Kernel:
+    """A kernel of which nothing but its name is looked at."""
+    return Kernel(name, cast("KernelParts", None))
+
+
+def a_program(name: str, kernels: str, on: str = "dg2", path: str = "") -> Program:
+    parts = HeldParts(sources=(Source(path, ""),) if path else ())
+    return Program(
+        name, "raw", {each: a_kernel(each) for each in kernels.split()}, Build(name, parts=parts), device(on)
+    )
+
+
+def paired(old: Sequence[Program], new: Sequence[Program]) -> list[tuple[Program, Program]]:
+    return list(dict.fromkeys((each.old_program, each.new_program) for each in pair(old, new).kernels))
+
+
+def test_programs_are_paired_by_name_and_device() -> None:
+    old = [a_program("a", "k"), a_program("b", "k"), a_program("a", "k", "skl")]
+    new = [a_program("a", "k", "skl"), a_program("b", "k"), a_program("a", "k")]
+    assert paired(old, new) == [(old[2], new[0]), (old[1], new[1]), (old[0], new[2])]
+
+
+def test_programs_of_other_names_are_paired_by_their_kernels() -> None:
+    old = [a_program("a", "k m"), a_program("b", "n")]
+    new = [a_program("x", "n"), a_program("y", "k m")]
+    assert paired(old, new) == [(old[1], new[0]), (old[0], new[1])]
+
+
+def test_programs_of_other_devices_are_paired_by_name() -> None:
+    old, new = [a_program("a", "k"), a_program("b", "k")], [a_program("b", "k", "bmg"), a_program("a", "k", "bmg")]
+    assert paired(old, new) == [(old[1], new[0]), (old[0], new[1])]
+
+
+def test_equal_programs_are_paired_in_their_order() -> None:
+    old, new = [a_program("a", "k") for _ in range(3)], [a_program("a", "k") for _ in range(2)]
+    found = pair(old, new)
+    assert [(each.old_program, each.new_program) for each in found.kernels] == [(old[0], new[0]), (old[1], new[1])]
+    assert [each.program for each in found.only_old] == [old[2]]
+
+
+def test_kernels_that_one_side_has_are_named() -> None:
+    found = pair([a_program("a", "k gone")], [a_program("a", "k come")])
+    assert [each.kernel.name for each in found.only_old if each.kernel] == ["gone"]
+    assert [each.kernel.name for each in found.only_new if each.kernel] == ["come"]
+
+
+def test_many_programs_are_paired_at_once() -> None:
+    old, new = ([a_program(f"{side}{number}", f"k{number}") for number in range(5_000)] for side in "ab")
+    with processor_time(10):
+        assert len(pair(old, new).kernels) == 5_000
+
+
+# Stages
+
+
+def snapshot(stage: str, text: str) -> Snapshot:
+    return Snapshot(stage, None, "text", ".ll", text.encode)
+
+
+PASSES = [f"{number:04}-Optimize-pass{number}" for number in range(10)]
+
+
+def compile_with(*, broken: int | None = None, start: str = "add", skipped: int | None = None) -> list[Snapshot]:
+    """The snapshots of a compile in which each pass adds an instruction; one of them may add another, or not run."""
+    text = f"target triple\n{start}\n"
+    found = [snapshot("source", start), snapshot("llvm-unified", text)]
+    for number, name in enumerate(PASSES):
+        if number != skipped:
+            text += f"%{len(text)} = other\n" if number == broken else f"%{len(text)} = i{number}\n"
+            found.append(snapshot(name, text))
+    return [*found, snapshot("llvm-optimized", text)]
+
+
+@pytest.mark.parametrize("broken", range(10))
+@pytest.mark.parametrize("start", ["add", "add fast"])
+def test_the_pass_that_did_something_else_is_named(broken: int, start: str) -> None:
+    """Where the program was another one already before the first pass, too."""
+    found = parting(compile_with(), compile_with(broken=broken, start=start))
+    assert found.first_pass == PassParting(PASSES[broken], "both")
+    assert found.stage == ("llvm-optimized" if start == "add" else "llvm-unified")
+    assert found.before == ("llvm-unified" if start == "add" else None)
+
+
+def test_a_pass_that_only_one_compile_ran_is_named() -> None:
+    assert parting(compile_with(), compile_with(skipped=4)).first_pass == PassParting(PASSES[4], "old")
+    assert parting(compile_with(skipped=4), compile_with()).first_pass == PassParting(PASSES[4], "new")
+
+
+def test_equal_compiles_do_not_part() -> None:
+    found = parting(compile_with(), compile_with())
+    assert (found.before, found.stage, found.first_pass) == ("llvm-optimized", None, None)
+
+
+# The command
+
+SOURCE = "kernel void scale(global int *a) {\n    int id = get_global_id(0);\n    a[id] *= 2;\n}\n"
+
+
+def with_code(size: int, *, simd: int = 16, source: str = "scale.cl") -> bytes:
+    """A NEO ELF for skl with the kernel ``scale``: an instruction of line 2, the others of line 3."""
+    rows: list[Row] = [(0, 1, 2, 5, True), (16, 1, 3, 5, True)]
+    debug_elf = ElfWriter(machine=182)
+    debug_elf.add(".debug_line", line_unit_4(encode(rows, size), files=[(source, 0)]))
+    kernel = KernelToWrite("scale", code=bytes(size), tokens=[environment(simd=simd)])
+    return neo_elf(
+        [
+            (BUILD_OPTIONS, b"-gline-tables-only\0"),
+            (DEVICE_BINARY, program([kernel])),
+            (DEVICE_DEBUG, debug_data([("scale", bytes(debug_elf.build()), b"")])),
+        ]
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path, file: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("old.bin").write_bytes(with_code(48))
+    Path("new.bin").write_bytes(with_code(80, simd=8))
+    Path("scale.cl").write_text(SOURCE)
+    return tmp_path
+
+
+def test_a_file_is_equal_to_itself(kernlens: Kernlens, folder: Path) -> None:
+    done = kernlens("diff", "old.bin", "old.bin")
+    assert (done.status, done.err) == (0, "")
+    assert done.out.endswith("1 kernel compared, all equal\n")
+    document = kernlens("diff", "old.bin", "old.bin", "--json").document
+    assert (document["equal"], document["kernels"]) == (True, [])
+
+
+def test_figures_and_lines_that_changed(kernlens: Kernlens, folder: Path) -> None:
+    done = kernlens("diff", "old.bin", "new.bin")
+    assert done.status == 1
+    assert "scale   new      16 -> 8  3 -> 5        48 -> 80" in done.out
+    assert "        2      4       3 |     a[id] *= 2;\n" in done.out
+    assert "int id" not in done.out, "the first line has the same instruction"
+    assert "mov r" not in done.out
+    shown = kernlens("diff", "old.bin", "new.bin", "--lines").out
+    assert "           + 0x0030  mov r48\n" in shown
+    assert kernlens("diff", "old.bin", "new.bin", "--kernel", "scale").out == shown
+
+
+def test_the_document(kernlens: Kernlens, folder: Path) -> None:
+    done = kernlens("diff", "old.bin", "new.bin", "--lines", "--json")
+    assert done.status == 1
+    (kernel,) = done.document["kernels"]
+    assert kernel["figures"][0] == {"figure": "simd", "old": 16, "new": 8}
+    (line,) = kernel["lines"]
+    assert (line["path"], line["old_line"], line["new_line"], line["old"], line["new"]) == ("scale.cl", 3, 3, 2, 4)
+    assert [pair["old"] and pair["old"]["offset"] for pair in line["instructions"]] == [16, 32, None, None]
+
+
+def test_what_only_one_side_has_is_named(kernlens: Kernlens, folder: Path) -> None:
+    (folder / "both.bin").write_bytes(binary())
+    done = kernlens("diff", "old.bin", "both.bin")
+    assert done.status == 1
+    assert "+ only here: plain  both on skl (9.0.9)\n" in done.out
+    back = kernlens("diff", "both.bin", "old.bin", "--json")
+    assert [entry["kernel"] for entry in back.document["only_old"]] == ["plain"]
+
+
+def test_the_figure_to_sort_by(kernlens: Kernlens, tmp_path: Path, file: Path) -> None:
+    """Three kernels grow and shrink; where nothing else is asked, instructions count."""
+    for side, sizes in (("old", (48, 48, 480)), ("new", (96, 480, 48))):
+        (tmp_path / side).mkdir()
+        for name, size in zip("abc", sizes, strict=True):
+            (tmp_path / side / f"{name}.bin").write_bytes(
+                with_code(size, simd=8 if name == "a" and side == "new" else 16)
+            )
+    words = ("diff", tmp_path / "old", tmp_path / "new", "--json")
+    for sort, order in (((), "abc"), (("--sort", "simd"), "abc"), (("--sort", "code_size"), "bac")):
+        document = kernlens(*words, *sort).document
+        assert "".join(kernel["new"]["program"] for kernel in document["kernels"]) == order
+
+
+def test_names_cannot_forge_lines(kernlens: Kernlens, folder: Path) -> None:
+    Path("new.bin").write_bytes(with_code(80, source="a\x1b[2J\n.cl"))
+    done = kernlens("diff", "old.bin", "new.bin")
+    assert "\x1b" not in done.out
+    assert "a\\x1b[2J\\n.cl" in done.out
+
+
+def test_two_options_of_one_source(kernlens: Kernlens, folder: Path, compiler: Path) -> None:
+    done = kernlens("diff", "scale.cl", "--device", "skl", "--options=-DA=1", "--options=-DA=2")
+    assert (done.status, done.err) == (0, "")
+    assert "- scale.cl --options -DA=1" in done.out
+    assert "+ scale.cl --options -DA=2" in done.out
+    calls = (compiler.parent / "calls").read_text()
+    assert "-DA=1" in calls
+    assert "-DA=2" in calls
