@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import click
 
 from kernlens.cli import completion
-from kernlens.cli.options import json_option, kernel_option, missing_names, source_root_option, verb
-from kernlens.errors import NotFoundError, UnknownKernelError
+from kernlens.cli.options import json_option, kernel_option, source_root_option, verb
+from kernlens.errors import NotFoundError
 from kernlens.model.figures import FIGURES
 
 if TYPE_CHECKING:
@@ -262,24 +262,15 @@ def _chosen(pairing: Pairing, kernel_names: Sequence[str]) -> Pairing:
     if not kernel_names:
         return pairing
     from kernlens.analysis.comparison.pairs import Pairing as Part
-    from kernlens.cli.options import chosen
+    from kernlens.cli.options import kernels_named
 
-    def of(programs: Sequence[Program]) -> set[int]:
-        return {id(kernel) for _, kernels in chosen(programs, kernel_names) for kernel in kernels}
-
-    sides = [
-        *((both.new_program, both.new) for both in pairing.kernels),
-        *((each.program, each.kernel) for each in (*pairing.only_old, *pairing.only_new) if each.kernel),
-    ]
-    programs = list({id(program): program for program, _ in sides}.values())
-    missing = missing_names(kernel_names, chosen(programs, kernel_names))
-    if missing:
-        raise UnknownKernelError(missing[0], sorted({name for program in programs for name in program.kernels}))
-    wanted = of(programs)
+    alone = [each.kernel.name for each in (*pairing.only_old, *pairing.only_new) if each.kernel]
+    known = dict.fromkeys([*(both.new.name for both in pairing.kernels), *alone])
+    wanted = {name for asked in kernel_names for name in kernels_named(asked, known)}
     return Part(
-        tuple(both for both in pairing.kernels if id(both.new) in wanted),
-        tuple(each for each in pairing.only_old if id(each.kernel) in wanted),
-        tuple(each for each in pairing.only_new if id(each.kernel) in wanted),
+        tuple(both for both in pairing.kernels if both.new.name in wanted),
+        tuple(each for each in pairing.only_old if each.kernel and each.kernel.name in wanted),
+        tuple(each for each in pairing.only_new if each.kernel and each.kernel.name in wanted),
     )
 
 
