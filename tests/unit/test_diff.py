@@ -16,7 +16,7 @@ from kernlens.analysis.comparison.source_lines import LineKey, SourceLines
 from kernlens.analysis.comparison.stage_partings import PassParting, parting
 from kernlens.formats.neo_elf import BUILD_OPTIONS, DEVICE_BINARY, DEVICE_DEBUG
 from kernlens.isa.devices import device
-from kernlens.model.build import Build, HeldParts, Source
+from kernlens.model.build import Build, BuildToolchain, Source
 from kernlens.model.instruction import Instructions
 from kernlens.model.kernel import Kernel, KernelParts
 from kernlens.model.program import Program
@@ -190,11 +190,9 @@ def a_kernel(name: str) -> Kernel:
     return Kernel(name, cast("KernelParts", None))
 
 
-def a_program(name: str, kernels: str, on: str = "dg2", path: str = "") -> Program:
-    parts = HeldParts(sources=(Source(path, ""),) if path else ())
-    return Program(
-        name, "raw", {each: a_kernel(each) for each in kernels.split()}, Build(name, parts=parts), device(on)
-    )
+def a_program(name: str, kernels: str, on: str = "dg2", *, by: str = "x") -> Program:
+    build = Build(name, toolchain=BuildToolchain(by))
+    return Program(name, "raw", {each: a_kernel(each) for each in kernels.split()}, build, device(on))
 
 
 def paired(old: Sequence[Program], new: Sequence[Program]) -> list[tuple[Program, Program]]:
@@ -216,6 +214,11 @@ def test_programs_of_other_names_are_paired_by_their_kernels() -> None:
 def test_programs_of_other_devices_are_paired_by_name() -> None:
     old, new = [a_program("a", "k"), a_program("b", "k")], [a_program("b", "k", "bmg"), a_program("a", "k", "bmg")]
     assert paired(old, new) == [(old[1], new[0]), (old[0], new[1])]
+
+
+def test_programs_of_other_devices_are_paired_by_their_toolchain() -> None:
+    old, new = [a_program("a", "k", by=by) for by in ("x", "y")], [a_program("a", "k", "bmg", by="y")]
+    assert paired(old, new) == [(old[1], new[0])]
 
 
 def test_equal_programs_are_paired_in_their_order() -> None:

@@ -61,6 +61,7 @@ _KEYS: Sequence[Callable[[Program], Hashable]] = (
     lambda program: (_name(program), _device(program), program.build.toolchain_title),
     lambda program: (_name(program), _device(program), _kernels(program)),
     lambda program: (_name(program), _device(program)),
+    lambda program: (_name(program), program.build.toolchain_title, _kernels(program)),
     lambda program: (_name(program), _kernels(program)),
     _name,
     lambda program: (_source(program), _device(program), _kernels(program)),
