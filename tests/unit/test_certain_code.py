@@ -42,6 +42,19 @@ def test_what_a_branch_depends_on() -> None:
     assert is_certain((128, INT, 41, ZERO, GIVEN), condition=41)
 
 
+def joined(first: int, second: int) -> tuple[tuple[int, ...], ...]:
+    """``first && second`` in front of a branch, as a compiler writes it: a value that blocks join in (OpPhi)."""
+    right, end = 33, 34
+    branch = (250, first, right, end), (248, right), (124, INT, 42, second), (249, end), (248, end)
+    return (*branch, (245, INT, 41, ZERO, ENTRY, 42, right))
+
+
+def test_a_branch_on_what_another_branch_in_doubt_makes() -> None:
+    assert not is_certain(*joined(ZERO, GIVEN), condition=41)
+    assert not is_certain(*joined(ZERO, GIVEN), (168, INT, 43, 41), condition=41)
+    assert is_certain(*joined(GIVEN, GIVEN), condition=41)
+
+
 def test_damaged_modules_raise_nothing_and_take_no_time() -> None:
     chance = random.Random(5)
     words = list(struct.unpack(f"<{len(branching(condition=ZERO)) // 4}I", branching(condition=ZERO)))

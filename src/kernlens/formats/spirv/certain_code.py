@@ -35,7 +35,7 @@ from kernlens.formats.spirv.control_flow import (
 from kernlens.formats.spirv.uses import BODY_OPERANDS
 from kernlens.formats.spirv.words import read_words
 
-_UNIFORM_CONSTANT = 0
+_UNIFORM_CONSTANT, _PHI = 0, 245
 #: Constants of the module, specialisation constants among them, and OpUndef.
 _CONSTANTS = frozenset((1, *range(41, 53)))
 #: Instructions whose result is made of their operands alone: composites, conversions, arithmetic, comparisons, bits.
@@ -163,15 +163,11 @@ class _Module:
                 entry = entry or instruction.operands[0]
             else:
                 block.append(instruction)
-        fixed = self._fixed_in(function)
-        successors: dict[int, list[int]] = {}
-        doubtful: list[int] = []
-        for label, code in blocks.items():
-            successors[label] = (
-                [target for target in dict.fromkeys(targets(code[-1])) if target in blocks] if code else []
-            )
-            if len(successors[label]) > 1 and code[-1].operands[0] in fixed:
-                doubtful.append(label)
+        successors = {
+            label: [target for target in dict.fromkeys(targets(code[-1])) if target in blocks] if code else []
+            for label, code in blocks.items()
+        }
+        doubtful = _branches_in_doubt(blocks, successors, self._fixed_in(function))
         certain = set(_reached(entry, successors))
         sides = ((label, target) for label in doubtful for target in successors[label])
         for label, target in itertools.islice(sides, _MOST_SIDES):
@@ -193,6 +189,31 @@ class _Module:
             if opcode in BODY_OPERANDS and (opcode != OP_LOAD or operands[1] in live)
             for id in _named(opcode, operands)
         }
+
+
+def _branches_in_doubt(
+    blocks: dict[int, list[Instruction]], successors: dict[int, list[int]], fixed: set[int]
+) -> list[int]:
+    """The blocks that end in a branch on what is fixed, or may be once another branch in doubt is decided: of
+    ``fixed && x`` a block has the value (OpPhi), which is fixed if it is reached from the first operand's."""
+    may_be_fixed = set(fixed)
+    doubtful: list[int] = []
+    for _ in range(_MOST_ROUNDS):
+        known = len(may_be_fixed)
+        doubtful = [
+            label for label, to in successors.items() if len(to) > 1 and blocks[label][-1].operands[0] in may_be_fixed
+        ]
+        for code in blocks.values():
+            for opcode, operands, _ in code:
+                if opcode == _PHI:
+                    values, parents = operands[2::2], operands[3::2]
+                    if not may_be_fixed.isdisjoint(values) and not set(doubtful).isdisjoint(parents):
+                        may_be_fixed.add(operands[1])
+                elif opcode in _PURE and may_be_fixed.issuperset(operands[2 : _MADE_OF.get(opcode)]):
+                    may_be_fixed.add(operands[1])
+        if len(may_be_fixed) == known:
+            break
+    return doubtful
 
 
 def _named(opcode: int, operands: array[int]) -> array[int]:
