@@ -7,17 +7,12 @@ import shutil
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 
 from kernlens.errors import KernlensError
+from kernlens.toolchain.native_layers import LEVEL_ZERO_LAYER, OPENCL_LAYER, NativeLayer, find_layer
 from kernlens.toolchain.toolchains import NEWEST, Toolchain, find_toolchains
-
-#: What brings the OpenCL layer to an installation that was built without it.
-LAYER_FIX = "apt install gcc opencl-headers && pip install --force-reinstall --no-cache-dir kernlens"
-#: The same for the Level Zero layer.
-LEVEL_ZERO_LAYER_FIX = "apt install gcc libze-dev && pip install --force-reinstall --no-cache-dir kernlens"
 
 _TRIAL_SOURCE = "__kernel void trial(__global int *out) { out[get_global_id(0)] = 1; }\n"
 _TRIAL_DEVICE = "dg2"
@@ -47,13 +42,7 @@ def checks() -> Iterator[Check]:
     yield _trial(toolchains[0])
     yield _library("OpenCL loader", ("libOpenCL.so.1", "OpenCL.dll"), "apt install ocl-icd-libopencl1")
     if sys.platform == "linux":
-        yield _layer("OpenCL layer", "libkernlens_opencl_layer.so", "built without the OpenCL headers", LAYER_FIX)
-        yield _layer(
-            "Level Zero layer",
-            "libkernlens_level_zero_layer.so",
-            "built without the Level Zero headers",
-            LEVEL_ZERO_LAYER_FIX,
-        )
+        yield from map(_layer, (OPENCL_LAYER, LEVEL_ZERO_LAYER))
     yield _library("Level Zero loader", ("libze_loader.so.1", "ze_loader.dll"), "apt install libze1")
     yield _library("Level Zero driver", ("libze_intel_gpu.so.1", "ze_intel_gpu64.dll"), "apt install intel-opencl-icd")
     yield _module("pyopencl", "live OpenCL objects", "pip install 'kernlens[opencl]'")
@@ -127,9 +116,10 @@ def _library(name: str, files: tuple[str, str], fix: str) -> Check:
     return Check(name, True, file, needed=False)
 
 
-def _layer(name: str, file: str, missing: str, fix: str) -> Check:
-    library = files("kernlens").joinpath("native", file)
-    return Check(name, library.is_file(), str(library) if library.is_file() else missing, fix, needed=False)
+def _layer(layer: NativeLayer) -> Check:
+    library = find_layer(layer)
+    found = str(library) if library is not None else f"built without the {layer.interface} headers"
+    return Check(f"{layer.interface} layer", library is not None, found, layer.fix, needed=False)
 
 
 def _module(name: str, purpose: str, fix: str) -> Check:

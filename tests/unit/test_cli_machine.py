@@ -159,7 +159,7 @@ def test_layer(kernlens: Kernlens) -> None:
 
 
 def test_an_installation_without_the_layer(kernlens: Kernlens, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.resources.files", lambda package: tmp_path)
+    monkeypatch.setattr("kernlens.toolchain.native_layers.files", lambda package: tmp_path)
     done = kernlens("layer")
     assert done.status == 2
     assert "has no OpenCL layer" in done.err

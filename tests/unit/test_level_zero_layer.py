@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from kernlens.capturing import level_zero_layer
 from kernlens.toolchain.toolchains import Toolchain
+from tests.unit.conftest import Kernlens
 
 LAYER = Path("/made/up/libkernlens_level_zero_layer.so")
 GPU, NPU = "libze_intel_gpu.so.1", "libze_intel_npu.so.1"
@@ -18,7 +21,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The one folder of libraries that there is, and a dynamic loader's list beside it; the layer was built."""
     libraries = tmp_path / "lib"
     libraries.mkdir()
-    monkeypatch.setattr(level_zero_layer, "level_zero_layer", lambda: LAYER)
+    monkeypatch.setattr(level_zero_layer, "find_layer", lambda layer: LAYER)
     monkeypatch.setattr(level_zero_layer, "SYSTEM_LIBRARY_FOLDERS", (str(libraries),))
     monkeypatch.setattr(level_zero_layer, "_LIBRARY_CACHE", tmp_path / "cache")
     return libraries
@@ -56,9 +59,30 @@ def test_drivers_that_the_user_names(folder: Path) -> None:
     assert turned_on(ZE_ENABLE_ALT_DRIVERS=GPU) == {"ZE_ENABLE_ALT_DRIVERS": str(LAYER)}
 
 
+def test_what_layer_prints(kernlens: Kernlens, folder: Path, tmp_path: Path) -> None:
+    """For programs that something else starts: the same variables, which --unset takes away; others of the user's stay."""
+    for name in (GPU, NPU):
+        (folder / name).touch()
+    words = ("layer", "--capture", tmp_path / "x.klens")
+    on, off = kernlens(*words).out, kernlens(*words, "--unset").out
+    assert kernlens(*words, "--json").document["environment"].items() >= turned_on().items()
+
+    def variables(*lines: str, **environment: str) -> dict[str, str]:
+        script = "\n".join(["set -e", *lines, "env"])
+        done = subprocess.run(["sh", "-c", script], check=True, capture_output=True, text=True, env=environment)
+        found = dict(line.split("=", 1) for line in done.stdout.splitlines())
+        return {name: value for name, value in found.items() if name.startswith(("ZE_", "KERNLENS_", "OPENCL_"))}
+
+    paths = {"PATH": os.environ["PATH"]}
+    assert variables(on, **paths).items() >= turned_on().items()
+    assert variables(on, off, **paths) == {}
+    own = {"ZE_ENABLE_ALT_DRIVERS": "mine.so"}
+    assert variables(off, **paths, **own) == own
+
+
 def test_no_driver_and_no_layer(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert turned_on() == {}
     (folder / GPU).touch()
-    monkeypatch.setattr(level_zero_layer, "level_zero_layer", lambda: None)
+    monkeypatch.setattr(level_zero_layer, "find_layer", lambda layer: None)
     assert turned_on() == {}
     assert "libze-dev" in level_zero_layer.why_not_recorded()

@@ -6,7 +6,6 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +18,7 @@ from kernlens.errors import OutputError, UnsupportedError
 from kernlens.isa.devices import name_among
 from kernlens.model.build import LINE_OPTIONS
 from kernlens.toolchain.application import Application, find_application, initial_environment, restore_signals
+from kernlens.toolchain.native_layers import OPENCL_LAYER, needed_layer
 from kernlens.toolchain.simulation import simulated_devices
 from kernlens.toolchain.toolchains import SYSTEM
 from kernlens.toolchain.toolchains import toolchain as find_toolchain
@@ -80,9 +80,9 @@ def capture(
     ``fresh_cache`` gives the application empty caches. ``prepare`` is called in the application's process before it starts.
 
     Raises NotFoundError or ToolError if the application cannot be started, NotFoundError if a file of ``replace`` cannot be
-    read, UnsupportedError for a program with other rights than this process's and on an installation without the OpenCL
-    layer, OutputError if the recording cannot be written: what was captured then stays in the folder that the error names,
-    for ``recover``.
+    read, FormatError if it is damaged SPIR-V, UnsupportedError for a program with other rights than this process's and on an
+    installation without the OpenCL layer, OutputError if the recording cannot be written: what was captured then stays in the
+    folder that the error names, for ``recover``.
     """
     replacements = [Replacement.of(program, os.fspath(path)) for program, path in (replace or {}).items()]
     changes = Changes(lines, build_options, replacements, fresh_cache)
@@ -98,7 +98,7 @@ def capture(
     )
     _check_rights(application.program)
     path = Path(recording) if recording is not None else Path(f"{Path(words[0]).name}.klens")
-    layer = _layer()
+    layer = needed_layer(OPENCL_LAYER)
     with _writer(path, words) as writer:
         spool = Spool.make(path)
         _turn_on(application, layer, spool, lines)
@@ -132,7 +132,7 @@ def attach(recording: str | os.PathLike[str], *, lines: bool = False) -> tuple[P
     ``recover`` makes the recording once they have ended. Several calls for one recording give one folder. Raises OutputError
     if it cannot be made, or belongs to another capture, UnsupportedError on an installation without the OpenCL layer.
     """
-    layer = _layer()
+    layer = needed_layer(OPENCL_LAYER)
     spool = Spool.join(Path(recording))
     before = initial_environment()
     application = Application("", "", (), dict(before))
@@ -147,16 +147,6 @@ def _writer(path: Path, words: Sequence[str]) -> RecordingWriter:
 
     # Before the application starts: what cannot be written is told at once, and two captures do not take one file.
     return RecordingWriter(path, command_line=words, overwrite=True)
-
-
-def _layer() -> Path:
-    library = Path(str(files("kernlens").joinpath("native", "libkernlens_opencl_layer.so")))
-    if not library.is_file():
-        raise UnsupportedError(
-            "this installation has no OpenCL layer, which records what an application builds: it is built on Linux, where"
-            " the OpenCL headers are; kernlens doctor says how"
-        )
-    return library
 
 
 def _check_rights(program: str) -> None:

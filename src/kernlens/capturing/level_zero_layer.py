@@ -7,10 +7,10 @@ those that ``ZE_ENABLE_ALT_DRIVERS`` names in their place. So that names all tha
 from __future__ import annotations
 
 import os
-from importlib.resources import files
 from pathlib import Path
 
 from kernlens import log
+from kernlens.toolchain.native_layers import LEVEL_ZERO_LAYER, find_layer
 from kernlens.toolchain.toolchains import SYSTEM_LIBRARY_FOLDERS, Toolchain, library_folders
 
 #: The driver in whose place the layer stands: it depends on this one.
@@ -23,26 +23,20 @@ _KNOWN = (DRIVER, "libze_intel_gpu_legacy1.so.1", "libze_intel_vpu.so.1", "libze
 _FROM_HANDLES, _SEVERAL = "ZE_ENABLE_LOADER_DRIVER_DDI_PATH", "ZE_ENABLE_LOADER_INTERCEPT"
 
 
-def level_zero_layer() -> Path | None:
-    """The layer's library; None if it was not built, for want of the Level Zero headers."""
-    library = Path(str(files("kernlens").joinpath("native", "libkernlens_level_zero_layer.so")))
-    return library if library.is_file() else None
-
-
 def why_not_recorded() -> str:
     """Why this installation records no Level Zero, with what to do, as the end of a sentence; "" if it does."""
-    if level_zero_layer() is not None:
+    if find_layer(LEVEL_ZERO_LAYER) is not None:
         return ""
     return (
-        "; Level Zero is not recorded, as this installation was built without its headers (Debian: libze-dev): kernlens"
-        " doctor says how to get them"
+        "; Level Zero is not recorded, as this installation was built without its headers (Debian: "
+        f"{LEVEL_ZERO_LAYER.headers}): kernlens doctor says how to get them"
     )
 
 
 def turn_on_level_zero(environment: dict[str, str], chosen: Toolchain) -> None:
     """Have the Level Zero loader put the layer in front of Intel's driver, if that is there. Other drivers stay what and
     where they are, and so do those that the application's environment names."""
-    layer = level_zero_layer()
+    layer = find_layer(LEVEL_ZERO_LAYER)
     named = environment.get(_DRIVERS)
     folders = [folder for folder in environment.get("LD_LIBRARY_PATH", "").split(":") if folder]
     folders += [str(folder) for folder in (library_folders(chosen.root) if chosen.root is not None else ())]

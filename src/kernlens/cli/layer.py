@@ -7,10 +7,10 @@ import shlex
 import click
 
 from kernlens.cli.options import json_option, verb
-from kernlens.errors import UnsupportedError
 
-#: What --capture sets beside the list of layers.
-_CAPTURE_VARIABLES = ("KERNLENS_CAPTURE", "KERNLENS_CAPTURE_OPTIONS", "KERNLENS_SNAPSHOTS", "ZE_ENABLE_ALT_DRIVERS")
+#: What --capture sets beside the list of layers; then, if the Level Zero layer is among the drivers, what it sets for that.
+_CAPTURE_VARIABLES = ("KERNLENS_CAPTURE", "KERNLENS_CAPTURE_OPTIONS", "KERNLENS_SNAPSHOTS")
+_LEVEL_ZERO_VARIABLES = ("ZE_ENABLE_ALT_DRIVERS", "ZE_ENABLE_LOADER_DRIVER_DDI_PATH")
 
 
 @verb('eval "$(kernlens layer)"; ./application')
@@ -30,7 +30,7 @@ def command(unset: bool, recording: str | None, lines: bool, as_json: bool) -> N
     The OpenCL loader loads the layer (OPENCL_LAYERS). The folder of the extension's header is what --json calls
     include.
     """
-    from importlib.resources import files
+    from kernlens.toolchain.native_layers import LEVEL_ZERO_LAYER, OPENCL_LAYER, needed_layer
 
     if lines and recording is None:
         raise click.UsageError("--lines is for --capture")
@@ -38,15 +38,10 @@ def command(unset: bool, recording: str | None, lines: bool, as_json: bool) -> N
         _print_capture(recording, lines, as_json)
         return
 
-    library = files("kernlens").joinpath("native", "libkernlens_opencl_layer.so")
-    if not library.is_file():
-        from kernlens.doctor import LAYER_FIX
-
-        raise UnsupportedError(
-            "this installation has no OpenCL layer: it is built on Linux, where the OpenCL headers are; then"
-            f" {LAYER_FIX}"
-        )
+    library = needed_layer(OPENCL_LAYER)
     if as_json:
+        from importlib.resources import files
+
         from kernlens.cli.output import print_json
 
         include = files("kernlens").joinpath("include")
@@ -58,7 +53,8 @@ def command(unset: bool, recording: str | None, lines: bool, as_json: bool) -> N
     if unset:
         others = f"""$(printf %s "$OPENCL_LAYERS" | tr : '\\n' | grep -vxF {ours} | paste -sd: -)"""
         if recording is not None:
-            print_lines([f"unset {' '.join(_CAPTURE_VARIABLES)}"])
+            drop = f"*{LEVEL_ZERO_LAYER.file}*) unset {' '.join(_LEVEL_ZERO_VARIABLES)}"
+            print_lines([f"unset {' '.join(_CAPTURE_VARIABLES)}", f'case "$ZE_ENABLE_ALT_DRIVERS" in {drop} ;; esac'])
         print_lines([f'export OPENCL_LAYERS="{others}"', '[ -n "$OPENCL_LAYERS" ] || unset OPENCL_LAYERS'])
     else:  # Layers that the variable holds already stay, after ours; and ours stands there once.
         added = f'export OPENCL_LAYERS={ours}"${{OPENCL_LAYERS:+:$OPENCL_LAYERS}}"'

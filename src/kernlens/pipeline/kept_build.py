@@ -14,7 +14,8 @@ from contextlib import contextmanager
 from ctypes import c_char_p, c_int, c_size_t, c_void_p
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.resources import files
+
+from kernlens.toolchain.native_layers import OPENCL_LAYER, find_layer
 
 _FUNCTIONS = ("clGetProgramInfo", "clCreateProgramWithIL", "clSetProgramSpecializationConstant", "clReleaseProgram")
 
@@ -78,8 +79,8 @@ def keeping(opencl: str, program: int, stage: str, *, text: bool) -> Iterator[Ap
 @cache
 def _library(opencl: str) -> ctypes.CDLL | None:
     """Open the layer's library. Returns None if there is none (it is built on Linux alone) or OpenCL is older than 2.2."""
-    path = files("kernlens").joinpath("native", "libkernlens_opencl_layer.so")
-    if not path.is_file():
+    path = find_layer(OPENCL_LAYER)
+    if path is None:
         return None
     library = ctypes.CDLL(str(path))
     # The library makes IGC 1 read its variables with these before it changes any.
