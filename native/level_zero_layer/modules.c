@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "level_zero_layer/driver.h"
 #include "level_zero_layer/module_event.h"
+#include "level_zero_layer/replaced_module.h"
 
 static ze_pfnModuleCreate_t next_create;
 static ze_pfnModuleDestroy_t next_destroy;
@@ -97,11 +98,12 @@ static const ze_module_desc_t *description_for_driver(const ze_module_desc_t *de
     return &changed->description;
 }
 
-static ze_result_t ZE_APICALL create(ze_context_handle_t context, ze_device_handle_t device, const ze_module_desc_t *description,
-                                     ze_module_handle_t *module, ze_module_build_log_handle_t *log)
+/* Makes a module, and writes it down. What stands in for the application's is its own business: if the driver refuses it, it leaves
+ * neither an event nor a log. */
+static ze_result_t create_recorded(ze_context_handle_t context, ze_device_handle_t device, const ze_module_desc_t *description,
+                                   ze_module_handle_t *module, ze_module_build_log_handle_t *log,
+                                   const struct replaced_module *replaced)
 {
-    if (description == NULL || module == NULL)
-        return next_create(context, device, description, module, log);
     RELEASED_BY(changed_options_free) struct changed_options changed = {0};
     const ze_module_desc_t *given = description_for_driver(description, &changed);
     RELEASED_BY(event_free) struct event event = {0};
@@ -110,11 +112,18 @@ static ze_result_t ZE_APICALL create(ze_context_handle_t context, ze_device_hand
     struct asked_log asked = log_ask(log);
     ze_result_t result = next_create(context, device, given, module, &asked.handle);
     event_ended(&event, result);
+    struct program_identity identity = {0, 0};
     if (result == ZE_RESULT_SUCCESS) {
         counters_new_program(*module);
-        event_program(&event, "program", counters_identity(*module));
+        identity = counters_identity(*module);
+        event_program(&event, "program", identity);
     }
-    if (was_taken(result)) {
+    bool is_refused = replaced != NULL && result != ZE_RESULT_SUCCESS;
+    if (replaced != NULL)
+        replaced_module_note(replaced, identity, (int)result);
+    if (is_refused)
+        asked.given_back = NULL;
+    if (was_taken(result) && !is_refused) {
         module_event_describe(&event, given);
         module_event_device(&event, device);
         field_number(&event.fields, "built", result == ZE_RESULT_SUCCESS);
@@ -122,9 +131,21 @@ static ze_result_t ZE_APICALL create(ze_context_handle_t context, ze_device_hand
             module_event_binary(&event, *module);
     }
     log_take(&asked, &event);
-    if (was_taken(result))
+    if (was_taken(result) && !is_refused)
         event_write(&event);
     return result;
+}
+
+static ze_result_t ZE_APICALL create(ze_context_handle_t context, ze_device_handle_t device, const ze_module_desc_t *description,
+                                     ze_module_handle_t *module, ze_module_build_log_handle_t *log)
+{
+    if (description == NULL || module == NULL)
+        return next_create(context, device, description, module, log);
+    RELEASED_BY(replaced_module_free) struct replaced_module replaced = {0};
+    if (replaced_module_find(description, &replaced) &&
+        create_recorded(context, device, &replaced.description, module, log, &replaced) == ZE_RESULT_SUCCESS)
+        return ZE_RESULT_SUCCESS;
+    return create_recorded(context, device, description, module, log, NULL);
 }
 
 static ze_result_t ZE_APICALL destroy(ze_module_handle_t module)
@@ -153,6 +174,7 @@ void modules_open(void)
 {
     const char *added = getenv("KERNLENS_CAPTURE_OPTIONS");
     added_options = added != NULL && added[0] != '\0' ? strdup(added) : NULL;
+    replacements_open();
 }
 
 void modules_hook(ze_module_dditable_t *table, ze_api_version_t version)

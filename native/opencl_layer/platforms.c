@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-static bool platform_name(cl_device_id device, char *name, size_t size)
+bool platform_name(cl_device_id device, char *name, size_t size)
 {
     cl_platform_id platform = NULL;
     return below->clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL) == CL_SUCCESS &&

@@ -6,6 +6,8 @@
 
 #include <CL/cl.h>
 
+/* Writes the name of its platform; false if the driver does not tell. */
+bool platform_name(cl_device_id device, char *name, size_t size);
 const struct compiler *compiler_of(cl_device_id device);
 
 #endif

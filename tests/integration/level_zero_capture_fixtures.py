@@ -23,6 +23,8 @@ from tests.integration.live_fixtures import MODULES, compile_spirv
 #: Modules for the application: those of the live tests with line information, and some more.
 SOURCES = {
     **{name: MODULES[name] for name in ("plain", "importer", "exporter")},
+    "edited": MODULES["plain"].replace("* factor", "* factor + 100.0f"),
+    "other_exporter": MODULES["exporter"] + "int unused(int x) { return x * 77; }\n",
     "doubles": "kernel void doubles(global double *a) { a[get_global_id(0)] *= 3.25; }\n",
     "constants": """\
 int __attribute__((overloadable)) __spirv_SpecConstant(int, int);

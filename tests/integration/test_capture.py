@@ -232,12 +232,27 @@ def test_sanitizers_find_nothing_in_the_level_zero_recorder(
         "launch",
         "threads",
     ]
+    source, binary = tmp_path / "other.cl", tmp_path / "other.bin"
+    source.write_text("kernel void constants(global int *a) {}\n")
+    binary.write_bytes(b"\0garbage")
+    files = {
+        "0123456789": binary,
+        str(level_zero_folder / "exporter.spv"): level_zero_folder / "other_exporter.spv",
+        "importing": binary,
+        "constants": source,
+        "clear": level_zero_folder / "edited.spv",
+        "doubles": binary,
+    }
+    replaced = [Replacement.of(program, str(path)) for program, path in files.items()]
+    changes: dict[str, str] = {}
+    Changes(replacements=replaced).make(changes, Spool(spool))
+    variants: tuple[dict[str, str], ...] = ({}, {"KERNLENS_CAPTURE_OPTIONS": "-gline-tables-only"}, changes)
     for words in ([*ways, "fork-late"], ["fork"]):
-        for options in ("", "-gline-tables-only"):
+        for more in variants:
             done = subprocess.run(
                 [str(app), str(level_zero_folder), *words],
                 cwd=tmp_path,
-                env=environment(under, **variables, KERNLENS_CAPTURE_OPTIONS=options),
+                env=environment(under, **variables, **more),
                 capture_output=True,
                 text=True,
                 timeout=600,
@@ -245,4 +260,7 @@ def test_sanitizers_find_nothing_in_the_level_zero_recorder(
             )
             assert done.returncode == 0, done.stdout + done.stderr
     assert not findings(tmp_path), "\n\n".join(findings(tmp_path))
-    assert len(list(spool.glob("*.build"))) == 2 * (19 + 1)
+    assert len(list(spool.glob("*.build"))) == len(variants) * (19 + 1)
+    notes = list(Spool(spool).replaced())
+    assert {note.program for note in notes} == set(files) - {"0123456789"}
+    assert {note.error == 0 for note in notes if note.program == "clear"} == {True}

@@ -218,7 +218,7 @@ def test_a_page_and_json(dg2: Platform, folder: Path, tmp_path: Path) -> None:
 CHECK = """\
 #include "base/files.h"
 #include "base/sha256.h"
-#include "opencl_layer/recorder/kernel_names.h"
+#include "recording/kernel_names.h"
 #include <stdio.h>
 #include <stdlib.h>
 int main(int count, char **words)
@@ -240,7 +240,7 @@ def check(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., tuple[str, 
     """Runs the recorder's functions, with sanitizers: the hash of bytes, and which kernels they define."""
     made = tmp_path_factory.mktemp("check")
     (made / "check.c").write_text(CHECK)
-    sources = [NATIVE / name for name in ("base/sha256.c", "base/files.c", "opencl_layer/recorder/kernel_names.c")]
+    sources = [NATIVE / name for name in ("base/sha256.c", "base/files.c", "recording/kernel_names.c")]
     others = [NATIVE / "base" / f"{name}.c" for name in ("arrays", "bytes", "elf_sections", "text")]
     flags = ["-std=gnu11", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover", f"-I{NATIVE}"]
     command = ["gcc", *flags, "-o", str(made / "check"), str(made / "check.c"), *map(str, [*sources, *others])]

@@ -6,6 +6,7 @@ counts (capture/level_zero_tracer.c): which is the application's own use of trac
 
 from __future__ import annotations
 
+import hashlib
 import re
 import signal
 from collections import Counter
@@ -17,6 +18,7 @@ import kernlens
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM
 from tests.integration.capture_fixtures import Done
 from tests.integration.level_zero_capture_fixtures import Driver, driver, level_zero_folder, sycl_python
+from tests.integration.live_fixtures import MODULES
 
 __all__ = ["driver", "level_zero_folder", "sycl_python"]
 
@@ -135,6 +137,84 @@ def test_lines(driver: Driver, tmp_path: Path) -> None:
     assert scale.source_map is not None
     assert {place.line for place in scale.source_map.places if place is not None} >= {4, 6}
     assert f"kernlens annotate {done.recording} --kernel" in done.err
+
+
+def test_spirv_and_binaries_stand_in(driver: Driver, tmp_path: Path) -> None:
+    """For SPIR-V by the kernel's name, by hash and by a file; for a binary by the kernel's name."""
+    original = driver.folder / "plain.spv"
+    digest = hashlib.sha256(original.read_bytes()).hexdigest()
+    edited = driver.folder / "edited.spv"
+    for number, program in enumerate(("scale", digest[:8].upper(), str(original))):
+        work = tmp_path / str(number)
+        work.mkdir()
+        done = driver.captured(work, "spirv", "launch", options=("--replace", f"{program}={edited}"))
+        assert done.status == 0
+        agrees_with_the_tracer(done)
+        assert [build.spirv for build in done.builds] == [edited.read_bytes()] * 2
+        assert done.builds[0].options == "-ze-opt-level=2"
+        assert f"{edited} stood in 2 times for {program}" in done.err
+        assert [call["replaced"] for call in done.noted["builds"]] == [{"program": program, "sha256": digest}] * 2
+        assert done.launches()["clear"] >= 7
+    of_edited = done.builds[0].binary
+    assert shown(of_edited) in done.out, "the application has the module that FILE makes"
+    binary = tmp_path / "edited.bin"
+    binary.write_bytes(of_edited)
+    done = driver.captured(tmp_path, "native", options=("--replace", f"scale={binary}"))
+    assert f"{binary} stood in 2 times for scale" in done.err, "for SPIR-V, and for the binary that came of it"
+    assert "2 of 2 programs came from binaries" in done.err
+    assert [(build.binary, build.spirv) for build in done.builds] == [(of_edited, b"")] * 2
+    done = driver.captured(tmp_path, "native", options=("--replace", f"scale={edited}", "--lines"))
+    assert [build.spirv for build in done.builds] == [edited.read_bytes()] * 2
+    assert done.builds[0].options == "-gline-tables-only", "what stands in gets the added options"
+
+
+def test_an_input_of_a_static_link_is_replaced(driver: Driver, tmp_path: Path) -> None:
+    exporter, other = driver.folder / "exporter.spv", driver.folder / "other_exporter.spv"
+    digest = hashlib.sha256(exporter.read_bytes()).hexdigest()
+    binary = tmp_path / "some.bin"
+    binary.write_bytes(driver.captured(tmp_path, "spirv").builds[0].binary)
+    options = ("--replace", f"{exporter}={other}", "--replace", f"importing={binary}")
+    done = driver.captured(tmp_path, "static", options=options)
+    assert done.status == 0, done.out
+    linked, *inputs = done.builds
+    assert linked.ok
+    assert shown(linked.binary) in done.out
+    assert [part.spirv for part in inputs] == [(driver.folder / "importer.spv").read_bytes(), other.read_bytes()]
+    assert f"{other} stood in for {exporter}" in done.err
+    expected = [None, None, {"program": str(exporter), "sha256": digest}]
+    assert [call.get("replaced") for call in done.noted["builds"]] == expected
+    assert f"{binary} did not stand in for importing, as it is a binary" in done.err
+    importer = driver.folder / "importer.spv"
+    done = driver.captured(tmp_path, "static", options=("--replace", f"{exporter}={importer}"))
+    assert f"{importer} did not stand in for {exporter}, as the driver refused it (ZE_RESULT_ERROR_" in done.err
+    assert shown(done.builds[0].binary) in done.out
+
+
+def test_what_does_not_stand_in_for_a_module(driver: Driver, tmp_path: Path) -> None:
+    """The application gets its own module and log, and the end says why."""
+    source, garbage = tmp_path / "edited.cl", tmp_path / "garbage.bin"
+    source.write_text(MODULES["plain"])
+    garbage.write_bytes(b"\0garbage")
+    without = driver.alone("spirv", "static")
+    options = ("--replace", f"scale={source}", "--replace", f"clea={garbage}", "--replace", f"0123456789={garbage}")
+    done = driver.captured(tmp_path, "spirv", "static", options=options)
+    assert (done.status, done.out) == (0, without.stdout)
+    assert f"{source} did not stand in for scale, as it is source, and Level Zero makes modules of SPIR-V" in done.err
+    assert re.search("nothing was replaced: no program that the application made has a kernel clea; .*clear", done.err)
+    assert "nothing was replaced: no program is made from 0123456789" in done.err
+    damaged = tmp_path / "damaged.spv"
+    damaged.write_bytes((driver.folder / "plain.spv").read_bytes()[:-6])
+    done = driver.captured(tmp_path, "spirv", options=("--replace", f"scale={damaged}"))
+    assert (done.status, done.out) == (2, ""), "the driver would end the application"
+    assert f"{damaged} cannot stand in for anything, as the module is damaged" in done.err
+    done = driver.captured(tmp_path, "spirv", "wrong", options=("--replace", f"scale={garbage}"))
+    assert done.out.startswith(driver.alone("spirv").stdout)
+    agreed = f"{garbage} did not stand in for scale, as the driver refused it (ZE_RESULT_ERROR_"
+    assert agreed in done.err
+    assert [call.get("replaced") for call in done.noted["builds"]] == [None] * 3
+    assert [build.ok for build in done.builds] == [True, False, False], (
+        "what the driver refused is no build of the application's"
+    )
 
 
 def test_forked_children(driver: Driver, tmp_path: Path) -> None:
@@ -256,7 +336,7 @@ def test_dpnp(sycl_python: Path, newest_root: Path, level_zero_folder: Path, tmp
 def test_an_installation_without_the_layer(driver: Driver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from kernlens.capturing import capture as capturing
 
-    monkeypatch.setattr("kernlens.capturing.level_zero_layer.level_zero_layer", lambda: None)
+    monkeypatch.setattr("kernlens.capturing.level_zero_layer.find_layer", lambda layer: None)
     monkeypatch.chdir(tmp_path)
     done = capturing.capture([*driver.app, "spirv"], simulate=driver.device, toolchain=driver.toolchain)
     assert done.recording is None

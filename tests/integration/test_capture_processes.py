@@ -213,6 +213,16 @@ def test_a_folder_that_cannot_be_written(dg2: Platform, folder: Path, tmp_path: 
     assert not done.recording.exists()
 
 
+def test_a_recording_that_cannot_be_written_at_the_end(dg2: Platform, folder: Path, tmp_path: Path) -> None:
+    """The exit status is kernlens's own then (docs/exit_status.md), and nothing is lost."""
+    taken = f"rm -f x.klens; mkdir x.klens; {folder}/app source 7"
+    done = captured(dg2, folder, tmp_path, "sh", "-c", taken)
+    spool = tmp_path / "x.klens.capture"
+    assert (done.status, "add 2016" in done.out) == (2, True), done.err
+    assert f"what was captured stays in {spool}: kernlens capture --recover {spool}" in done.err
+    assert recover(spool, tmp_path / "other.klens").builds == 1
+
+
 def test_a_statically_linked_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     subprocess.run(["gcc", "-static", "-x", "c", "-o", "alone", "-"], input=b"int main(void) { return 4; }", check=True)

@@ -3,6 +3,7 @@
 
 #include "base/owned.h"
 #include "opencl_layer/below.h"
+#include "opencl_layer/platforms.h"
 #include "opencl_layer/program_queries.h"
 #include "recording/event.h"
 
@@ -81,15 +82,6 @@ static bool was_taken(cl_int status)
     }
 }
 
-static void add_platform_text(struct build_event *event, cl_device_id device)
-{
-    char text[256];
-    cl_platform_id platform = NULL;
-    if (below->clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL) == CL_SUCCESS &&
-        below->clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof text, text, NULL) == CL_SUCCESS)
-        field_text(&event->event.fields, "platform", text);
-}
-
 static void add_device(struct build_event *event, cl_device_id device)
 {
     enum { IP_VERSION_INTEL = 0x4250 };
@@ -102,7 +94,8 @@ static void add_device(struct build_event *event, cl_device_id device)
         field_text(&event->event.fields, "driver version", text);
     if (below->clGetDeviceInfo(device, IP_VERSION_INTEL, sizeof version, &version, NULL) == CL_SUCCESS)
         field_number(&event->event.fields, "device ip", version);
-    add_platform_text(event, device);
+    if (platform_name(device, text, sizeof text))
+        field_text(&event->event.fields, "platform", text);
 }
 
 static void add_log(struct build_event *event, cl_program program, cl_device_id device)

@@ -4,7 +4,7 @@
 #include "base/owned.h"
 #include "opencl_layer/below.h"
 #include "recording/counters.h"
-#include "opencl_layer/recorder/replacements.h"
+#include "recording/replacements.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +49,7 @@ static cl_program replaced(cl_context context, enum made_from form, const struct
         if (error_ret != NULL)
             *error_ret = CL_SUCCESS;
     }
-    replacement_note(found, bytes, (const uint64_t[]){identity.process, identity.number}, program != NULL ? 0 : error);
+    replacement_note(found, bytes, identity, program != NULL ? 0 : error);
     return program;
 }
 
@@ -108,7 +108,8 @@ cl_program replacing_il(cl_context context, const void *il, size_t length, cl_in
 
 void replacing_hook(cl_icd_dispatch *dispatch, const cl_icd_dispatch *behind)
 {
-    if (!replacements_open())
+    replacements_open();
+    if (!replacements_are_there())
         return;
     next = behind;
     dispatch->clCreateProgramWithSource = create_with_source;

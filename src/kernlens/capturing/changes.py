@@ -1,25 +1,30 @@
 """What a capture may change of what the application builds: options that are added, programs that others stand in for, and
-caches that are empty. The recorder does it (``native/opencl_layer/recorder``); the end says what came of it."""
+caches that are empty. The recorders do it (``native/recording/replacements.c`` for both layers); the end says what came of
+it."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 import struct
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kernlens.capturing.spool import OPTIONS, REPLACE, BuildEvent, Replaced, Spool
-from kernlens.errors import NotFoundError, nearest
+from kernlens.capturing.spool import OPTIONS, REPLACE, BuildEvent, Identity, Replaced, Spool
+from kernlens.errors import FormatError, NotFoundError, nearest
+from kernlens.formats.spirv.spirv_module import read_spirv
 from kernlens.model.build import LINE_OPTIONS
+from kernlens.runtime.level_zero.result_codes import result_name
 from kernlens.runtime.opencl.error_codes import ERROR_NAMES
 
 _HASH = re.compile(r"[0-9a-f]{8,64}")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _SPIRV = b"\x03\x02\x23\x07"
-#: Forms of what stands in: ``enum made_from`` of recorder/kernel_names.h.
+#: Forms of what stands in: ``enum made_from`` of recording/kernel_names.h.
 _SOURCE, _IL, _BINARY = 1, 2, 3
+#: An error that is no driver's: CANNOT_STAND_IN of recording/replacements.h.
+_CANNOT = 1
 
 #: Variables that say where a driver, a compiler or a library keeps what was built, and the folder each gets. What keeps it
 #: in the user's cache folder follows the first: NEO, PoCL, OpenCV, darktable, pyopencl, Mesa, hashcat.
@@ -53,16 +58,27 @@ class Replacement:
             return _IL
         return _BINARY if b"\0" in self.content else _SOURCE
 
+    def why_not(self, error: int) -> str:
+        """Why it did not stand in, from what the recorder noted: OpenCL's errors are negative, Level Zero's are not."""
+        if error == _CANNOT:
+            if self.form == _SOURCE:
+                return "it is source, and Level Zero makes modules of SPIR-V and binaries alone"
+            return "it is a binary, and Level Zero links modules statically of SPIR-V alone"
+        name = result_name(error) if error > 0 else ERROR_NAMES.get(error, error)
+        return f"the driver refused it ({name})"
+
     @classmethod
     def of(cls, program: str, path: str) -> Replacement:
         """Return what has the file stand in for ``program``: a SHA-256 or its first 8 digits and more, a kernel's name, or a
         file that holds what the program is made from, as ``kernlens extract`` writes it.
 
-        Raises NotFoundError if it is none of these, or a file cannot be read.
+        Raises NotFoundError if it is none of these, or a file cannot be read, FormatError if it is damaged SPIR-V.
         """
         content = _read(path)
         if not content:
             raise NotFoundError(f"{path} is empty, so it can stand in for nothing")
+        if content.startswith(_SPIRV):
+            _check_spirv(path, content)
         if _HASH.fullmatch(program.lower()):
             return cls(program, path, hash=program.lower(), content=content)
         if _NAME.fullmatch(program):
@@ -75,6 +91,14 @@ def _read(path: str) -> bytes:
         return Path(path).read_bytes()
     except OSError as error:
         raise NotFoundError(f"cannot read {path}: {error.strerror}") from error
+
+
+def _check_spirv(path: str, content: bytes) -> None:
+    try:
+        read_spirv(memoryview(content))
+    except FormatError as error:  # Over such a module Intel's compiler ends the application's process.
+        message = f"{path} cannot stand in for anything, as the module is damaged"
+        raise FormatError(message, format="spirv", offset=error.offset) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +150,8 @@ class Changes:
                 told.append(f"{replacement.path} stood in{times} for {replacement.program}")
             for error in sorted({event.error for event in made if event.error}):
                 told.append(
-                    f"{replacement.path} did not stand in for {replacement.program}, as the driver refused it"
-                    f" ({ERROR_NAMES.get(error, error)}); the application got its own program"
+                    f"{replacement.path} did not stand in for {replacement.program}, as {replacement.why_not(error)}; the"
+                    " application got its own program"
                 )
             if not made:
                 told.append(f"nothing was replaced: {self._why(replacement, sorted(set(kernels)))}")
@@ -145,7 +169,7 @@ class Changes:
 
 
 def _packed(replacements: Sequence[Replacement]) -> bytes:
-    """As recorder/replacements.h reads them."""
+    """As recording/replacements.h reads them."""
 
     def block(content: bytes) -> bytes:
         return struct.pack("<Q", len(content)) + content
@@ -158,7 +182,11 @@ def _packed(replacements: Sequence[Replacement]) -> bytes:
     return packed
 
 
-def used(replaced: Mapping[tuple[int, int], Replaced], program: tuple[int, int] | None) -> dict[str, object]:
-    """What a recording notes of a build whose program something stood in for."""
-    event = replaced.get(program) if program is not None else None
-    return {"replaced": {"program": event.program, "sha256": event.hash}} if event is not None else {}
+def used(replaced: Iterable[Replaced], program: Identity | None, content: bytes | None = None) -> dict[str, object]:
+    """What a recording notes of a build whose program something stood in for; with ``content``, of the input of a static link
+    that consists of it."""
+    by = None if content is None else hashlib.sha256(content).hexdigest()
+    for event in replaced:
+        if not event.error and event.identity == program and by in (None, event.by):
+            return {"replaced": {"program": event.program, "sha256": event.hash}}
+    return {}

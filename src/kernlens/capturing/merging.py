@@ -118,7 +118,6 @@ def merge(spool: Spool, writer: RecordingWriter, again: BuildingAgain, changes: 
     """Write all that was spooled into the recording, with what building again yields. Raises OutputError if it cannot be
     written."""
     replaced = list(spool.replaced())
-    by_program = {event.identity: event for event in replaced if not event.error}
     changed_options = 0
     findings = Findings()
     captured = Captured(spool.was_entered, missing=spool.missing())
@@ -139,7 +138,8 @@ def merge(spool: Spool, writer: RecordingWriter, again: BuildingAgain, changes: 
             build, kernels = _with_kernels(build)
             build, same_code = findings.add(build, result)
             number = writer.add(build)
-            calls.append({"program": number, **_call(event), **used(by_program, event.program)})
+            noted = {} if event.static_inputs else used(replaced, event.program)
+            calls.append({"program": number, **_call(event), **noted})
             if event.program is not None and build.ok and event.operation != "compile":
                 names_of_build[event.program, device.handle] = build.name, build.device
                 built[event.program, device.handle] = {
@@ -149,7 +149,8 @@ def merge(spool: Spool, writer: RecordingWriter, again: BuildingAgain, changes: 
                     for kernel in kernels
                 }
         for build in _static_inputs(event, name):
-            calls.append({"program": writer.add(build), **_call(event), "operation": "input"})
+            noted = used(replaced, event.program, build.spirv)
+            calls.append({"program": writer.add(build), **_call(event), "operation": "input", **noted})
         if event.program is not None:
             names[event.program] = name
     _count(spool, captured, built, names_of_build)

@@ -119,10 +119,12 @@ class Counter:
 @dataclass(frozen=True, slots=True)
 class Replaced:
     """Something stood in for what the application made a program from: ``program`` is what the user calls that, ``hash`` its
-    SHA-256. ``error`` is the driver's code if it refused, else 0; ``identity`` is the program then made."""
+    SHA-256, ``by`` that of what stood in. ``error`` is the driver's code if it refused, else 0; ``identity`` is the program
+    then made."""
 
     program: str
     hash: str
+    by: str
     identity: Identity
     error: int
 
@@ -212,6 +214,7 @@ class Spool:
             yield Replaced(
                 _text(fields["replaced"]),
                 _text(fields["hash"]),
+                _text(fields["replacement's hash"]),
                 _identity(fields["program"]),
                 int.from_bytes(fields["error"], "little", signed=True),
             )

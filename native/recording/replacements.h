@@ -7,7 +7,11 @@
 #define KERNLENS_REPLACEMENTS_H
 
 #include "base/bytes.h"
-#include "opencl_layer/recorder/kernel_names.h"
+#include "recording/counters.h"
+#include "recording/kernel_names.h"
+
+/* An error of no interface: there it can stand in for nothing of this kind. */
+enum { CANNOT_STAND_IN = 1 };
 
 struct replacement {
     const char *program, *hash, *kernel;
@@ -15,11 +19,14 @@ struct replacement {
     struct view bytes;
 };
 
-/* Reads the file; false if there is nothing to replace. For a loading layer. */
-bool replacements_open(void);
+/* Reads the file. For a loading layer. */
+void replacements_open(void);
+/* Tells whether there is any. */
+bool replacements_are_there(void);
 /* Finds the first that is for a program made from this; NULL if none is. */
 const struct replacement *replacement_for(enum made_from form, const struct view *bytes);
-/* Notes in the capture's folder that it stands in for this; `error` is what the driver said to it, 0 if it took it. */
-void replacement_note(const struct replacement *replacement, const struct view *bytes, const uint64_t identity[2], int error);
+/* Notes in the capture's folder that it stands in for this, in the program that was made; `error` is 0 if the driver took it, else
+ * what that said to it (OpenCL's errors are negative, Level Zero's are not), or CANNOT_STAND_IN. */
+void replacement_note(const struct replacement *replacement, const struct view *bytes, struct program_identity program, int error);
 
 #endif

@@ -1,4 +1,4 @@
-#include "opencl_layer/recorder/replacements.h"
+#include "recording/replacements.h"
 
 #include "base/files.h"
 #include "base/locks.h"
@@ -31,7 +31,7 @@ static void read_all(struct reader *reader)
     }
 }
 
-bool replacements_open(void)
+void replacements_open(void)
 {
     const char *path = getenv("KERNLENS_CAPTURE_REPLACE");
     size_t size = 0;
@@ -40,6 +40,10 @@ bool replacements_open(void)
         read_all(&(struct reader){.bytes = (const unsigned char *)content, .size = size});
     else if (path != NULL)
         spool_missing("what is to be replaced", errno);
+}
+
+bool replacements_are_there(void)
+{
     return replacement_count > 0;
 }
 
@@ -57,14 +61,16 @@ const struct replacement *replacement_for(enum made_from form, const struct view
     return NULL;
 }
 
-void replacement_note(const struct replacement *replacement, const struct view *bytes, const uint64_t identity[2], int error)
+void replacement_note(const struct replacement *replacement, const struct view *bytes, struct program_identity program, int error)
 {
     RELEASED_BY(writer_free) struct writer fields = {0};
     char hash[SHA256_TEXT];
     sha256_text(bytes, hash);
     field_text(&fields, "replaced", replacement->program);
     field_text(&fields, "hash", hash);
-    field_bytes(&fields, "program", identity, 2 * sizeof *identity);
+    sha256_text(&replacement->bytes, hash);
+    field_text(&fields, "replacement's hash", hash);
+    field_bytes(&fields, "program", &program, sizeof program);
     field_number(&fields, "error", (uint64_t)(int64_t)error);
     lock_take(LOCK_RECORDER);
     FREED char *name = spool_name("replacement");

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "opencl_layer/recorder/kernel_names.h"
+#include "recording/kernel_names.h"
 
 #include "base/elf_sections.h"
 #include "base/owned.h"
