@@ -166,7 +166,7 @@ def test_darktable(folder: Path, tmp_path: Path, dg2: Platform) -> None:
     assert not [kernel.name for kernel in kernels if kernel.line_table_reason is not None]
     # What it keeps in its cache are binaries: the second run builds from those.
     again = captured(dg2, folder, tmp_path, "darktable-cltest", HOME=str(home))
-    assert f"{len(done.builds)} of {len(done.builds)} builds came from binaries" in again.err
+    assert f"{len(done.builds)} of {len(done.builds)} programs came from binaries" in again.err
     assert [build.binary for build in again.builds] == [build.binary for build in done.builds]
 
 

@@ -186,7 +186,8 @@ def test_what_does_not_stand_in(folder: Path, tmp_path: Path, edited: Path) -> N
 def test_fresh_caches(folder: Path, tmp_path: Path) -> None:
     under = pocl(tmp_path / "cache")
     alone(under, tmp_path, str(folder / "app"), "source")
-    show = 'echo "$XDG_CACHE_HOME $POCL_CACHE_DIR"; ls -A "$XDG_CACHE_HOME"; ls -A "$POCL_CACHE_DIR"; "$@"'
+    folders = 'echo "$XDG_CACHE_HOME $POCL_CACHE_DIR"; ls -A "$XDG_CACHE_HOME"; ls -A "$POCL_CACHE_DIR"'
+    show = f'{folders}; "$@"; ls -A "$POCL_CACHE_DIR"'
     words = ("sh", "-c", show, "sh", str(folder / "app"), "source")
     done = captured(under, folder, tmp_path, *words, options=("--fresh-cache",))
     first, *lines = done.out.splitlines()
