@@ -207,11 +207,12 @@ def _tell(done: Capture, application: str) -> None:
 
 
 def _table(kernels: tuple[CapturedKernel, ...]) -> list[str]:
+    from kernlens.analysis.cxx_names import readable
     from kernlens.report.table import table
 
     rows: list[list[Cell]] = [
         [
-            kernel.name,
+            readable(kernel.name),
             kernel.build or None,
             kernel.device or None,
             kernel.launches,
