@@ -167,7 +167,7 @@ def test_bad_usage(folder: Path) -> None:
     assert "--device is missing" in refusal("compile", module)
     assert "is no driver release" in refusal("link", "--driver", "newest", module)
     assert "not among the modules" in refusal("link", module, "--options-for", "other.spv", "-g")
-    assert "does not simulate 'nonsense'" in refusal("link", "--dynamic", "--device", "nonsense", module)
+    assert "there is no device 'nonsense'" in refusal("link", "--dynamic", "--device", "nonsense", module)
     assert "text file" in refusal("symbols", folder / "a.cl")
 
 

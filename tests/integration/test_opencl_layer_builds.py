@@ -80,7 +80,7 @@ def test_second_build_that_takes_too_long(platform: Platform, place: Path) -> No
     stuck = place / "stuck"
     stuck.mkdir(exist_ok=True)
     shutil.copy2(place / LAYER, stuck / LAYER)
-    (stuck / BUILDER).write_text("#!/bin/sh\nsleep 600 >/dev/null 2>&1\n")
+    (stuck / BUILDER).write_text("#!/bin/sh\nexec sleep 600 >/dev/null 2>&1\n")
     (stuck / BUILDER).chmod(0o755)
     result = platform.run(
         place,
