@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kernlens.dataclass import dataclass
 from kernlens.errors import NotFoundError, ToolError
 from kernlens.isa.devices import name_among, one_of_each
 from kernlens.loading import open_build

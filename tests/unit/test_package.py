@@ -52,6 +52,7 @@ FOR_INSPECT = FOR_VERSION | {
         ".cli.inspect",
         ".cli.options",
         ".cli.verb_group",
+        ".dataclass",
         ".isa",
         ".isa.device_table",
         ".isa.devices",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from kernlens.dataclass import dataclass
 from kernlens.errors import FormatError
 from kernlens.model.binary import Container
 from kernlens.model.program import Program

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError
 from kernlens.model.stage import Snapshot
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 from kernlens.capturing.spool import BuildEvent, BuiltDevice, Identity
+from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError, UnsupportedError
 from kernlens.loading import open_build
 from kernlens.model.build import Build, HeldParts

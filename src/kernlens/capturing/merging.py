@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +15,7 @@ from kernlens import log
 from kernlens.capturing.building_again import BuildingAgain, BuiltAgain, Findings, built_again
 from kernlens.capturing.changes import Changes, used
 from kernlens.capturing.spool import BuildEvent, BuiltDevice, Counter, Identity, Spool, finished_at, read_build
+from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError
 from kernlens.formats.spirv.specialization import read_spec_constants
 from kernlens.loading import open_build
@@ -56,7 +57,7 @@ class RecordedKernels:
         return self._programs[number][name]
 
 
-@dataclass
+@dataclass()
 class CapturedKernel:
     """A kernel that the application built or created.
 

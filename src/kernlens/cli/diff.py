@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
 
 from kernlens.cli import completion
 from kernlens.cli.options import json_option, kernel_option, source_root_option, verb
+from kernlens.dataclass import dataclass
 from kernlens.errors import NotFoundError
 from kernlens.model.figures import FIGURES
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from tempfile import TemporaryFile
 from typing import Any
 
 from kernlens.cli.options import for_device
 from kernlens.cli.output import printable
+from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError
 from kernlens.loading.open import Folder
 from kernlens.model.binary import Container

@@ -7,8 +7,9 @@ their names differ between versions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from kernlens.dataclass import dataclass
 from kernlens.errors import FormatError
 from kernlens.formats.elf import header as elf_header
 

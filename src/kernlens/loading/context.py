@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from kernlens.dataclass import dataclass
 from kernlens.model.binary import EMPTY
 from kernlens.model.budget import Budget
 from kernlens.model.build import Build, BuildParts, Source

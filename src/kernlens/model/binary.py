@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import NamedTuple
+
+from kernlens.dataclass import dataclass
 
 EMPTY = memoryview(b"")
 

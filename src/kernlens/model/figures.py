@@ -9,10 +9,10 @@ analysis is read through a part of the kernel, as its source map is: ``model`` c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sized
-from dataclasses import dataclass
 from operator import attrgetter
 from typing import Protocol, TypeVar
 
+from kernlens.dataclass import dataclass
 from kernlens.errors import NotFoundError, nearest
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
+
+from kernlens.dataclass import dataclass
 
 #: Bits of ``LineTable.flags``.
 IS_STMT = 1

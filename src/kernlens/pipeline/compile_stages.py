@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
+from kernlens.dataclass import dataclass
 from kernlens.errors import NotFoundError, ToolError
 from kernlens.model.build import Build
 from kernlens.model.line_choice import LineChoice

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 
+from kernlens.dataclass import dataclass
 from kernlens.errors import NotFoundError, ToolError, UnsupportedError
 from kernlens.formats.neo_elf import is_neo_elf, read_neo_elf
 from kernlens.model.binary import c_text

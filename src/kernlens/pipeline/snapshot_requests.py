@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError, UnsupportedError
 from kernlens.pipeline.kept_build import ApplicationBuild
 from kernlens.pipeline.live_stages import LiveProgram, live_program

@@ -10,9 +10,10 @@ import json
 import os
 from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
+from kernlens.dataclass import dataclass
 from kernlens.errors import NotFoundError
 from kernlens.model.build import Build
 from kernlens.recording.captured import CAPTURE, CaptureNotes

@@ -8,9 +8,9 @@ import shutil
 import signal
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from kernlens.dataclass import dataclass
 from kernlens.errors import NotFoundError, ToolError, UnsupportedError
 from kernlens.toolchain.simulation import simulated_environment
 from kernlens.toolchain.toolchains import SYSTEM, Toolchain

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import os
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
 
 from kernlens import log
+from kernlens.dataclass import dataclass
 from kernlens.errors import ToolError
 from kernlens.model.build import Build, HeldParts
 from kernlens.toolchain.diagnostics import error_lines

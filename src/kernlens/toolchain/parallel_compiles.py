@@ -6,9 +6,9 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
 from pathlib import Path
 
+from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError, ToolError
 from kernlens.model.build import Build, HeldParts
 from kernlens.toolchain.ocloc import TIMEOUT, compile_source

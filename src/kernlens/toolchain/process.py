@@ -12,10 +12,10 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING
 
 from kernlens import log
+from kernlens.dataclass import dataclass
 from kernlens.errors import OutputError, ToolError
 from kernlens.runtime.file_limit import limit_file_size
 

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import itertools
 from array import array
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from kernlens.dataclass import dataclass
 from kernlens.formats.spirv.control_flow import (
     LIFETIME,
     MOST_WORDS,
@@ -56,7 +57,7 @@ def certain_mentions(data: memoryview) -> dict[int, set[int]]:
     return {function.id: walk.certain(function) for function in walk.functions}
 
 
-@dataclass
+@dataclass()
 class _Function:
     id: int
     parameters: list[int] = field(default_factory=list)

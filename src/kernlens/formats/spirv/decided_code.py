@@ -13,9 +13,10 @@ import operator
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
+from kernlens.dataclass import dataclass
 from kernlens.formats.spirv.control_flow import (
     LIFETIME,
     MOST_WORDS,
@@ -88,7 +89,7 @@ def without_undecided(data: memoryview, given: Mapping[int, int]) -> memoryview:
     return _Module(data, values).folded() if values else data
 
 
-@dataclass
+@dataclass()
 class _Function:
     id: int
     parameters: list[int] = field(default_factory=list)

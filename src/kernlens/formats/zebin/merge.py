@@ -15,9 +15,10 @@ and ``elf``; compute-runtime's ``zebin_decoder.cpp`` and ``linker.cpp`` for what
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
+from kernlens.dataclass import dataclass
 from kernlens.errors import LinkError
 from kernlens.formats.elf.elf_file import EM_INTELGT, SHT_NOTE, SHT_REL, SHT_RELA
 from kernlens.formats.elf.writer import (
@@ -104,7 +105,7 @@ def link_zebins(modules: Sequence[tuple[str, memoryview]]) -> LinkedZebin:
     return _Linker(inputs).link()
 
 
-@dataclass
+@dataclass()
 class _Linker:
     inputs: list[LinkInput]
     names: OutputStringTable = field(default_factory=OutputStringTable)

@@ -10,9 +10,9 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from ctypes import byref, c_size_t, c_void_p
-from dataclasses import dataclass
 from functools import cached_property
 
+from kernlens.dataclass import dataclass
 from kernlens.errors import NotFoundError, nearest
 from kernlens.runtime.level_zero.handle_owner import BufferTooSmallError, HandleError, HandleOwner, check_raw_handle
 from kernlens.runtime.level_zero.live_module import LiveModule

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterable
 from ctypes import byref, c_char_p, c_size_t, c_uint32, c_void_p, pointer
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from kernlens.dataclass import dataclass
 from kernlens.errors import NotFoundError, telling_line
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.runtime.level_zero.drivers import Context, LiveDevice
