@@ -150,11 +150,6 @@ class Program:
         """The source map of each stage that has one, in pipeline order; the machine code's come last."""
         return self.find_stage_maps(self)
 
-    @cached_property
-    def stage_texts(self) -> StageTexts:
-        """The texts of the stages that the build kept, cut to single kernels when they are asked for."""
-        return self.find_stage_texts(self)
-
     def line(self, line: int, path: str | None = None) -> ProgramLine:
         """One source line, followed through all stages: ``program.line(42).stages``. ``path`` is a file's path or the
         end of it; None: of any file."""
