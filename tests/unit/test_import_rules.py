@@ -31,7 +31,7 @@ ALLOWED = {
     "formats": {"model"},
     "isa": {"log", "model"},
     "analysis": {"model"},
-    "report": {"analysis", "model"},
+    "report": {"analysis", "isa", "model"},
     # What runs in a driver's child process: see test_worker_loads_little.
     "runtime": {"formats", "model"},
     "toolchain": {"formats", "log", "model", "runtime"},

@@ -139,3 +139,8 @@ def _nearest(name: str) -> str:
     if near:
         return f"did you mean {', '.join(near)}?"
     return f"known are {', '.join(known.name for known in DEVICES)}"
+
+
+def register_bytes(device: Device) -> int:
+    """The size of a general register of the device."""
+    return 64 if device.iga_platform >= device_table.XE_HPC else 32

@@ -18,6 +18,7 @@ from kernlens.model.program import Program
 if TYPE_CHECKING:
     from kernlens.model.spirv import SpirvModule
     from kernlens.model.stage_map import StageMap
+    from kernlens.model.stage_text import StageTexts
 
 
 def patch_token_program(name: str, content: memoryview, context: Context) -> Program:
@@ -162,6 +163,7 @@ def _program(
         find_spirv_module=lambda: _spirv_module(memoryview(context.build.spirv), context.budget, is_all=is_all),
         find_sources=lambda: _sources(kernels.values(), context),
         find_stage_maps=_stage_maps,
+        find_stage_texts=_stage_texts,
     )
     return program
 
@@ -170,6 +172,12 @@ def _stage_maps(program: Program) -> tuple[StageMap, ...]:
     from kernlens.loading.stage_maps import stage_maps
 
     return stage_maps(program.build.snapshots, [program])
+
+
+def _stage_texts(program: Program) -> StageTexts:
+    from kernlens.loading.stage_texts import KeptStageTexts
+
+    return KeptStageTexts(program.build.snapshots)
 
 
 def _spirv_module(content: memoryview, budget: Budget, *, is_all: bool) -> SpirvModule | None:

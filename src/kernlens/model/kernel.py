@@ -102,6 +102,10 @@ class Kernel:
         except KernlensError as error:
             return kernel_page(self.name, str(error))
 
+    def unread(self) -> Kernel:
+        """The same kernel with nothing read of it yet: who drops it drops what was read."""
+        return Kernel(self.name, self._parts)
+
     @cached_property
     def code(self) -> memoryview:
         """The machine code, without padding."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kernlens.model.kernel import Kernel
     from kernlens.model.spirv import SpirvModule
     from kernlens.model.stage_map import ProgramLine, StageMap
+    from kernlens.model.stage_text import StageTexts
 
 
 class Kernels(Mapping[str, "Kernel"]):
@@ -56,6 +57,12 @@ class Kernels(Mapping[str, "Kernel"]):
         return kernel_table(self)
 
 
+def _no_stages(program: Program) -> StageTexts:
+    from kernlens.model.stage_text import NoStages
+
+    return NoStages()
+
+
 @dataclass(frozen=True, eq=False)
 class Program:
     """What can be read out of a build's binary for one device.
@@ -64,7 +71,8 @@ class Program:
     ``stages``, of which only the snapshots are known; ``binary`` is the device binary itself, empty when absent.
     ``build`` is the build that it came from, with its options, log and snapshots, as far as that is known: of a plain file
     only what its containers hold.
-    ``find_sources`` looks source text up on first use, ``find_stage_maps`` the source maps of the build's snapshots.
+    ``find_sources`` looks source text up on first use, ``find_stage_maps`` the source maps of the build's snapshots,
+    ``find_stage_texts`` their texts.
     """
 
     name: str
@@ -80,6 +88,7 @@ class Program:
     find_spirv_module: Callable[[], SpirvModule | None] = field(default=lambda: None, repr=False)
     find_sources: Callable[[], tuple[Source, ...]] = field(default=tuple, repr=False)
     find_stage_maps: Callable[[Program], tuple[StageMap, ...]] = field(default=lambda program: (), repr=False)
+    find_stage_texts: Callable[[Program], StageTexts] = field(default=_no_stages, repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.kernels, Kernels):

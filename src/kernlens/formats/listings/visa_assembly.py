@@ -15,6 +15,7 @@ _KERNEL = re.compile(r'\.kernel\s+"?([^"\s]+)"?')
 _FUNCTION = re.compile(r'\.(?:global_)?function\s+"?([^"\s]+)"?')
 _FILE = re.compile(r'FILE\s+"([^"]*)"')
 _LOC = re.compile(r"LOC\s+(\d+)")
+_NUMBER = re.compile(r"///.*\$(\d+)")
 _LABEL = re.compile(r'"?[\w.$]+"?:\s*(?:/{2,3}.*)?$')
 
 
@@ -38,6 +39,12 @@ def read_visaasm_lines(text: str) -> StageRows:
         elif not _LABEL.match(word):
             rows.add(number, place, (), function)
     return rows
+
+
+def visa_number(line: str) -> int | None:
+    """Returns the number of the virtual instruction on a line (``/// $N``), None if the line does not say it."""
+    match = _NUMBER.search(line)
+    return int(match[1][:9]) if match else None
 
 
 def kernel_name(text: str) -> str | None:

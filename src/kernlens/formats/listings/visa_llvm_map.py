@@ -34,9 +34,15 @@ class CodegenFunctions:
         lines = text.split("\n")
         rows = read_llvm_lines(text)
         self._functions: dict[str, list[tuple[str, int | None, _Location]]] = defaultdict(list)
+        self._lines: dict[str, list[int]] = defaultdict(list)
         for instruction, place, calls in zip(read_llvm_instructions(text), rows.places, rows.calls, strict=True):
             entry = _bare(lines[instruction.line - 1]), instruction.location, (place, calls)
             self._functions[instruction.function].append(entry)
+            self._lines[instruction.function].append(instruction.line)
+
+    def lines_of(self, function: str) -> Sequence[int]:
+        """Returns the line numbers of a function's instructions in the stage's text."""
+        return self._lines.get(function, ())
 
     def locations(self, instructions: Sequence[LlvmInstruction], lines: Sequence[str]) -> list[_Location] | None:
         """Returns the location of each of one function's ``instructions``, None if the function differs here."""
@@ -99,6 +105,30 @@ def read_visa_starts(text: str, codegen: CodegenFunctions) -> list[VisaStart]:
                 number = int(match[1][:9])
                 starts[number] = VisaStart(number, function, place, calls, line.startswith(_BRANCHES))
     return [starts[number] for number in sorted(starts)]
+
+
+def read_visa_ranges(text: str, codegen: CodegenFunctions) -> dict[int, range]:
+    """Maps lines of the stage ``llvm-codegen`` to the numbers of the vISA instructions that are certainly of the LLVM
+    instruction there: those from its own up to the next one's; before a branch its first alone, as the others may be of
+    the branch. Functions that differ from ``codegen`` are left out."""
+    lines = text.split("\n")
+    functions: dict[str, list[LlvmInstruction]] = {}
+    for instruction in read_llvm_instructions(text):
+        functions.setdefault(instruction.function, []).append(instruction)
+    starts: dict[int, tuple[int, bool]] = {}
+    for function, instructions in functions.items():
+        if codegen.locations(instructions, lines) is None:
+            continue
+        for instruction, line_number in zip(instructions, codegen.lines_of(function), strict=True):
+            line = lines[instruction.line - 1]
+            if (match := _ID.search(line)) and "@llvm.genx.GenISA.CatchAllDebugLine(" not in line:
+                starts[int(match[1][:9])] = line_number, line.startswith(_BRANCHES)
+    numbers = sorted(starts)
+    ranges = {}
+    for number, following in zip(numbers, [*numbers[1:], 0], strict=True):
+        is_before_branch = following > 0 and starts[following][1]
+        ranges[starts[number][0]] = range(number, number + 1 if is_before_branch or not following else following)
+    return ranges
 
 
 def _bare(line: str) -> str:

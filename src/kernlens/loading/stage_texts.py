@@ -1,0 +1,161 @@
+"""The texts of a compile's stages, cut to single kernels: what each row came from, and the numbers that tie the stages."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+from kernlens.errors import KernlensError, ToolError
+from kernlens.formats.listings.gen_assembly import read_visa_numbers
+from kernlens.formats.listings.llvm_parts import LlvmParts
+from kernlens.formats.listings.spirv_cut import SpirvParts
+from kernlens.formats.listings.visa_assembly import visa_number
+from kernlens.formats.listings.visa_llvm_map import read_visa_ranges
+from kernlens.loading.stage_maps import Beside, reader
+from kernlens.model.stage import KERNEL, PROGRAM, TEXT, Snapshot, of_kernel
+from kernlens.model.stage_map import StageRows
+from kernlens.model.stage_text import StageName, StageText
+
+#: The file endings of stages that are shown, and what they are of. The listing of the machine code and the map of vISA
+#: numbers are not: what they say stands beside the machine code and the stage ``llvm-codegen``.
+_SHOWN = {".ll": PROGRAM, ".spvasm": PROGRAM, ".visaasm": KERNEL}
+#: Newer disassemblers of SPIR-V write each instruction's offset in bytes behind it, padded to a column far to the right.
+_PADDED_OFFSET = re.compile(r"[ \t]*; 0x[0-9a-f]{8}$")
+_CODEGEN = "llvm-codegen"
+
+
+class _Read(NamedTuple):
+    """What is known of a whole program's text: its parts, what each instruction came from, and line -> instruction."""
+
+    parts: LlvmParts | SpirvParts
+    rows: StageRows
+    index_of: dict[int, int]
+
+
+class KeptStageTexts:
+    """The texts of the stages that a build kept. A text of the whole program is read once for all its kernels."""
+
+    def __init__(self, snapshots: Sequence[Snapshot]) -> None:
+        self._beside = Beside.of_stages(snapshots)
+        self._read: dict[StageName, _Read] = {}
+
+    @cached_property
+    def stages(self) -> Sequence[StageName]:
+        """The stages that have a text, in pipeline order."""
+        return list(dict.fromkeys(_name(snapshot) for snapshot in self._beside.snapshots if _is_shown(snapshot)))
+
+    def of_kernel(self, kernel: str) -> Sequence[StageText]:
+        """The kernel's part of each stage, of the attempt whose machine code is in the program."""
+        return [
+            self._text(snapshot, kernel)
+            for snapshot in of_kernel(tuple(self._beside.snapshots), kernel)
+            if _is_shown(snapshot)
+        ]
+
+    def tables(self, of: StageName) -> str:
+        """The metadata of a whole program's LLVM IR."""
+        snapshot = next(each for each in self._beside.snapshots if _is_shown(each) and _name(each) == of)
+        parts = self._whole(snapshot).parts
+        return "\n".join(parts.rows[row] for row in parts.tables)
+
+    def visa_numbers(self, kernel: str, compacted: Sequence[bool]) -> Sequence[int | None]:
+        """For each of a kernel's machine instructions the number of the vISA instruction that it is of."""
+        listing = self._beside.find("gen-assembly", TEXT, kernel)
+        if listing is None:
+            return ()
+        numbered = read_visa_numbers(listing.listing)[: len(compacted)]
+        if [is_compacted for _, is_compacted in numbered] != list(compacted):
+            return ()  # The listing is of another attempt.
+        return [number for number, _ in numbered]
+
+    def _text(self, snapshot: Snapshot, kernel: str) -> StageText:
+        of = _name(snapshot)
+        try:
+            return self._kernel_text(snapshot, of) if snapshot.kernel else self._part(snapshot, of, kernel)
+        except (KernlensError, ToolError) as error:
+            return StageText(of, missing=str(error))
+
+    def _kernel_text(self, snapshot: Snapshot, of: StageName) -> StageText:
+        text = snapshot.listing
+        read = reader(snapshot.stage, snapshot.ending)
+        assert read is not None
+        rows = text.removesuffix("\n").split("\n")
+        found = read(text)
+        numbers = [visa_number(rows[line - 1]) for line in found.lines]
+        return _stage_text(
+            of, rows, range(1, len(rows) + 1), found, [range(0) if n is None else range(n, n + 1) for n in numbers]
+        )
+
+    def _part(self, snapshot: Snapshot, of: StageName, kernel: str) -> StageText:
+        whole = self._whole(snapshot)
+        kept = whole.parts.of_function(kernel)
+        if kept is None:
+            return StageText(of, missing=f"the stage has no function {kernel}")
+        lines = [row + 1 for row in kept]
+        every = whole.rows
+        chosen = StageRows()
+        for line in lines:
+            if (index := whole.index_of.get(line)) is not None:
+                chosen.add(line, every.places[index], every.calls[index], every.functions[index])
+        ranges = self._visa_ranges(snapshot, kernel)
+        visa = [ranges.get(line, range(0)) for line in chosen.lines] if ranges else ()
+        return _stage_text(
+            of, [_shown_row(whole.parts.rows[row], snapshot.ending) for row in kept], lines, chosen, visa
+        )
+
+    def _visa_ranges(self, snapshot: Snapshot, kernel: str) -> dict[int, range]:
+        map_of_visa = self._beside.find("visa-llvm-map", TEXT, kernel)
+        if snapshot.stage != _CODEGEN or map_of_visa is None or map_of_visa.attempt != snapshot.attempt:
+            return {}
+        return read_visa_ranges(map_of_visa.listing, self._beside.codegen[snapshot.attempt])
+
+    def _whole(self, snapshot: Snapshot) -> _Read:
+        of = _name(snapshot)
+        if of not in self._read:
+            read = reader(snapshot.stage, snapshot.ending)
+            assert read is not None
+            text = snapshot.listing
+            parts = LlvmParts(text) if snapshot.ending == ".ll" else SpirvParts(text)
+            rows = read(text)
+            self._read[of] = _Read(parts, rows, {line: index for index, line in enumerate(rows.lines)})
+        return self._read[of]
+
+
+def _stage_text(
+    of: StageName, rows: Sequence[str], lines: Sequence[int], found: StageRows, visa: Iterable[range]
+) -> StageText:
+    """``found`` counts lines of the whole stage, ``lines`` are those that are there."""
+    functions: dict[str, int] = {}
+    instructions = [bisect_left(lines, line) for line in found.lines]
+    for row, function in zip(instructions, found.functions, strict=True):
+        functions.setdefault(function, row)
+    return StageText(
+        of=of,
+        rows=rows,
+        lines=lines,
+        instructions=instructions,
+        places=found.places,
+        calls=found.calls,
+        visa=list(visa),
+        functions=list(functions.items()),
+    )
+
+
+def _shown_row(row: str, ending: str) -> str:
+    return _PADDED_OFFSET.sub("", row) if ending == ".spvasm" else row
+
+
+def _is_shown(snapshot: Snapshot) -> bool:
+    return (
+        snapshot.form == TEXT
+        and (snapshot.kernel is None) == (_SHOWN.get(snapshot.ending) == PROGRAM)
+        and (snapshot.ending in _SHOWN)
+    )
+
+
+def _name(snapshot: Snapshot) -> StageName:
+    scope = KERNEL if snapshot.kernel else PROGRAM
+    return StageName(snapshot.stage, snapshot.attempt, scope, snapshot.ending == ".ll")

@@ -1,0 +1,78 @@
+"""The texts of a compile's stages as they are shown beside a kernel: its part of each, with what each row came from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+from kernlens.model.source_map import SourcePlace
+
+
+class StageName(NamedTuple):
+    """A stage of a compile that has a text, and the attempt that it is of (see ``Snapshot``). ``scope`` is ``program`` or
+    ``kernel``; ``has_tables``: its text ends with tables of metadata, which are a text of their own here."""
+
+    stage: str
+    attempt: int
+    scope: str
+    has_tables: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StageText:
+    """One kernel's part of a stage's text, row by row. ``of`` is the stage.
+
+    ``lines`` are the rows' numbers in the whole text of the stage, from 1. ``instructions`` are the indexes of the rows
+    that are one's first; by them go ``places`` (None where the stage names none), ``calls`` (those that the instruction
+    was inlined through, innermost first), and ``visa``: the numbers of the vISA instructions that are certainly of this one,
+    empty where nothing tells them. ``functions`` are the functions with their first rows. ``missing`` is why there is no
+    text, empty if there is one.
+    """
+
+    of: StageName
+    rows: Sequence[str] = field(default=(), repr=False)
+    lines: Sequence[int] = field(default=(), repr=False)
+    instructions: Sequence[int] = field(default=(), repr=False)
+    places: Sequence[SourcePlace | None] = field(default=(), repr=False)
+    calls: Sequence[tuple[SourcePlace, ...]] = field(default=(), repr=False)
+    visa: Sequence[range] = field(default=(), repr=False)
+    functions: Sequence[tuple[str, int]] = field(default=(), repr=False)
+    missing: str = ""
+
+
+class StageTexts(Protocol):
+    """Where the texts of a program's stages come from; each is read when it is asked for."""
+
+    @property
+    def stages(self) -> Sequence[StageName]:
+        """The stages that have a text, in pipeline order."""
+        ...
+
+    def of_kernel(self, kernel: str) -> Sequence[StageText]:
+        """The kernel's part of each stage, of the attempt whose machine code is in the program."""
+        ...
+
+    def tables(self, of: StageName) -> str:
+        """The metadata of a whole program's LLVM IR."""
+        ...
+
+    def visa_numbers(self, kernel: str, compacted: Sequence[bool]) -> Sequence[int | None]:
+        """For each of a kernel's machine instructions the number of the vISA instruction that it is of; empty if no listing
+        tells it, or one of other code: ``compacted`` says which of the instructions are."""
+        ...
+
+
+class NoStages:
+    """The texts of a program whose stages were not kept."""
+
+    stages: Sequence[StageName] = ()
+
+    def of_kernel(self, kernel: str) -> Sequence[StageText]:
+        return ()
+
+    def tables(self, of: StageName) -> str:
+        return ""
+
+    def visa_numbers(self, kernel: str, compacted: Sequence[bool]) -> Sequence[int | None]:
+        return ()

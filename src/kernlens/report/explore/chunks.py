@@ -1,0 +1,58 @@
+"""The chunks of an ``explore`` document: parts that are made, packed and sent one by one."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from kernlens.report.explore.packing import encoded, packed
+
+
+class Packed(NamedTuple):
+    """A chunk: its zstd frame, and how many bytes that unpacks to."""
+
+    content: bytes
+    size: int
+
+
+class Chunks(Mapping[str, bytes]):
+    """The chunks of a document by their ids, packed. A chunk is made each time it is asked for."""
+
+    def __init__(self) -> None:
+        self._makers: dict[str, tuple[str, Callable[[], Any]]] = {}
+
+    def add(self, kind: str, chunk_id: str, make: Callable[[], Any]) -> str:
+        """Adds a chunk of this kind, whose content ``make`` gives, and returns its id."""
+        self._makers.setdefault(chunk_id, (kind, make))
+        return chunk_id
+
+    def kind(self, chunk_id: str) -> str:
+        """Returns what a chunk holds: ``kernel``, ``source``, ``meta``, ``log``, ``passes`` or ``diff``."""
+        return self._makers[chunk_id][0]
+
+    def packed(self, chunk_id: str) -> Packed:
+        """Returns a chunk with its size. Raises KeyError if there is none of this id."""
+        content = encoded(self._makers[chunk_id][1]())
+        return Packed(packed(content), len(content))
+
+    def __getitem__(self, chunk_id: str) -> bytes:
+        return self.packed(chunk_id).content
+
+    def __contains__(self, chunk_id: object) -> bool:
+        return chunk_id in self._makers
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._makers)
+
+    def __len__(self) -> int:
+        return len(self._makers)
+
+
+def id_of(*parts: bytes | str | int | None) -> str:
+    """The id of what is made from these parts, in this order: the first 16 digits of their SHA-256."""
+    digest = hashlib.sha256()
+    for part in parts:
+        content = part if isinstance(part, bytes) else str(part).encode("utf-8", "surrogatepass")
+        digest.update(len(content).to_bytes(8, "little") + content)
+    return digest.hexdigest()[:16]

@@ -1,0 +1,114 @@
+"""A kernel's machine code as columns: a row per instruction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kernlens.model.instruction import COMPACTED, END_OF_THREAD, ILLEGAL, LABEL, Instructions
+from kernlens.model.kernel import Kernel
+from kernlens.model.source_map import FROM_STAGE, IN_PROLOGUE, INHERITED, LINE_LOST
+from kernlens.report.explore.messages import message_columns
+from kernlens.report.explore.packing import deltas
+from kernlens.report.explore.places import NO_PLACE, Places
+
+#: What is known of a row beside its place, as bits.
+PROLOGUE_ROW, INHERITED_ROW, LOST_ROW, STAGE_ROW, ILLEGAL_ROW = (1 << bit for bit in range(5))
+_ORIGINS = {IN_PROLOGUE: PROLOGUE_ROW, INHERITED: INHERITED_ROW, LINE_LOST: LOST_ROW, FROM_STAGE: STAGE_ROW}
+#: A number of vISA that is not known.
+NO_NUMBER = -1
+_CALLS = frozenset({"call", "calla"})
+
+
+def code_document(kernel: Kernel, places: Places, visa_numbers: Sequence[int | None]) -> dict[str, Any]:
+    """The machine code of a kernel; ``visa_numbers`` are those of its instructions, empty where they are not known."""
+    found = kernel.instructions
+    source_map = kernel.source_map
+    count = len(found)
+    names = list(dict.fromkeys(found.opcodes))
+    opcode_of = {name: number for number, name in enumerate(names)}
+    flags = [ILLEGAL_ROW if bits & ILLEGAL else 0 for bits in found.flags]
+    place = [NO_PLACE] * count
+    if source_map is not None:
+        place = list(map(places.number, source_map.places, source_map.stacks))
+        flags = [bits | _ORIGINS.get(origin, 0) for bits, origin in zip(flags, source_map.origins, strict=True)]
+    targets = _targets(found)
+    blocks = _blocks(found, targets)
+    return {
+        "text": "\n".join(text.rstrip() for text in found.texts),
+        "size": list(found.sizes),
+        "offset": deltas(found.offsets),
+        "opcode": names,
+        "op": [opcode_of[name] for name in found.opcodes],
+        "place": deltas(place),
+        "flags": flags,
+        "id": deltas(NO_NUMBER if number is None else number for number in visa_numbers) if visa_numbers else None,
+        "block": deltas(blocks),
+        "depth": _depths(blocks, targets),
+        "targets": [[row, *rows] for row, rows in targets.items()],
+        "wait": _waits(found),
+        "message": message_columns(found),
+        "live": None,
+        "peak": None,
+        "use": None,
+    }
+
+
+def compacted_of(instructions: Instructions) -> list[bool]:
+    """Which of the instructions are compacted."""
+    return [bool(flags & COMPACTED) for flags in instructions.flags]
+
+
+def _targets(found: Instructions) -> dict[int, list[int]]:
+    """Row of a branch or call -> the rows that it can go to, those outside of the kernel left out."""
+    row_of = {offset: row for row, offset in enumerate(found.offsets)}
+    targets = {}
+    for row, bits in enumerate(found.flags):
+        if bits & LABEL:
+            rows = dict.fromkeys(row_of[offset] for offset in found[row].targets if offset in row_of)
+            if rows:
+                targets[row] = list(rows)
+    return targets
+
+
+def _blocks(found: Instructions, targets: dict[int, list[int]]) -> list[int]:
+    """The rows that begin a basic block, ascending."""
+    stops = set(found.stops)
+    starts = {0, *(target for rows in targets.values() for target in rows)}
+    starts |= {row + 1 for row in targets if found.opcodes[row] not in _CALLS}
+    starts |= {row + 1 for row, bits in enumerate(found.flags) if bits & END_OF_THREAD or row in stops}
+    return sorted(start for start in starts if start < len(found))
+
+
+def _depths(blocks: Sequence[int], targets: dict[int, list[int]]) -> list[int]:
+    """For each block how many loops it is in: a loop is what lies between a branch back and where it goes."""
+    ends: dict[int, int] = {}
+    for row, rows in targets.items():
+        for target in rows:
+            if target <= row:
+                ends[target] = max(ends.get(target, 0), row)
+    depths = []
+    open_ends: list[int] = []
+    for block in blocks:
+        open_ends = [end for end in open_ends if end >= block]
+        if block in ends:
+            open_ends.append(ends[block])
+        depths.append(len(open_ends))
+    return depths
+
+
+def _waits(found: Instructions) -> dict[str, Any]:
+    """Which rows wait for which message or other long instruction, by the tokens of the software scoreboard."""
+    rows: list[int] = []
+    back: list[int] = []
+    last: dict[int, int] = {}
+    for row, instruction in enumerate(found):
+        swsb = instruction.swsb
+        if swsb is None or swsb.token is None:
+            continue
+        if swsb.token_use == "set":
+            last[swsb.token] = row
+        elif swsb.token in last:
+            rows.append(row)
+            back.append(row - last[swsb.token])
+    return {"row": deltas(rows), "back": back}

@@ -1,0 +1,80 @@
+"""The chunk of one kernel: its machine code, its part of each stage, and the places that both come from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kernlens.errors import KernlensError
+from kernlens.model.kernel import Kernel
+from kernlens.model.stage_text import StageText, StageTexts
+from kernlens.report.explore.code import code_document, compacted_of
+from kernlens.report.explore.packing import RAW_LIMIT, deltas
+from kernlens.report.explore.places import NO_PLACE, Places, names_of_table
+
+#: The place of a row that is no instruction.
+NO_INSTRUCTION = -2
+
+
+def kernel_document(kernel: Kernel, texts: StageTexts) -> dict[str, Any]:
+    """What stands in a kernel's chunk, with its part of the stages that have ``texts``. What cannot be read is left out, with
+    the reason in ``missing``."""
+    missing: dict[str, str] = {}
+    code: dict[str, Any] | None = None
+    names: dict[str, str] = {}
+    try:
+        table = kernel.line_table
+        names = names_of_table(table.directory, [file.path for file in table.files]) if table else {}
+        if kernel.line_table_reason:
+            missing["lines"] = kernel.line_table_reason
+    except KernlensError as error:
+        missing["lines"] = str(error)
+    places = Places(names)
+    try:
+        numbers = texts.visa_numbers(kernel.name, compacted_of(kernel.instructions))
+        code = code_document(kernel, places, numbers)
+    except KernlensError as error:
+        missing["code"] = str(error)
+    stages, room = [], RAW_LIMIT // 8
+    for text in texts.of_kernel(kernel.name):
+        room -= sum(map(len, text.rows)) + 4 * len(text.rows)
+        stages.append(_stage(text, places) if room >= 0 else _missing_stage(text, "it is too large to be shown"))
+    return {
+        "schema": 2,
+        "kind": "kernel",
+        "name": kernel.name,
+        **places.document(),
+        "code": code,
+        "warning": kernel.line_warning if code else None,
+        "stages": stages,
+        "missing": missing,
+    }
+
+
+def _stage(text: StageText, places: Places) -> dict[str, Any]:
+    if text.missing:
+        return _missing_stage(text, text.missing)
+    place = [NO_INSTRUCTION] * len(text.rows)
+    first, end = [NO_PLACE] * len(text.rows), [0] * len(text.rows)
+    for row, where, calls in zip(text.instructions, text.places, text.calls, strict=True):
+        place[row] = places.number(where, calls)
+    is_tied = False
+    for row, numbers in zip(text.instructions, text.visa, strict=False):
+        if numbers:
+            is_tied = True
+            first[row], end[row] = numbers.start, len(numbers)
+    return {
+        "stage": text.of.stage,
+        "attempt": text.of.attempt,
+        "text": "\n".join(text.rows),
+        "line": deltas(text.lines),
+        "place": deltas(place),
+        "id": deltas(first) if is_tied else None,
+        "ids": end if is_tied else None,
+        "functions": [[name, row] for name, row in text.functions],
+        "missing": None,
+    }
+
+
+def _missing_stage(text: StageText, reason: str) -> dict[str, Any]:
+    empty: dict[str, Any] = {"text": "", "line": [], "place": [], "id": None, "ids": None, "functions": []}
+    return {"stage": text.of.stage, "attempt": text.of.attempt, **empty, "missing": reason}

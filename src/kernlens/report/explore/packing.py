@@ -1,0 +1,60 @@
+"""How the parts of an ``explore`` document are written: JSON, packed with zstd, and as base85 where they stand in a page."""
+
+from __future__ import annotations
+
+import json
+import re
+from base64 import b85encode
+from collections.abc import Iterable
+from itertools import pairwise
+from typing import Any
+
+#: Level 19 packs texts 15% smaller in ten times the time.
+LEVEL = 9
+#: The largest chunk that is made, and that a reader unpacks, in bytes.
+RAW_LIMIT = 1 << 26
+#: What stands at the end of a text that is cut.
+_CUT = "\n... the rest is too large to be shown"
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_BASE85 = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~"
+#: Without what HTML gives a meaning to.
+ALPHABET = _BASE85.translate(bytes.maketrans(b"&<>`", b".,:/"))
+_TO_ALPHABET = bytes.maketrans(_BASE85, ALPHABET)
+
+
+def within(text: str, limit: int = RAW_LIMIT // 8) -> str:
+    """A text, cut to so many characters: each may take six bytes in JSON."""
+    return text if len(text) <= limit else text[:limit] + _CUT
+
+
+def encoded(value: Any) -> bytes:
+    """JSON in UTF-8 that any parser takes: halves of characters, which file names that are no UTF-8 hold, are replaced."""
+    import orjson
+
+    try:
+        return orjson.dumps(value)
+    except TypeError:
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text).encode()
+
+
+def packed(content: bytes) -> bytes:
+    """One zstd frame that states the size of its content."""
+    import zstandard
+
+    return zstandard.ZstdCompressor(level=LEVEL, write_content_size=True).compress(content)
+
+
+def deltas(numbers: Iterable[int]) -> list[int]:
+    """Each number's difference from the one before it, the first's from 0."""
+    return [following - number for number, following in pairwise((0, *numbers))]
+
+
+def in_base85(content: bytes) -> bytes:
+    """Bytes as base85: five letters for four bytes, the last of which are filled up with zeros."""
+    return b85encode(content, pad=True).translate(_TO_ALPHABET)
+
+
+def padded(content: bytes) -> bytes:
+    """Bytes filled up with zeros to a whole number of groups of four."""
+    return content + bytes(-len(content) % 4)

@@ -1,0 +1,73 @@
+"""An ``explore`` document as one HTML file: the viewer, the index and all chunks in it; it asks for nothing."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Iterator
+from hashlib import sha256
+from html import escape
+from importlib.resources import files
+
+from kernlens.errors import KernlensError
+from kernlens.report.explore.document import Document
+from kernlens.report.explore.packing import encoded, in_base85, packed, padded
+
+#: Nothing but the viewer's own script may run, and nothing may be loaded or sent.
+POLICY = (
+    "default-src 'none'; script-src 'sha256-{hash}'; style-src 'none'; base-uri 'none'; form-action 'none';"
+    " require-trusted-types-for 'script'"
+)
+_HEAD = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+</head>
+<body>
+<div id="kernlens" data-mode="report"></div>
+<noscript>{title}: this page shows its contents with a script that is part of it, and scripts are switched off.</noscript>
+"""
+_BLOCK = '<script type="application/x-kernlens" id="{name}" data-bytes="{size}">'
+_BLOCK_END = "</script>\n"
+
+
+def viewer_script() -> str:
+    """The viewer that comes with the package. Raises KernlensError if this installation has none."""
+    try:
+        return files("kernlens").joinpath("explorer/viewer/viewer.js").read_text("utf-8")
+    except FileNotFoundError:
+        raise KernlensError(
+            "this installation has no viewer; install kernlens from a wheel or a whole checkout"
+        ) from None
+
+
+def page(document: Document, viewer: str) -> Iterator[str]:
+    """Yields the page in pieces. ``viewer`` is the viewer's script, which must not hold what ends a script or begins a
+    comment in HTML.
+
+    The chunks come before the index, which tells where each begins. Raises ValueError for such a script, and what the
+    chunks raise.
+    """
+    script = viewer.replace("\r\n", "\n").strip("\n")
+    lowered = script.lower()
+    if "</script" in lowered or "<!--" in lowered or "\0" in script or "\r" in script:
+        raise ValueError("the viewer's script holds what a page cannot have inside of a script")
+    digest = b64encode(sha256(script.encode()).digest()).decode()
+    title = escape(document.index["title"] or "kernlens", quote=True)
+    yield _HEAD.format(policy=escape(POLICY.format(hash=digest), quote=False), title=title)
+    entries = {}
+    offset = 0
+    yield _BLOCK.format(name="chunks", size="")
+    for chunk_id in document.chunks:
+        chunk = document.chunks.packed(chunk_id)
+        kind = document.chunks.kind(chunk_id)
+        entries[chunk_id] = {"kind": kind, "offset": offset, "packed": len(chunk.content), "size": chunk.size}
+        content = padded(chunk.content)
+        offset += len(content)
+        yield in_base85(content).decode("ascii")
+    yield _BLOCK_END
+    index = packed(encoded(document.index | {"chunks": entries}))
+    yield _BLOCK.format(name="index", size=len(index)) + in_base85(index).decode("ascii") + _BLOCK_END
+    yield f"<script>{script}</script>\n</body>\n</html>\n"
