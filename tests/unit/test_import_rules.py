@@ -43,8 +43,8 @@ ALLOWED = {
     "linking": {"analysis", "formats", "model", "runtime", "toolchain"},
     "pipeline": {"formats", "loading", "model", "recording", "runtime", "toolchain"},
     "capturing": {"formats", "isa", "loading", "log", "model", "pipeline", "recording", "runtime", "toolchain"},
-    # Modules of the package itself (compiling, doctor): what Python and the command line share.
-    "verbs": {"isa", "loading", "model", "recording", "toolchain"},
+    # Modules of the package itself (compiling, comparing, checking, doctor): what Python and the command line share.
+    "verbs": {"analysis", "formats", "isa", "loading", "model", "pipeline", "recording", "report", "toolchain"},
     "cli": {
         *("analysis", "capturing", "formats", "isa", "linking", "loading", "log", "model", "pipeline", "recording"),
         *("report", "runtime", "toolchain", "verbs"),

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kernlens.cli.options import check_constants, constant_of, kernels_named
+from kernlens.analysis.kernel_names import kernels_named
+from kernlens.cli.options import check_constants, constant_of
 
 if TYPE_CHECKING:
     from kernlens.loading.spirv_images import SpirvImage

@@ -142,7 +142,7 @@ def redact_recording(path: str, of_source: bool, output: str | None, as_json: bo
 
 def _choice(patterns: Sequence[str]) -> Callable[[Build], bool]:
     """Whether a program is to be kept: by its own name, or by that of one of its kernels."""
-    from kernlens.cli.options import is_named
+    from kernlens.analysis.kernel_names import is_named
 
     def is_kept(build: Build) -> bool:
         if not patterns or any(is_named(pattern, build.name) for pattern in patterns):

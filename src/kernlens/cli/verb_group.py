@@ -15,6 +15,7 @@ from kernlens.errors import nearest
 VERBS = {
     "annotate": "Source lines with the instructions they became, and back.",
     "capture": "What an unmodified application builds and launches, in one recording.",
+    "check": "Kernels against budgets and a baseline, for CI.",
     "compile": "Compile sources for devices: a table kernel by device, and a recording.",
     "devices": "Every known device, and how it can be had here.",
     "diff": "What changed between two compilers, options, devices or sources, line by line.",

@@ -22,8 +22,6 @@ INSTRUCTIONS, OPERANDS = "instructions", "operands"
 
 #: Memory that each thread takes for what did not fit into registers: of all that can grow, the worst.
 _THREAD_MEMORY = "bytes per hardware thread"
-#: Figures of which less is worse.
-_LESS_IS_WORSE = frozenset({"simd"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +37,7 @@ class FigureChange:
         """By how much it got worse, below 0 where it got better; 0 where a value is not known."""
         if self.old is None or self.new is None:
             return 0
-        return self.old - self.new if self.figure.key in _LESS_IS_WORSE else self.new - self.old
+        return self.old - self.new if self.figure.more_is_better else self.new - self.old
 
 
 @dataclass(frozen=True, slots=True)
