@@ -35,7 +35,7 @@ kernel void constants(global int *a) { a[0] = __spirv_SpecConstant(0, 5); a[1] =
 
 #: What gcc makes the application of.
 APPLICATION = (
-    *(str(HERE / f"level_zero_{part}.c") for part in ("application", "launches")),
+    *(str(HERE / f"level_zero_{part}.c") for part in ("application", "launches", "graphs")),
     *("-lze_loader", "-lpthread", "-ldl"),
 )
 

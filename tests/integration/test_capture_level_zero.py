@@ -9,12 +9,14 @@ from __future__ import annotations
 import hashlib
 import re
 import signal
+import subprocess
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
 import kernlens
+from kernlens.capturing.spool import Shape, Spool
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM
 from tests.integration.capture_fixtures import Done
 from tests.integration.level_zero_capture_fixtures import Driver, driver, level_zero_folder, sycl_python
@@ -24,6 +26,7 @@ __all__ = ["driver", "level_zero_folder", "sycl_python"]
 
 ALL_WAYS = ("spirv", "native", "static", "link", "link-without-log", "wrong", "failing", "threads", "constants")
 
+NATIVE = Path(__file__).parents[2] / "native"
 UNTRACED = {"LD_PRELOAD": "", "ZE_ENABLE_TRACING_LAYER": "0"}
 
 
@@ -137,6 +140,35 @@ def test_lines(driver: Driver, tmp_path: Path) -> None:
     assert scale.source_map is not None
     assert {place.line for place in scale.source_map.places if place is not None} >= {4, 6}
     assert f"kernlens annotate {done.recording} --kernel" in done.err
+
+
+def test_modules_are_built_again(driver: Driver, tmp_path: Path) -> None:
+    """Their stages are those of the application's builds, and what was added is compared: with constants, and static links."""
+    words = ("spirv", "native", "static", "link", "constants")
+    done = driver.captured(tmp_path, *words, options=("--stages", "--lines"), variables=UNTRACED)
+    programs = [program for program in kernlens.load(done.recording) if program.kernels]
+    compared = sum(len(program.kernels) for program in programs if program.name != "program-3")
+    assert f"with the added options the machine code of all {compared} kernels is the same as without" in done.err
+    assert "no stages of program-3: the program was made from a binary" in done.err
+    assert "no stages of program-" not in done.err.replace("no stages of program-3:", "")
+    for program in programs:
+        code = {each.kernel: each.content for each in program.build.snapshots if each.ending == ".dat"}
+        assert bool(code) == (program.name != "program-3")
+        assert set(code) <= set(program.kernels)
+        stages = {snapshot.stage for snapshot in program.build.snapshots}
+        assert program.name == "program-3" or {"llvm-optimized", "visa", "gen-assembly", "program"} <= stages
+    (static,) = (program for program in programs if program.name == "program-4")
+    assert "-gline-tables-only" in (static.build.options or "").split(), "which the driver does not join to an input's"
+
+
+def test_constants_count_when_modules_are_built_again(level_zero_folder: Path, tmp_path: Path) -> None:
+    """Without them the machine code is another, so that no stages would be kept."""
+    driver = Driver(SYSTEM, "dg2", level_zero_folder)
+    done = driver.captured(tmp_path, "constants", options=("--stages",), variables=UNTRACED)
+    (program,) = kernlens.load(done.recording)
+    assert "no stages" not in done.err
+    (optimized,) = (each for each in program.build.snapshots if each.stage == "llvm-optimized")
+    assert re.search(r"store i32 -2\b", optimized.content.decode())
 
 
 def test_spirv_and_binaries_stand_in(driver: Driver, tmp_path: Path) -> None:
@@ -276,6 +308,55 @@ def test_newer_ways_to_launch(driver: Driver, tmp_path: Path) -> None:
     shapes = {kernel["name"]: kernel["shapes"] for kernel in done.noted["kernels"]}
     assert shapes["scale"] == [{"global": [32, 2, 1], "local": [16, 2, 1], "launches": 4}]
     assert shapes["clear"] == [{"global": [128, 1, 1], "local": [64, 1, 1], "launches": 1}]
+
+
+@pytest.mark.parametrize("word", ["graph", "older-graph"])
+def test_graphs_count_each_time_they_are_appended(word: str, driver: Driver, tmp_path: Path) -> None:
+    """What is recorded in a graph launches nothing; a second list is drawn into it by an event."""
+    done = driver.captured(tmp_path, word, variables=UNTRACED)
+    assert done.status == 0, done.out
+    if driver.toolchain == SYSTEM:
+        assert "graphs 0\n" in done.out
+        return
+    assert "launched\n" in done.out
+    assert done.launches() == {"scale": 2 * 3, "clear": 3 + 1}
+
+
+CLONES = """\
+#include "recording/lists.h"
+#include "recording/spool.h"
+int main(void)
+{
+    static char device, module, kernel, list, clone;
+    const struct shape shape = {1, {32}, {16}};
+    spool_open();
+    counters_watch();
+    lists_watch();
+    counters_created(&kernel, &module, "cloned");
+    list_created(&list, &device, false);
+    list_appended(&list, NULL, &kernel, &shape);
+    list_cloned(&clone, &list);
+    list_appended(&list, NULL, &kernel, &shape); /* which the clone does not have */
+    list_executed(&clone);
+    list_executed(&clone);
+    list_destroyed(&clone);
+    list_executed(&list);
+}
+"""
+
+
+def test_clones_of_lists(tmp_path: Path) -> None:
+    """No driver that is tried here makes any (the extension was withdrawn), so the recorder's own functions are called."""
+    (tmp_path / "check.c").write_text(CLONES)
+    (tmp_path / "missing").touch()
+    sources = [*(NATIVE / "base").glob("*.c"), NATIVE / "recording" / "counters.c", NATIVE / "recording" / "spool.c"]
+    flags = ["-std=gnu11", "-g", "-fsanitize=address,undefined", f"-I{NATIVE}", "-o", str(tmp_path / "check")]
+    files = [tmp_path / "check.c", NATIVE / "recording" / "lists.c", *sources]
+    subprocess.run(["gcc", *flags, *map(str, files), "-lpthread", "-ldl"], check=True, timeout=120)
+    subprocess.run([str(tmp_path / "check")], env={"KERNLENS_CAPTURE": str(tmp_path)}, check=True, timeout=60)
+    (counter,) = (each for each in Spool(tmp_path).counters() if each.launches)
+    assert (counter.kernel, counter.launches) == ("cloned", 2 + 2)
+    assert counter.shapes == [Shape((32,), (16,), 4)]
 
 
 def test_an_application_that_is_killed(driver: Driver, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -216,11 +217,21 @@ def test_a_folder_that_cannot_be_written(dg2: Platform, folder: Path, tmp_path: 
 def test_a_recording_that_cannot_be_written_at_the_end(dg2: Platform, folder: Path, tmp_path: Path) -> None:
     """The exit status is kernlens's own then (docs/exit_status.md), and nothing is lost."""
     taken = f"rm -f x.klens; mkdir x.klens; {folder}/app source 7"
-    done = captured(dg2, folder, tmp_path, "sh", "-c", taken)
+    edited = tmp_path / "edited.cl"
+    edited.write_text("kernel void none(int a) {}")
+    changes = ("--build-options", "-DMORE", "--replace", f"none={edited}")
+    done = captured(dg2, folder, tmp_path, "sh", "-c", taken, options=("--simulate", "dg2", "--stages", *changes))
     spool = tmp_path / "x.klens.capture"
     assert (done.status, "add 2016" in done.out) == (2, True), done.err
     assert f"what was captured stays in {spool}: kernlens capture --recover {spool}" in done.err
-    assert recover(spool, tmp_path / "other.klens").builds == 1
+    recovered = recover(spool, tmp_path / "other.klens")
+    assert recovered.builds == 1
+    first, second = recovered.findings
+    assert first == "with the added options the machine code of all 2 kernels is the same as without"
+    assert second.startswith("nothing was replaced: no program that the application made has a kernel none")
+    recording = Recording(tmp_path / "other.klens")
+    assert json.loads(recording.metadata["command_line"]) == ["sh", "-c", taken]
+    assert {"visa", "gen-assembly"} <= {snapshot.stage for snapshot in recording.builds()[0].snapshots}
 
 
 def test_a_statically_linked_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@
 #include "opencl_layer/platforms.h"
 #include "opencl_layer/program_queries.h"
 #include "opencl_layer/recorder/build_event.h"
+#include "opencl_layer/recorder/command_buffers.h"
 #include "recording/counters.h"
 #include "opencl_layer/recorder/recorder.h"
 #include "opencl_layer/recorder/replacing.h"
@@ -221,11 +222,7 @@ static cl_kernel CL_API_CALL clone_kernel(cl_kernel kernel, cl_int *error_ret)
 
 static void count_launch(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t *global, const size_t *local)
 {
-    struct shape shape = {.dimensions = dimensions};
-    for (cl_uint dimension = 0; dimension < dimensions && dimension < DIMENSIONS; ++dimension) {
-        shape.global[dimension] = global != NULL ? global[dimension] : 0;
-        shape.local[dimension] = local != NULL ? local[dimension] : 0;
-    }
+    struct shape shape = shape_of(dimensions, global, local);
     cl_device_id device;
     if (below->clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof device, &device, NULL) == CL_SUCCESS)
         counters_launched(kernel, device, &shape);
@@ -258,6 +255,11 @@ static cl_int CL_API_CALL finish(cl_command_queue queue)
     return next->clFinish(queue);
 }
 
+void *recorder_function(cl_platform_id platform, const char *name, void *of_platform)
+{
+    return next != NULL ? command_buffer_function(platform, name, of_platform) : of_platform;
+}
+
 void recorder_new_program(cl_program program)
 {
     if (next != NULL)
@@ -277,6 +279,7 @@ void recorder_hook(cl_icd_dispatch *dispatch, size_t entries)
     const char *added = getenv("KERNLENS_CAPTURE_OPTIONS");
     added_options = added != NULL && added[0] != '\0' ? strdup(added) : NULL;
     counters_watch();
+    command_buffers_watch();
     dispatch->clBuildProgram = build_program;
     dispatch->clCompileProgram = compile_program;
     dispatch->clLinkProgram = link_program;

@@ -12,8 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
-from kernlens.capturing.spool import BuildEvent, BuiltDevice, Identity
-from kernlens.dataclass import dataclass
+from kernlens.capturing.spool import FOLDER, OPTIONS, REPLACE, BuildEvent, BuiltDevice, Given, Identity
 from kernlens.errors import KernlensError, UnsupportedError
 from kernlens.loading import open_build
 from kernlens.model.build import Build, HeldParts
@@ -23,8 +22,10 @@ if TYPE_CHECKING:
 
     from kernlens.pipeline.second_build import SecondBuild
 
-#: What the worker's process sets itself, and layers, which are for the application.
-_NOT_INHERITED = ("PYTHONPATH", "NEO_CACHE_PERSISTENT", "OPENCL_LAYERS")
+#: What the worker's process sets itself.
+_OF_THE_WORKER = ("PYTHONPATH", "NEO_CACHE_PERSISTENT")
+#: Layers are for the application, and what is built again is not recorded.
+_NOT_INHERITED = ("OPENCL_LAYERS", FOLDER, OPTIONS, REPLACE)
 #: How many names a sentence lists.
 _NAMED = 5
 
@@ -65,12 +66,7 @@ class _Again:
         from kernlens.pipeline.second_build import second_build
 
         again = BuiltAgain()
-        if event.interface != "opencl":
-            error = UnsupportedError("programs of Level Zero are not built again")
-            again.staged = error if self.wanted.stages else None
-            again.plain = error if self.wanted.compare and (event.spirv or event.static_inputs) else None
-            return again
-        if event.operation not in ("build", "link"):
+        if event.operation not in ("build", "link", "module"):
             return again  # A compile's stages are those of what it is linked into.
         try:
             if self.wanted.stages:
@@ -80,7 +76,7 @@ class _Again:
         except KernlensError as error:
             again.staged = error
         parts = [each for each in (event, *inputs) if each is not None]
-        if self.wanted.compare and device.built and any(each.options != each.own_options for each in parts):
+        if self.wanted.compare and device.built and any(each.got_more_options for each in parts):
             try:
                 again.plain, _ = second_build(self._second(event, device, inputs, plain=True), {})
             except KernlensError as error:
@@ -90,7 +86,7 @@ class _Again:
     def _second(
         self, event: BuildEvent, device: BuiltDevice, inputs: list[BuildEvent | None], *, plain: bool
     ) -> SecondBuild:
-        if event.operation == "build" and event.source is None and not event.spirv:
+        if event.operation != "link" and event.source is None and not event.spirv and not event.static_inputs:
             raise UnsupportedError("the program was made from a binary")
         if event.operation == "link" and not (inputs and all(inputs)):
             raise UnsupportedError("the recorder has not seen how an input of the link was made")
@@ -98,19 +94,29 @@ class _Again:
 
         own = self.wanted.environment
         variables: dict[str, str | None] = {name: None for name in os.environ if name not in own} | dict(own)
-        for name in _NOT_INHERITED:
+        for name in _OF_THE_WORKER:
             variables.pop(name, None)
         return SecondBuild(
             platform=device.platform,
             options=event.own_options if plain else event.options,
             text=event.source,
             spirv=event.spirv or None,
-            variables={**variables, "OPENCL_LAYERS": None},
+            variables={**variables, **dict.fromkeys(_NOT_INHERITED)},
             device=device.name,
             device_name=device.name,
             parts=[_part(each, plain=plain) for each in inputs if each is not None],
+            modules=_modules(event, plain=plain) if event.operation == "module" else (),
+            linked=bool(event.static_inputs),
             python=self.wanted.python,
         )
+
+
+def _modules(event: BuildEvent, *, plain: bool) -> list[dict[str, Any]]:
+    given: list[Given] = [*event.static_inputs] or [event]
+    return [
+        {"spirv": each.spirv, "flags": each.own_options if plain else each.options, "constants": each.constants}
+        for each in given
+    ]
 
 
 def _part(event: BuildEvent, *, plain: bool) -> dict[str, Any]:

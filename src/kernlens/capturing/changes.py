@@ -11,8 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import field
 from pathlib import Path
 
-from kernlens.capturing.spool import OPTIONS, REPLACE, BuildEvent, Identity, Replaced, Spool
-from kernlens.dataclass import dataclass
+from kernlens.capturing.spool import OPTIONS, REPLACE, Identity, Replaced, Spool
 from kernlens.errors import FormatError, NotFoundError, nearest
 from kernlens.formats.spirv.spirv_module import read_spirv
 from kernlens.model.build import LINE_OPTIONS
@@ -44,20 +43,15 @@ _CACHES = {
 @dataclass(frozen=True, slots=True)
 class Replacement:
     """``content`` stands in for programs whose source, IL or binary has a SHA-256 that begins with ``hash``, or that define
-    ``kernel``; the other one is empty. ``program`` and ``path`` are as the user wrote them."""
+    ``kernel``; the other one is empty. ``program`` and ``path`` are as the user wrote them, ``form`` says what a program is
+    made from with it."""
 
     program: str
     path: str
     hash: str = ""
     kernel: str = ""
+    form: int = _SOURCE
     content: bytes = field(default=b"", repr=False)
-
-    @property
-    def form(self) -> int:
-        """What a program is made from with it: SPIR-V, a binary (which text is not), or source."""
-        if self.content.startswith(_SPIRV):
-            return _IL
-        return _BINARY if b"\0" in self.content else _SOURCE
 
     def why_not(self, error: int) -> str:
         """Why it did not stand in, from what the recorder noted: OpenCL's errors are negative, Level Zero's are not."""
@@ -78,13 +72,15 @@ class Replacement:
         content = _read(path)
         if not content:
             raise NotFoundError(f"{path} is empty, so it can stand in for nothing")
+        form = _BINARY if b"\0" in content else _SOURCE
         if content.startswith(_SPIRV):
             _check_spirv(path, content)
+            form = _IL
         if _HASH.fullmatch(program.lower()):
-            return cls(program, path, hash=program.lower(), content=content)
+            return cls(program, path, hash=program.lower(), form=form, content=content)
         if _NAME.fullmatch(program):
-            return cls(program, path, kernel=program, content=content)
-        return cls(program, path, hash=hashlib.sha256(_read(program)).hexdigest(), content=content)
+            return cls(program, path, kernel=program, form=form, content=content)
+        return cls(program, path, hash=hashlib.sha256(_read(program)).hexdigest(), form=form, content=content)
 
 
 def _read(path: str) -> bytes:
@@ -116,11 +112,6 @@ class Changes:
     def added(self) -> str:
         """The options that are added to builds."""
         return " ".join(filter(None, [LINE_OPTIONS[0] if self.lines else "", self.options.strip()]))
-
-    def reached(self, event: BuildEvent) -> bool:
-        """Whether a build got added options; the recorder of Level Zero notes no others beside them."""
-        is_level_zero = event.interface == "level-zero" and bool(self.added) and self.added in event.options
-        return event.options != event.own_options or is_level_zero
 
     def make(self, environment: dict[str, str], spool: Spool) -> None:
         """Have the recorder make them, through its variables and files in the capture's folder."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -14,8 +14,16 @@ from typing import TYPE_CHECKING
 from kernlens import log
 from kernlens.capturing.building_again import BuildingAgain, BuiltAgain, Findings, built_again
 from kernlens.capturing.changes import Changes, used
-from kernlens.capturing.spool import BuildEvent, BuiltDevice, Counter, Identity, Spool, finished_at, read_build
-from kernlens.dataclass import dataclass
+from kernlens.capturing.spool import (
+    BuildEvent,
+    BuiltDevice,
+    Counter,
+    Given,
+    Identity,
+    Spool,
+    finished_at,
+    read_build,
+)
 from kernlens.errors import KernlensError
 from kernlens.formats.spirv.specialization import read_spec_constants
 from kernlens.loading import open_build
@@ -130,7 +138,7 @@ def merge(spool: Spool, writer: RecordingWriter, again: BuildingAgain, changes: 
     for event, results in built_again(_events(spool, captured), again):
         captured.builds += 1
         captured.failed += event.status != 0 or not all(device.built for device in event.devices)
-        changed_options += changes.reached(event)
+        changed_options += event.got_more_options
         captured.from_binary += _is_from_binary(event)
         name = f"program-{captured.builds}"
         linked = [names.get(program, "a program that is not known") for program in event.inputs]
@@ -149,9 +157,10 @@ def merge(spool: Spool, writer: RecordingWriter, again: BuildingAgain, changes: 
                     )
                     for kernel in kernels
                 }
-        for build in _static_inputs(event, name):
+        for given, build in _static_inputs(event, name):
             noted = used(replaced, event.program, build.spirv)
-            calls.append({"program": writer.add(build), **_call(event), "operation": "input", **noted})
+            constants = _noted_constants(_constants(given))
+            calls.append({"program": writer.add(build), **_call(event), "operation": "input", **constants, **noted})
         if event.program is not None:
             names[event.program] = name
     _count(spool, captured, built, names_of_build)
@@ -204,20 +213,21 @@ def _builds(event: BuildEvent, name: str, linked: Sequence[str]) -> Iterator[tup
         )
 
 
-def _static_inputs(event: BuildEvent, name: str) -> Iterator[Build]:
+def _static_inputs(event: BuildEvent, name: str) -> Iterator[tuple[Given, Build]]:
     """What was compiled and linked in one call: each is in the recording, though it has no binary of its own."""
     for number, linked in enumerate(event.static_inputs, 1):
         device = event.devices[0] if event.devices else BuiltDevice(0)
-        yield Build(
+        build = Build(
             name=f"{name}-input-{number}",
             device=device.name,
             toolchain=_toolchain(event, device),
-            options=linked.options,
+            options=linked.options.strip(),
             ok=False,
             reason=f"it was compiled and linked in one call: the binary is that of {name}",
             created=_created(event),
             parts=HeldParts(spirv=linked.spirv),
         )
+        yield linked, build
 
 
 def _toolchain(event: BuildEvent, device: BuiltDevice) -> BuildToolchain | None:
@@ -231,7 +241,9 @@ def _created(event: BuildEvent) -> str:
 def _options(event: BuildEvent) -> str:
     if event.operation == "built-in kernels":
         return ""
-    return event.options or " ".join(dict.fromkeys(linked.options for linked in event.static_inputs if linked.options))
+    return event.options or " ".join(
+        dict.fromkeys(filter(None, (each.options.strip() for each in event.static_inputs)))
+    )
 
 
 def _reason(event: BuildEvent, device: BuiltDevice, linked: Sequence[str]) -> str | None:
@@ -287,28 +299,28 @@ def _count(spool: Spool, captured: Captured, built: Built, builds: dict[tuple[Id
 
 
 def _call(event: BuildEvent) -> dict[str, object]:
-    constants = {str(number): f"{bits:#x}" for number, bits in _constants(event)}
     return {
         "operation": event.operation,
         "interface": event.interface,
         "process": event.process,
         "thread": event.thread,
         "sha256": event.hash or None,
-        **({"constants": constants} if constants else {}),
+        **_noted_constants(_constants(event)),
     }
 
 
-def _constants(event: BuildEvent) -> Iterator[tuple[int, int]]:
-    """The specialization constants that the modules have, and the bits of their values."""
+def _noted_constants(constants: Mapping[int, int]) -> dict[str, object]:
+    return {"constants": {str(number): f"{bits:#x}" for number, bits in constants.items()}} if constants else {}
+
+
+def _constants(made: Given) -> dict[int, int]:
+    """The bits of the specialization constants that the module has, by number."""
     known: dict[int, SpecConstant] = {}
-    for spirv in (event.spirv, *(linked.spirv for linked in event.static_inputs)) if event.constants else ():
-        try:
-            known |= read_spec_constants(memoryview(spirv))
-        except KernlensError as error:
-            log.debug("capturing", "the constants of a module that the driver took are not known: %s", error)
-    for number, bits in event.constants:
-        if number in known:
-            yield number, bits & (1 << known[number].width) - 1
+    try:
+        known = read_spec_constants(memoryview(made.spirv)) if made.constants else {}
+    except KernlensError as error:
+        log.debug("capturing", "the constants of a module that the driver took are not known: %s", error)
+    return {number: bits & (1 << known[number].width) - 1 for number, bits in made.constants if number in known}
 
 
 def _used(kernel: CapturedKernel) -> dict[str, object]:

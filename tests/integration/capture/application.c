@@ -5,6 +5,7 @@
 #define CL_TARGET_OPENCL_VERSION 300
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
+#include <CL/cl_ext.h>
 
 #include <pthread.h>
 #include <stdint.h>
@@ -92,6 +93,42 @@ static void launch(cl_program program, const char *name, int times)
     printf("%s %lld\n", name, sum);
     clReleaseKernel(kernel);
     clReleaseMemObject(buffer);
+}
+
+/* A command buffer of two launches of "add", enqueued three times, where the platform has such. */
+static void command_buffer(void)
+{
+    cl_platform_id platform;
+    clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL);
+    clCreateCommandBufferKHR_fn create;
+    clCommandNDRangeKernelKHR_fn append;
+    clFinalizeCommandBufferKHR_fn finalize;
+    clEnqueueCommandBufferKHR_fn enqueue;
+    *(void **)&create = clGetExtensionFunctionAddressForPlatform(platform, "clCreateCommandBufferKHR");
+    *(void **)&append = clGetExtensionFunctionAddressForPlatform(platform, "clCommandNDRangeKernelKHR");
+    *(void **)&finalize = clGetExtensionFunctionAddressForPlatform(platform, "clFinalizeCommandBufferKHR");
+    *(void **)&enqueue = clGetExtensionFunctionAddressForPlatform(platform, "clEnqueueCommandBufferKHR");
+    if (create == NULL) {
+        puts("no command buffers");
+        return;
+    }
+    cl_int values[64] = {0}, number = 3, status;
+    cl_mem memory = clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof values, values, NULL);
+    cl_kernel kernel = clCreateKernel(built(SOURCE, ""), "add", NULL);
+    clSetKernelArg(kernel, 0, sizeof memory, &memory);
+    clSetKernelArg(kernel, 1, sizeof number, &number);
+    cl_command_buffer_khr buffer = create(1, &queue, NULL, &status);
+    printf("command buffer %d\n", status);
+    size_t global = 64, local = 16;
+    for (int index = 0; index < 2; ++index)
+        printf("append %d\n", append(buffer, NULL, NULL, kernel, 1, NULL, &global, &local, 0, NULL, NULL, NULL));
+    printf("finalize %d\n", finalize(buffer));
+    for (int index = 0; index < 3; ++index) {
+        printf("enqueue %d\n", enqueue(0, NULL, buffer, 0, NULL, NULL));
+        clFinish(queue);
+    }
+    clEnqueueReadBuffer(queue, memory, CL_TRUE, 0, sizeof values, values, 0, NULL, NULL);
+    printf("sum %d\n", values[0]);
 }
 
 static void link_parts(void)
@@ -250,6 +287,8 @@ int main(int count, char **words)
             cl_program program = built(SOURCE, "-cl-fast-relaxed-math");
             print_binary(program);
             launch(program, "add", 5);
+        } else if (strcmp(word, "command-buffer") == 0) {
+            command_buffer();
         } else if (strcmp(word, "link") == 0) {
             link_parts();
         } else if (strcmp(word, "wrong") == 0) {
