@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from kernlens.analysis.comparison.kernel_changes import Comparison, KernelChange, by_badness
 from kernlens.analysis.comparison.pairs import KernelPair, Pairing, pair
 from kernlens.analysis.comparison.stage_partings import Parting, parting
 from kernlens.analysis.kernel_names import kernels_named
+from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError, NotFoundError
 from kernlens.loading.decoding import decode_kernels
 from kernlens.model.program import Program

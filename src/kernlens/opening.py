@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError, NotFoundError, ToolError
 
 if TYPE_CHECKING:  # Every verb imports this module, and few open anything through it.

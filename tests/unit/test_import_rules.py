@@ -7,6 +7,7 @@ report -> analysis -> model. Imports under ``if TYPE_CHECKING`` count like all o
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -149,6 +150,17 @@ def test_worker_loads_little() -> None:
     rooms = {name.split(".")[1] for name in loaded if name.startswith("kernlens.")}
     assert rooms == {*GROUND, "model", "formats", "runtime"}
     assert {part.removesuffix(".py") for part in WORKER_PARTS} == rooms, "what is copied into a root"
+
+
+def test_classes_are_made_by_the_dataclass_that_costs_little() -> None:
+    """The standard library's compiles each class's methods at import, which a short command feels."""
+    wrong = [
+        path.name
+        for path in files()
+        if path.name != "dataclass.py"
+        and re.search(r"^from dataclasses import .*\bdataclass\b", path.read_text(), re.M)
+    ]
+    assert wrong == []
 
 
 def test_no_modules_import_one_another_in_a_circle() -> None:

@@ -13,6 +13,7 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 from kernlens.capturing.spool import FOLDER, OPTIONS, REPLACE, BuildEvent, BuiltDevice, Given, Identity
+from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError, UnsupportedError
 from kernlens.loading import open_build
 from kernlens.model.build import Build, HeldParts

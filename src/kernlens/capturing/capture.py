@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from dataclasses import replace as replaced
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +15,7 @@ from kernlens.capturing.changes import Changes, Replacement
 from kernlens.capturing.level_zero_layer import turn_on_level_zero, why_not_recorded
 from kernlens.capturing.merging import Captured, CapturedKernel, merge
 from kernlens.capturing.spool import FOLDER, OPTIONS, SNAPSHOTS, Spool
+from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError, OutputError, UnsupportedError
 from kernlens.isa.devices import name_among
 from kernlens.model.build import LINE_OPTIONS

@@ -12,6 +12,7 @@ from dataclasses import field
 from pathlib import Path
 
 from kernlens.capturing.spool import OPTIONS, REPLACE, Identity, Replaced, Spool
+from kernlens.dataclass import dataclass
 from kernlens.errors import FormatError, NotFoundError, nearest
 from kernlens.formats.spirv.spirv_module import read_spirv
 from kernlens.model.build import LINE_OPTIONS

@@ -7,8 +7,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
+from kernlens.dataclass import dataclass
 from kernlens.errors import FormatError, KernlensError, NotFoundError, nearest
 from kernlens.model.bounds import Rule, Tolerance, bound, bound_names, tolerance
 

@@ -7,9 +7,9 @@ of ``check``, the keys of ``kernlens.toml`` and the words of the mark ``kernel_b
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fractions import Fraction
 
+from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError, NotFoundError, nearest
 from kernlens.model.figures import COSTS, FIGURES, Figure, as_name
 

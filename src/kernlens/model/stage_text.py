@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple, Protocol
 
+from kernlens.dataclass import dataclass
 from kernlens.model.source_map import SourcePlace
 
 

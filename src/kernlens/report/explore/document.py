@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from kernlens.dataclass import dataclass
 from kernlens.isa.opcodes import EXPLANATIONS
 from kernlens.model.build import Build
 from kernlens.model.figures import FIGURES
