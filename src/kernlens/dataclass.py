@@ -2,12 +2,15 @@
 
 The standard library compiles six methods for each class, one by one, which takes 0.8 ms; a short command defines sixty
 classes, a third of its time, and calls few of these methods. Here a method is compiled when it is called first. All else is
-the standard library's: ``fields``, ``replace``, ``asdict``, signatures, pickles and type checkers see no difference.
+the standard library's: ``fields``, ``asdict``, signatures, pickles and type checkers see no difference; ``field`` and
+``replace`` are given here too.
 """
 
 from __future__ import annotations
 
 import dataclasses
+from dataclasses import field as field
+from dataclasses import replace as replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
@@ -64,16 +67,16 @@ def _compiled_when_called(cls: Any, name: str, write: Write, frozen: bool) -> Ca
 def _init(cls: Any, name: str, frozen: bool) -> tuple[str, dict[str, Any]]:
     names: dict[str, Any] = {"_set": object.__setattr__, "_made": dataclasses.MISSING}
     parameters, lines = ["self"], []
-    for field in dataclasses.fields(cls):
-        parameter = value = field.name
-        if field.default is not dataclasses.MISSING:
-            names[f"_default_{value}"] = field.default
+    for entry in dataclasses.fields(cls):
+        parameter = value = entry.name
+        if entry.default is not dataclasses.MISSING:
+            names[f"_default_{value}"] = entry.default
             parameter = f"{value}=_default_{value}"
-        elif field.default_factory is not dataclasses.MISSING:
-            names[f"_make_{value}"] = field.default_factory
+        elif entry.default_factory is not dataclasses.MISSING:
+            names[f"_make_{value}"] = entry.default_factory
             parameter, value = f"{value}=_made", f"_make_{value}() if {value} is _made else {value}"
         parameters.append(parameter)
-        lines.append(f"  _set(self, {field.name!r}, {value})" if frozen else f"  self.{field.name} = {value}")
+        lines.append(f"  _set(self, {entry.name!r}, {value})" if frozen else f"  self.{entry.name} = {value}")
     if hasattr(cls, "__post_init__"):
         lines.append("  self.__post_init__()")
     return "\n".join([f"def {name}({', '.join(parameters)}):", *lines]), names

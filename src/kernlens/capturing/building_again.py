@@ -9,11 +9,10 @@ from __future__ import annotations
 import os
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 from kernlens.capturing.spool import FOLDER, OPTIONS, REPLACE, BuildEvent, BuiltDevice, Given, Identity
-from kernlens.dataclass import dataclass
+from kernlens.dataclass import dataclass, field, replace
 from kernlens.errors import KernlensError, UnsupportedError
 from kernlens.loading import open_build
 from kernlens.model.build import Build, HeldParts

@@ -8,11 +8,10 @@ import hashlib
 import re
 import struct
 from collections.abc import Iterable, Sequence
-from dataclasses import field
 from pathlib import Path
 
 from kernlens.capturing.spool import OPTIONS, REPLACE, Identity, Replaced, Spool
-from kernlens.dataclass import dataclass
+from kernlens.dataclass import dataclass, field
 from kernlens.errors import FormatError, NotFoundError, nearest
 from kernlens.formats.spirv.spirv_module import read_spirv
 from kernlens.model.build import LINE_OPTIONS

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -24,7 +23,7 @@ from kernlens.capturing.spool import (
     finished_at,
     read_build,
 )
-from kernlens.dataclass import dataclass
+from kernlens.dataclass import dataclass, field, replace
 from kernlens.errors import KernlensError
 from kernlens.formats.spirv.specialization import read_spec_constants
 from kernlens.loading import open_build

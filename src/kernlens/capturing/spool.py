@@ -11,12 +11,11 @@ import os
 import shutil
 import struct
 from collections.abc import Iterator, Sequence
-from dataclasses import field
 from hashlib import sha256
 from pathlib import Path
 
 from kernlens import log
-from kernlens.dataclass import dataclass
+from kernlens.dataclass import dataclass, field
 from kernlens.errors import FormatError, NotFoundError, OutputError
 from kernlens.runtime.level_zero.module_build import version_text
 

@@ -15,10 +15,9 @@ from __future__ import annotations
 import struct
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import field
 from typing import NamedTuple
 
-from kernlens.dataclass import dataclass
+from kernlens.dataclass import dataclass, field
 from kernlens.errors import FormatError
 from kernlens.formats.elf.elf_file import (
     SHT_NOBITS,

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from kernlens.dataclass import dataclass
+from kernlens.dataclass import dataclass, field, replace
 from kernlens.model.binary import EMPTY
 from kernlens.model.budget import Budget
 from kernlens.model.build import Build, BuildParts, Source

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import cached_property
 
 from kernlens import log
-from kernlens.dataclass import dataclass
+from kernlens.dataclass import dataclass, replace
 from kernlens.errors import FormatError, KernlensError, UnsupportedError
 from kernlens.formats.spirv.specialization import read_spec_constants, specialized
 from kernlens.loading.open import open_file

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import TYPE_CHECKING
 
-from kernlens.dataclass import dataclass
+from kernlens.dataclass import dataclass, field
 
 if TYPE_CHECKING:
     from kernlens.model.bounds import Bound, Tolerance

@@ -12,10 +12,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
-from kernlens.dataclass import dataclass
+from kernlens.dataclass import dataclass, replace
 from kernlens.formats.listings import gen_assembly
 from kernlens.formats.listings import visa_assembly as visaasm_lines
 from kernlens.model.intel_symbols import PSEUDO_KERNEL

@@ -12,10 +12,9 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from ctypes import c_char_p, c_int, c_size_t, c_void_p
-from dataclasses import field
 from functools import cache
 
-from kernlens.dataclass import dataclass
+from kernlens.dataclass import dataclass, field
 from kernlens.toolchain.native_layers import OPENCL_LAYER, find_layer
 
 _FUNCTIONS = ("clGetProgramInfo", "clCreateProgramWithIL", "clSetProgramSpecializationConstant", "clReleaseProgram")

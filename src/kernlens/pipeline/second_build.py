@@ -10,11 +10,10 @@ import shlex
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
-from kernlens.dataclass import dataclass
+from kernlens.dataclass import dataclass, field, replace
 from kernlens.model.build import Build, HeldParts, Source
 from kernlens.model.stage import Snapshot
 from kernlens.runtime.answers import build_of

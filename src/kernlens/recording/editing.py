@@ -10,10 +10,9 @@ import json
 import os
 from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 
-from kernlens.dataclass import dataclass
+from kernlens.dataclass import dataclass, replace
 from kernlens.errors import NotFoundError
 from kernlens.model.build import Build
 from kernlens.recording.captured import CAPTURE, CaptureNotes

@@ -6,10 +6,9 @@ import os
 import shutil
 import sys
 from collections.abc import Mapping
-from dataclasses import field
 from pathlib import Path
 
-from kernlens.dataclass import dataclass
+from kernlens.dataclass import dataclass, field
 
 #: The parts of the package that a worker needs. They import nothing but the standard library and each other.
 WORKER_PARTS = ("errors.py", "dataclass.py", "model", "formats", "runtime")

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import field
 
 from kernlens.analysis.comparison.matching import common_pairs
 from kernlens.analysis.comparison.normal_form import Code, Origin, Reader
 from kernlens.analysis.comparison.pairs import KernelPair
 from kernlens.analysis.comparison.source_lines import LineKey, SourceLines
-from kernlens.dataclass import dataclass
+from kernlens.dataclass import dataclass, field
 from kernlens.model.figures import FIGURES, STATED, Figure
 from kernlens.model.kernel import Kernel
 

@@ -7,9 +7,8 @@ compiler writes: compute-runtime's ``elf_decoder.cpp`` looks symbols' names up i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
 
-from kernlens.dataclass import dataclass
+from kernlens.dataclass import dataclass, field
 from kernlens.formats.elf.elf_file import SHT_NOBITS, SHT_REL, SHT_RELA, SHT_STRTAB, SHT_SYMTAB
 from kernlens.formats.elf.header import STV_HIDDEN
 from kernlens.formats.elf.structures import (

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import field
 
-from kernlens.dataclass import dataclass
+from kernlens.dataclass import dataclass, field
 
 _QUOTED = r'"[^"]*"'
 _SYMBOL = re.compile(rf"@({_QUOTED}|[-\w$.]+)")

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import field
 from typing import NamedTuple
 
-from kernlens.dataclass import dataclass
+from kernlens.dataclass import dataclass, field
 from kernlens.model.source_map import SourcePlace
 from kernlens.model.source_path import joined
 from kernlens.model.stage_map import StageRows

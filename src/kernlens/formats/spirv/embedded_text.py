@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import field
 from itertools import chain
 from struct import Struct
 
-from kernlens.dataclass import dataclass
+from kernlens.dataclass import dataclass, field
 from kernlens.formats.spirv.magic import BIG_ENDIAN, LITTLE_ENDIAN
 
 _HEADER_WORDS = 5

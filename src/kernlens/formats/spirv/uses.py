@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import field
 
-from kernlens.dataclass import dataclass
+from kernlens.dataclass import dataclass, field
 from kernlens.formats.spirv.words import Rule, read_words, walk
 
 _OP_ENTRY_POINT = 15

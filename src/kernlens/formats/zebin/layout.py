@@ -9,9 +9,8 @@ they follow the data, and their symbols may count from the data's start (compute
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
 
-from kernlens.dataclass import dataclass
+from kernlens.dataclass import dataclass, field
 from kernlens.errors import LinkError
 from kernlens.formats.elf.elf_file import SHT_NOBITS, SHT_PROGBITS
 from kernlens.formats.elf.writer import OutputSection

@@ -15,10 +15,9 @@ and ``elf``; compute-runtime's ``zebin_decoder.cpp`` and ``linker.cpp`` for what
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
 from functools import cached_property
 
-from kernlens.dataclass import dataclass
+from kernlens.dataclass import dataclass, field
 from kernlens.errors import LinkError
 from kernlens.formats.elf.elf_file import EM_INTELGT, SHT_NOTE, SHT_REL, SHT_RELA
 from kernlens.formats.elf.writer import (

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import field
 from typing import Any
 
-from kernlens.dataclass import dataclass
+from kernlens.dataclass import dataclass, field
 from kernlens.isa.opcodes import EXPLANATIONS
 from kernlens.model.build import Build
 from kernlens.model.figures import FIGURES

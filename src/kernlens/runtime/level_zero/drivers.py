@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import ctypes
 from ctypes import byref, c_uint32, c_void_p
-from dataclasses import field
 from functools import cached_property
 
-from kernlens.dataclass import dataclass
+from kernlens.dataclass import dataclass, field
 from kernlens.errors import NotFoundError
 from kernlens.model.device import IpVersion
 from kernlens.runtime.level_zero.handle_owner import HandleOwner

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from ctypes import POINTER, Array, addressof, byref, c_char_p, c_size_t, c_void_p, cast, pointer
-from dataclasses import field
 
-from kernlens.dataclass import dataclass
+from kernlens.dataclass import dataclass, field
 from kernlens.runtime.level_zero.drivers import Context, LiveDevice
 from kernlens.runtime.level_zero.handle_owner import HandleError
 from kernlens.runtime.level_zero.live_module import LiveModule, create, read_log

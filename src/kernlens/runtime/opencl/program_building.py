@@ -5,10 +5,9 @@ from __future__ import annotations
 import weakref
 from collections.abc import Mapping, Sequence
 from ctypes import byref, c_char_p, c_int32, c_size_t, c_uint32, c_void_p, cast
-from dataclasses import field
 from typing import Any
 
-from kernlens.dataclass import dataclass
+from kernlens.dataclass import dataclass, field
 from kernlens.errors import NotFoundError
 from kernlens.runtime.opencl.error_codes import OpenCLError
 from kernlens.runtime.opencl.opencl_library import OpenCL, open_opencl
