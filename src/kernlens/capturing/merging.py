@@ -31,6 +31,7 @@ from kernlens.model.build import Build, BuildToolchain, HeldParts, Source
 from kernlens.model.figures import FIGURES, figures_of
 from kernlens.model.kernel import Kernel
 from kernlens.model.spirv import SpecConstant
+from kernlens.recording.captured import CAPTURE
 from kernlens.runtime.level_zero.result_codes import result_name
 from kernlens.runtime.opencl.error_codes import ERROR_NAMES
 
@@ -39,9 +40,6 @@ if TYPE_CHECKING:
 
 #: The kernels of the last good build of each program and device (its handle), by name.
 Built = dict[tuple[Identity, int], dict[str, "CapturedKernel"]]
-
-#: The key of a recording's metadata that holds what is known of a capture beside its builds.
-CAPTURE = "capture"
 
 
 class RecordedKernels:

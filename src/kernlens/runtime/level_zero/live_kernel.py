@@ -94,11 +94,7 @@ class LiveKernel(HandleOwner):
     @property
     def _reported_name(self) -> str:
         """The driver's zeKernelGetName."""
-        size = c_size_t(0)
-        self._loader.call("zeKernelGetName", self.handle, byref(size), None, device=self.device, input=self.name)
-        room = ctypes.create_string_buffer(size.value + 1)
-        self._loader.call("zeKernelGetName", self.handle, byref(size), room, device=self.device, input=self.name)
-        return room.value.decode("utf-8", "replace")
+        return self._loader.text("zeKernelGetName", self.handle, device=self.device, input=self.name)
 
     @cached_property
     def properties(self) -> KernelProperties:

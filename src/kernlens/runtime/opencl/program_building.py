@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Mapping, Sequence
-from ctypes import byref, c_char_p, c_int32, c_size_t, c_uint32, c_void_p, cast
+from ctypes import byref, c_char_p, c_int32, c_size_t, c_void_p, cast
 from typing import Any
 
 from kernlens.dataclass import dataclass, field
@@ -38,7 +38,7 @@ def opencl_devices(library: OpenCL | None = None) -> tuple[OpenCLDevice, ...]:
     devices = []
     for platform in library.platforms():
         name = library.text("clGetPlatformInfo", platform, CL_PLATFORM_NAME, query="CL_PLATFORM_NAME")
-        for device in _devices_of(library, platform):
+        for device in library.handles("clGetDeviceIDs", platform, CL_DEVICE_TYPE_ALL, none=_DEVICE_NOT_FOUND):
             devices.append(
                 OpenCLDevice(
                     platform=name,
@@ -50,16 +50,6 @@ def opencl_devices(library: OpenCL | None = None) -> tuple[OpenCLDevice, ...]:
                 )
             )
     return tuple(devices)
-
-
-def _devices_of(library: OpenCL, platform: int) -> list[int]:
-    count = c_uint32(0)
-    code = int(library.result("clGetDeviceIDs", platform, CL_DEVICE_TYPE_ALL, 0, None, byref(count)))
-    if code == _DEVICE_NOT_FOUND or count.value == 0:
-        return []
-    handles = (c_void_p * count.value)()
-    library.call("clGetDeviceIDs", platform, CL_DEVICE_TYPE_ALL, count.value, handles, None)
-    return [int(handle) for handle in handles if handle]
 
 
 class OpenCLContext:
