@@ -19,12 +19,7 @@ from typing import NamedTuple
 
 from kernlens.dataclass import dataclass, field
 from kernlens.errors import FormatError
-from kernlens.formats.elf.elf_file import (
-    SHT_NOBITS,
-    SHT_RELA,
-    Elf,
-    read_elf,
-)
+from kernlens.formats.elf.elf_file import SHT_NOBITS, SHT_RELA, Elf, read_elf
 from kernlens.formats.elf.structures import RELA_LAYOUT
 from kernlens.formats.zstd_frame import MAGIC, claimed_size, frame_size, is_zstd, unpack_frame
 from kernlens.model.binary import EMPTY, Section

@@ -32,13 +32,7 @@ from kernlens.formats.elf.writer import (
 from kernlens.formats.zebin.layout import ZebinLayout
 from kernlens.formats.zebin.notes import merge_notes
 from kernlens.formats.zebin.ze_info_merge import merge_ze_info
-from kernlens.formats.zebin.zebin_file import (
-    SHT_ZEBIN_MISC,
-    SHT_ZEBIN_VISAASM,
-    SHT_ZEBIN_ZEINFO,
-    Zebin,
-    read_zebin,
-)
+from kernlens.formats.zebin.zebin_file import SHT_ZEBIN_MISC, SHT_ZEBIN_VISAASM, SHT_ZEBIN_ZEINFO, Zebin, read_zebin
 from kernlens.model.binary import Relocation, Symbol
 from kernlens.model.build import LINE_OPTIONS
 from kernlens.model.intel_symbols import DRIVER_SYMBOLS, PSEUDO_KERNEL
