@@ -117,13 +117,7 @@ def _is_format(format: object) -> bool:
 
 
 def _request_of_layer(
-    layer: SnapshotLayer,
-    program: int,
-    device: int,
-    stage: str,
-    format: int,
-    callback: SnapshotCallback,
-    user_data: Any,
+    layer: SnapshotLayer, program: int, device: int, stage: str, format: int, callback: SnapshotCallback, user_data: Any
 ) -> None:
     def deliver(content: bytes, ending: str, kernel: str) -> None:
         callback(len(content), content, SnapshotLabel(ending, kernel), user_data)

@@ -82,9 +82,7 @@ def _failed(job: CompileJob, error: KernlensError) -> Build:
 
 
 def compile_many(
-    jobs: Iterable[CompileJob],
-    workers: int | None = None,
-    on_progress: Callable[[int, int, Build], None] | None = None,
+    jobs: Iterable[CompileJob], workers: int | None = None, on_progress: Callable[[int, int, Build], None] | None = None
 ) -> Iterator[Build]:
     """Compile all ``jobs``, ``workers`` at a time (None: one per processor), and give each result as it finishes.
 
