@@ -19,8 +19,14 @@ def compared_effects(instructions: Instructions, effects: Effects) -> Iterator[t
         yield _compared(text, effect, effects.register_bytes)
 
 
-@lru_cache(1 << 16)
+@lru_cache(1 << 15)
 def _compared(text: str, effect: Effect, register_bytes: int) -> tuple[object, object]:
+    """A pair that is easy to keep, if the two are equal."""
+    ours, theirs = _said(text, effect, register_bytes)
+    return (text, text) if ours == theirs else (ours, theirs)
+
+
+def _said(text: str, effect: Effect, register_bytes: int) -> tuple[object, object]:
     theirs = said_of_registers(text, register_bytes)
     reads, writes = places_of(effect.reads, register_bytes), places_of(effect.writes, register_bytes)
     if not theirs.is_send:

@@ -22,6 +22,7 @@ from kernlens.model.line_table import DebugFunction, InlinedCall, LineTable, Sou
 from kernlens.model.pressure import Pressure
 from kernlens.model.program import Program
 from kernlens.model.source_map import SourceMap, SourcePlace
+from kernlens.model.spilled_value import SpilledValue
 from kernlens.report.listing import GAP, Rows, annotated, where_from
 from kernlens.report.overview import program_overview
 from kernlens.report.rows import HEADING, csv_lines
@@ -81,6 +82,9 @@ class Parts:
 
     def pressure(self, kernel: Kernel) -> Pressure | None:
         return pressure_of(kernel.instructions)
+
+    def spilled_values(self, kernel: Kernel) -> tuple[SpilledValue, ...] | None:
+        return None
 
 
 def made(has_lines: bool = True) -> tuple[Program, Kernel]:

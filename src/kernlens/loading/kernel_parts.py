@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from kernlens.model.line_table import LineTable
     from kernlens.model.pressure import Pressure
     from kernlens.model.source_map import SourceMap
+    from kernlens.model.spilled_value import SpilledValue
 
 NO_TABLE = "the debug data holds no line table for this kernel"
 ADVICE = "build with -gline-tables-only (or -g) to get one"
@@ -91,6 +92,14 @@ class Code:
         from kernlens.analysis.flow.pressure import pressure_of
 
         return pressure_of(kernel.instructions)
+
+    def spilled_values(self, kernel: Kernel) -> tuple[SpilledValue, ...] | None:
+        beside = self.beside()
+        if not beside.snapshots:
+            return None
+        from kernlens.loading.spilled_values import spilled_values
+
+        return spilled_values(kernel.name, kernel.line_table, beside)
 
     def beside(self) -> Beside:
         """The stages of the compile that were kept."""

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from kernlens.model.line_table import LineTable
     from kernlens.model.pressure import Pressure
     from kernlens.model.source_map import SourceMap
+    from kernlens.model.spilled_value import SpilledValue
 
 
 #: The first byte of a ``call``, without its highest bit, on all devices; instructions begin at multiples of 8 bytes.
@@ -75,6 +76,8 @@ class KernelParts(Protocol):
     def costs(self, kernel: Kernel) -> Mapping[str, int]: ...
 
     def pressure(self, kernel: Kernel) -> Pressure | None: ...
+
+    def spilled_values(self, kernel: Kernel) -> tuple[SpilledValue, ...] | None: ...
 
 
 class Kernel:
@@ -173,3 +176,9 @@ class Kernel:
         """How many of its registers it needs at once, instruction by instruction; None where the decoder does not tell what
         instructions do to registers. Raises UnsupportedError like ``instructions``."""
         return self._parts.pressure(self)
+
+    @cached_property
+    def spilled_values(self) -> tuple[SpilledValue, ...] | None:
+        """The values that did not fit into its registers, by their names in the stages of its compile; None where these were
+        not kept."""
+        return self._parts.spilled_values(self)
