@@ -11,6 +11,7 @@ import pytest
 from kernlens.analysis.correlate import correlate
 from kernlens.analysis.costs import costs_of
 from kernlens.analysis.flow.pressure import pressure_of
+from kernlens.analysis.flow.register_links import register_links, register_rows
 from kernlens.model.binary import EMPTY
 from kernlens.model.build import Source
 from kernlens.model.figures import KernelResources
@@ -21,6 +22,7 @@ from kernlens.model.line_choice import LineChoice
 from kernlens.model.line_table import DebugFunction, InlinedCall, LineTable, SourceFile
 from kernlens.model.pressure import Pressure
 from kernlens.model.program import Program
+from kernlens.model.register_links import RegisterLinks, RegisterRows
 from kernlens.model.source_map import SourceMap, SourcePlace
 from kernlens.model.spilled_value import SpilledValue
 from kernlens.report.listing import GAP, Rows, annotated, where_from
@@ -85,6 +87,12 @@ class Parts:
 
     def spilled_values(self, kernel: Kernel) -> tuple[SpilledValue, ...] | None:
         return None
+
+    def register_rows(self, kernel: Kernel) -> dict[int, RegisterRows]:
+        return register_rows(kernel.instructions)
+
+    def register_links(self, kernel: Kernel, index: int) -> RegisterLinks:
+        return register_links(kernel.instructions, index)
 
 
 def made(has_lines: bool = True) -> tuple[Program, Kernel]:
