@@ -42,7 +42,7 @@ def pytest_runtest_call(item: pytest.Item) -> None:
     """Holds what the test has made against its marks, once the test itself has passed."""
     rules = _rules(item)
     if rules:
-        _check(item.stash.get(_PROGRAMS, []), rules)
+        _check(item.stash.setdefault(_PROGRAMS, []), rules)
 
 
 @pytest.fixture
@@ -65,12 +65,13 @@ def kernlens_capture(request: pytest.FixtureRequest, tmp_path: Path) -> Callable
     def captured(command: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], **options: Any) -> list[Program]:
         import kernlens
 
-        words = [command] if isinstance(command, str | os.PathLike) else list(command)
-        if os.fspath(words[0]).endswith(".py"):
+        given = [command] if isinstance(command, str | os.PathLike) else command
+        words = [os.fspath(word) for word in given]
+        if words[0].endswith(".py"):
             words.insert(0, sys.executable)
-        number = len(request.node.stash.get(_PROGRAMS, []))
+        number = len(request.node.stash.setdefault(_PROGRAMS, []))
         found = kernlens.capture(words, tmp_path / f"captured-{number}.klens", **options)
-        named = " ".join(map(os.fspath, words))
+        named = " ".join(words)
         if found.exit_status:
             pytest.fail(f"{named} ended with status {found.exit_status}", pytrace=False)
         if found.recording is None:
