@@ -113,7 +113,7 @@ def _rules(item: pytest.Item) -> list[Rule]:
     return rules
 
 
-def _check(programs: Sequence[Program], rules: Sequence[Rule]) -> None:
+def _check(programs: list[Program], rules: Sequence[Rule]) -> None:
     from kernlens.checking import judged
     from kernlens.errors import KernlensError
     from kernlens.report.style import rendered
