@@ -265,6 +265,7 @@ def written(request: pytest.FixtureRequest, kernlens: Kernlens, folder: Path) ->
 def test_junit(written: Written) -> None:
     kind, root, _ = written
     assert (root.tag, root.get("tests"), root.get("failures"), root.get("errors")) == ("testsuites", "9", "2", "0")
+    assert set(root.keys()) == {"name", "tests", "failures", "errors"}, "junit-10.xsd has no other of these"
     assert sum(int(suite.get("tests", "")) for suite in root) == len(root.findall("*/testcase")) == 9
     (failure, _) = root.findall("*/testcase/failure")
     assert (failure.get("message"), failure.get("type")) == ("SIMD 8, at least 16 (--min-simd)", "budget")

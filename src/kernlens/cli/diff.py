@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
@@ -16,6 +17,9 @@ from kernlens.cli.options import (
     verb,
 )
 from kernlens.model.figures import FIGURES
+
+if TYPE_CHECKING:
+    from kernlens.comparing import Difference
 
 
 @verb("kernlens diff blur.cl --device dg2 --toolchain system,newest")
@@ -43,6 +47,7 @@ from kernlens.model.figures import FIGURES
 @click.option("--stages", is_flag=True, help="The first stage of the compile at which each changed kernel parts.")
 @click.option("--all-passes", is_flag=True, help="With --stages, the compiler's first pass too.")
 @source_root_option()
+@click.option("--html", metavar="FILE", type=click.Path(), help="Write one HTML page too.")
 @json_option()
 def command(
     paths: tuple[str, ...],
@@ -55,6 +60,7 @@ def command(
     stages: bool,
     all_passes: bool,
     source_roots: tuple[str, ...],
+    html: str | None,
     as_json: bool,
 ) -> None:
     """Show what changed between A and B: kernels, figures, and the source lines with their old and new instructions.
@@ -77,20 +83,39 @@ def command(
             source_roots=source_roots,
         )
     has_instructions = lines or bool(kernel_names)
+    if html is not None:
+        _write_page(difference, html, has_instructions)
     if as_json:
         from kernlens.cli.output import print_json
 
         print_json(difference.document(lines=has_instructions))
     else:
         from kernlens.cli.output import print_lines
-        from kernlens.report.comparison import figure_table, kernel_lines, side_title, summary
+        from kernlens.report.comparison import figure_table, kernel_lines, summary
 
-        titles = (
-            side_title(difference.old, difference.old_title),
-            side_title(difference.new, difference.new_title),
-        )
-        print_lines(summary(*titles, difference.pairing, difference.changes))
+        print_lines(summary(*_titles(difference), difference.pairing, difference.changes))
         print_lines(figure_table(difference.changes))
         for change, parting in zip(difference.changes, difference.partings, strict=True):
             print_lines(kernel_lines(change, parting=parting, has_instructions=has_instructions))
     sys.exit(0 if difference.equal else 1)
+
+
+def _titles(difference: Difference) -> tuple[str, str]:
+    from kernlens.report.comparison import side_title
+
+    return side_title(difference.old, difference.old_title), side_title(difference.new, difference.new_title)
+
+
+def _write_page(difference: Difference, path: str, has_instructions: bool) -> None:
+    from kernlens.cli.output import is_styled, write_bytes
+    from kernlens.report.comparison_page import comparison_page
+
+    with is_styled():
+        pieces = comparison_page(
+            *_titles(difference),
+            difference.pairing,
+            difference.changes,
+            difference.partings,
+            has_instructions=has_instructions,
+        )
+        write_bytes(path, (piece.encode() for piece in pieces))
