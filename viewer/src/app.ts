@@ -268,7 +268,7 @@ export class App implements CodeSurroundings {
     this.status.pin(pinned === null ? null : line === null ? "Pinned an instruction without a line" : `Pinned line ${line.line}`);
     this.status.say(pinned === null ? "unpinned" : `pinned, ${links.words(kernel, pinned)}`);
     if (pinned === null) this.detail.clear(kernel);
-    else this.detail.show(kernel, links.shown(kernel, pinned));
+    else this.detail.show(kernel, links.shown(pinned));
   }
 
   private restorePin(): void {
@@ -305,7 +305,7 @@ export class App implements CodeSurroundings {
     this.soon = window.setTimeout(() => {
       if (this.kernel === null || this.links.pinned !== null) return;
       if (target === null) this.detail.clear(this.kernel);
-      else this.detail.show(this.kernel, this.links.shown(this.kernel, target));
+      else this.detail.show(this.kernel, this.links.shown(target));
     }, 80);
   }
 

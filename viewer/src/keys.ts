@@ -13,8 +13,8 @@ export function isTyping(event: KeyboardEvent): boolean {
 
 export function listen(root: ShadowRoot, keys: Keys, afterG: Keys, letters: () => boolean): void {
   let isAfterG = 0;
-  root.addEventListener("keydown", (event) => {
-    const pressed = event as KeyboardEvent;
+  // On the window: with nothing focused, keys go to the page's body, outside of the shadow root.
+  window.addEventListener("keydown", (pressed) => {
     if (pressed.defaultPrevented || pressed.ctrlKey || pressed.metaKey || pressed.altKey) return;
     const { key } = pressed;
     if (key === "Shift") return;

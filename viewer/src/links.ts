@@ -109,7 +109,7 @@ export class Links {
   }
 
   /** What the detail says of a target. */
-  shown(kernel: Kernel, target: Target): Shown {
+  shown(target: Target): Shown {
     const lit = this.linkedPanes()
       .filter((linked) => linked.kind !== "source")
       .map((linked) => ({ name: linked.kind === "code" ? "machine code" : linked.title, lines: this.lines(target, linked).length }));
@@ -119,7 +119,7 @@ export class Links {
       row: target.linked.kind === "code" ? target.row : -1,
       isExact: this.exact && target.row >= 0,
       hasExact: this.hasExact(target),
-      lit: lit.filter(({ lines }, index) => lines > 0 || index === lit.length - 1 || kernel.code.count === 0),
+      lit,
     };
   }
 

@@ -58,10 +58,10 @@ export class Detail {
     const words = this.opcodes[parsed.opcode] ?? this.opcodes[code.opcode(row)] ?? "";
     const computes = formula(parsed);
     const size = `${code.size[row]} bytes${parsed.options.includes("Compacted") ? " (compacted)" : ""}`;
-    const first = h("p", {}, h("b", {}, parsed.opcode), " ", words.replace(/^./, (letter) => letter.toLowerCase()).replace(/\.$/, ""));
+    const first = h("p", {}, h("b", {}, parsed.opcode));
+    if (words !== "") first.append(` ${words.replace(/^[A-Z](?=[a-z])/, (letter) => letter.toLowerCase()).replace(/\.$/, "")}`);
     if (computes !== null) first.append(": ", h("code", {}, computes));
-    const range = extent(parsed);
-    first.append(`; ${range === "" ? "" : `${range}, `}in ${size}.`);
+    first.append(`; ${[extent(parsed), size].filter(Boolean).join(", ")}.`);
     const more = h("div", { class: "more" });
     if (message !== undefined) more.append(h("p", {}, `${message.words.replace(/^./, (letter) => letter.toUpperCase())}.`));
     const targets = code.targets.get(row) ?? [];
@@ -128,7 +128,8 @@ export class Detail {
     if (key < 0) return h("div", { class: "w" }, h("span", { class: "lab" }, "Line"), h("p", {}, "– The compiler gave it no source line."));
     const instructions = weights.instructions[key];
     const body = h("div", { class: "line" });
-    const first = h("p", {}, h("b", {}, count(instructions)), ` instruction${instructions === 1 ? "" : "s"}, ${percent(instructions, code.count)}% of the kernel`);
+    const first = h("p", {}, instructions === 0 ? "No instruction of its own" : h("b", {}, count(instructions)));
+    if (instructions > 0) first.append(` instruction${instructions === 1 ? "" : "s"}, ${percent(instructions, code.count)}% of the kernel`);
     if (weights.memory[key] > 0) first.append(`, ${count(weights.memory[key])} bytes moved`);
     if (weights.spills[key] > 0) first.append(`, ${count(weights.spills[key])} bytes spilled or filled`);
     first.append(".");

@@ -138,7 +138,7 @@ export class KernelList {
       h(
         "button",
         { type: "button", title: words, "aria-label": words, onclick: () => this.open(entry) },
-        h("span", { class: "name" }, short),
+        nameOf(short),
         h("em", {}, figure(instructions)),
         h("em", { class: narrow ? "warn" : null }, figure(simd)),
         h("em", { class: spill !== null && spill > 0 ? "warn" : null }, figure(spill)),
@@ -157,6 +157,12 @@ export class KernelList {
     event.preventDefault();
     event.stopPropagation();
   }
+}
+
+/** A name whose end stays in sight where it is too long: names of one file differ there. */
+function nameOf(name: string): HTMLElement {
+  const cut = name.length > 13 ? name.length - 6 : name.length;
+  return h("span", { class: "name" }, h("span", {}, name.slice(0, cut)), h("span", {}, name.slice(cut)));
 }
 
 function figure(value: Figure): string {

@@ -6,7 +6,7 @@ export type Kind = "source" | "stage" | "code";
 type Mode = "wide" | "medium" | "narrow";
 
 const NAMES: Record<Kind, string> = { source: "Source", stage: "Stage", code: "Machine code" };
-const FIRST: Record<Kind, number> = { source: 33, stage: 26, code: 41 };
+const FIRST: Record<Kind, number> = { source: 31, stage: 26, code: 43 };
 
 /** A place for a pane: its head with tabs, its body with a pane or a message. */
 export class Slot {

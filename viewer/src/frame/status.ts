@@ -44,8 +44,10 @@ export class Status {
   }
 
   cover(kernel: Kernel | null): void {
-    this.coverage.textContent = kernel === null ? "" : coverageWords(kernel);
-    this.coverage.title = this.coverage.textContent;
+    const words = kernel === null ? "" : coverageWords(kernel);
+    const short = kernel === null ? "" : `${kernel.coverage.own} of ${kernel.code.count} have their own line`;
+    this.coverage.title = words;
+    fill(this.coverage, h("span", { class: "long" }, words), h("span", { class: "short", "aria-hidden": "true" }, short));
   }
 }
 

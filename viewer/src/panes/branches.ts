@@ -11,6 +11,8 @@ interface Branch {
 }
 
 export class Branches {
+  /** How many lanes hold a branch. */
+  readonly used: number;
   private readonly lanes: Branch[][] = [];
 
   /** Short ones get the inner lanes; what finds none free is not drawn (its label still goes there). */
@@ -23,12 +25,13 @@ export class Branches {
       free?.push(branch);
     }
     for (const lane of this.lanes) lane.sort((left, right) => left.top - right.top);
+    this.used = this.lanes.filter((lane) => lane.length > 0).length;
   }
 
   /** A letter per lane, outermost first: passes, starts or ends here, going (d)own or (u)p; a blank for none. */
   at(line: number): string {
     let text = "";
-    for (let lane = LANES - 1; lane >= 0; lane--) {
+    for (let lane = this.used - 1; lane >= 0; lane--) {
       const branches = this.lanes[lane];
       let low = 0;
       let high = branches.length;

@@ -62,12 +62,12 @@ export class CodePane extends Linked {
       kind: "gen",
       label: "Machine code",
       lines,
-      classOf: (line) => this.lineClass(line),
+      classOf: (line) => this.lineClass(line, around),
       extensions: [
         codeFolding({ placeholderText: "…" }),
         highlight(GEN),
         cells("numbers", (line) => this.cell(line, around, most)),
-        ...(short ? [cells("scoreboard", (line) => this.scoreboard(line), "after")] : []),
+        ...(short ? [cells("scoreboard", (line) => this.scoreboard(line, around), "after")] : []),
         EditorView.clipboardOutputFilter.of((text) => this.copied() ?? text),
       ],
       onHover: (line) => around.hover(this, line),
@@ -145,12 +145,17 @@ export class CodePane extends Linked {
     return `block ${block}  ${parts.join(" · ")}`;
   }
 
-  private lineClass(line: number): string {
+  private lineClass(line: number, around: Surroundings): string {
     const row = this.rowAt(line);
     if (row < 0) return "header";
     const { flags } = this.kernel.code;
     const extra = flags[row] & ILLEGAL ? " illegal" : flags[row] & FROM_STAGE ? " from-stage" : "";
-    return this.classesOf(row) + extra;
+    return this.classesOf(row, this.shadeOf(row, around)) + extra;
+  }
+
+  private shadeOf(row: number, around: Surroundings): number {
+    const { code } = this.kernel;
+    return around.shade(code.inherited?.[row] ? -1 : code.key[row]);
   }
 
   private cell(line: number, around: Surroundings, most: number): Cell {
@@ -162,8 +167,8 @@ export class CodePane extends Linked {
       return new Cell(`${line} ${folded}`, "header", () => [lanesOf(lanes), part("fold", folded ? "▸" : "▾")]);
     }
     const { code } = this.kernel;
-    const shade = around.shade(code.inherited?.[row] ? -1 : code.key[row]);
-    return new Cell(`${line} ${shade}`, this.lineClass(line), () => {
+    const shade = this.shadeOf(row, around);
+    return new Cell(`${line} ${shade}`, this.lineClass(line, around), () => {
       const parts = [lanesOf(lanes), part("ln", code.offset[row].toString(16).padStart(4, "0"))];
       parts.push(part(`bar ${shadeClass(shade)}`), part("from", this.lineLabel(row)));
       if (code.live !== null) {
@@ -176,11 +181,11 @@ export class CodePane extends Linked {
     });
   }
 
-  private scoreboard(line: number): Cell | null {
+  private scoreboard(line: number, around: Surroundings): Cell | null {
     const row = this.rowAt(line);
     if (row < 0) return null;
     const tokens = scoreboardOf(this.parsed[row]);
-    return new Cell(`${line}`, this.lineClass(line), () => tokens.map((token) => part("token", token)));
+    return new Cell(`${line}`, this.lineClass(line, around), () => tokens.map((token) => part("token", token)));
   }
 
   /** IGA's text of the rows that are selected; null while the selection is within one. */

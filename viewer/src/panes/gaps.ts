@@ -20,6 +20,8 @@ class Gap extends WidgetType {
     button.tabIndex = -1;
     button.textContent = `${this.lines} lines without code of this kernel`;
     button.title = "Show these lines";
+    // Else the browser puts its selection here, which opens the gap before the click has found it.
+    button.addEventListener("mousedown", (event) => event.preventDefault());
     button.addEventListener("click", (event) => {
       event.stopPropagation();
       view.dispatch({ effects: openGap.of(view.posAtDOM(button)) });

@@ -58,11 +58,11 @@ export abstract class Linked {
     return rowsOf(this.rows.own, light.key).map((row) => this.lineOf(row));
   }
 
-  /** The classes that a row is lit by (lighting.ts). */
-  protected classesOf(row: number): string {
+  /** The classes that a row is lit by (lighting.ts), and its line's hue where lines have hues. */
+  protected classesOf(row: number, shade: number): string {
     const { rows } = this;
     if (rows === null || row < 0 || row >= rows.count) return "";
-    let classes = `R${row}`;
+    let classes = shade >= 100 ? `R${row} y${shade - 100}` : `R${row}`;
     const key = rows.key[row];
     if (key >= 0) {
       const own = rows.inherited === null || rows.inherited[row] === 0;

@@ -56,7 +56,7 @@ export class SourcePane extends Linked {
       kind: "source",
       label: `Source ${info.path}`,
       lines,
-      classOf: (line) => this.sourceClasses(line),
+      classOf: (line) => this.sourceClasses(line, around),
       extensions: [
         gaps(has),
         cpp(),
@@ -65,7 +65,7 @@ export class SourcePane extends Linked {
           const key = this.keys[line] ?? -1;
           const shade = around.shade(key);
           const { value, share } = around.figure(key);
-          return new Cell(`${line} ${shade} ${value} ${share}`, this.sourceClasses(line), () => [
+          return new Cell(`${line} ${shade} ${value} ${share}`, this.sourceClasses(line, around), () => [
             part("ln", String(line + 1)),
             part(`heat ${shadeClass(shade)}`, value),
             part(`heat share ${shadeClass(shade)}`, share),
@@ -92,8 +92,9 @@ export class SourcePane extends Linked {
     return Int32Array.of(places.keyLine[light.key] - 1);
   }
 
-  private sourceClasses(line: number): string {
+  private sourceClasses(line: number, around: Surroundings): string {
     const key = this.keys[line] ?? -1;
-    return key < 0 ? "" : `L${key} S${key}`;
+    const shade = around.shade(key);
+    return key < 0 ? "" : shade >= 100 ? `L${key} S${key} y${shade - 100}` : `L${key} S${key}`;
   }
 }

@@ -24,11 +24,11 @@ export class StagePane extends Linked {
       kind: "stage",
       label: title,
       lines: stage.lines,
-      classOf: (line) => this.classesOf(line),
+      classOf: (line) => this.classesOf(line, around.shade(stage.key[line])),
       extensions: [
         cells("numbers", (line) => {
-          const shade = around.shade(stage.key[line] ?? -1);
-          return new Cell(`${line} ${shade}`, this.classesOf(line), () => [
+          const shade = around.shade(stage.key[line]);
+          return new Cell(`${line} ${shade}`, this.classesOf(line, shade), () => [
             part("ln", String(stage.numbers[line] ?? "")),
             part(`bar ${shadeClass(shade)}`),
             part("from", this.lineLabel(line)),
