@@ -110,7 +110,7 @@ class ProgramEntries:
         }
 
     def _stage_texts(self, program: Program) -> StageTexts:
-        return program.find_stage_texts(program) if self._has_stages else NoStages()
+        return program.find_stage_texts() if self._has_stages else NoStages()
 
     def _identity(self, program: Program, stages: Sequence[StageName]) -> str:
         """A hash of what the program's chunks are made from."""
