@@ -13,6 +13,7 @@ from kernlens.model.figures import KernelResources, figure_words
 if TYPE_CHECKING:
     from kernlens.model.instruction import Instructions
     from kernlens.model.line_table import LineTable
+    from kernlens.model.pressure import Pressure
     from kernlens.model.source_map import SourceMap
 
 
@@ -72,6 +73,8 @@ class KernelParts(Protocol):
     def source_map(self, kernel: Kernel) -> SourceMap | None: ...
 
     def costs(self, kernel: Kernel) -> Mapping[str, int]: ...
+
+    def pressure(self, kernel: Kernel) -> Pressure | None: ...
 
 
 class Kernel:
@@ -168,3 +171,9 @@ class Kernel:
         """What its instructions cost together, by the keys of ``figures.COSTS``, and the number of ``instructions``; each
         counts once, however often it runs. Raises UnsupportedError like ``instructions``."""
         return self._parts.costs(self)
+
+    @cached_property
+    def pressure(self) -> Pressure | None:
+        """How many of its registers it needs at once, instruction by instruction; None where the decoder does not tell what
+        instructions do to registers. Raises UnsupportedError like ``instructions``."""
+        return self._parts.pressure(self)
