@@ -61,10 +61,7 @@ def read_visa_llvm_lines(text: str, codegen: CodegenFunctions) -> StageRows:
     """Reads the instructions of a ``.visa.ll``, with source places from ``codegen``; one without ``!dbg`` has none."""
     rows = StageRows()
     lines = text.split("\n")
-    functions: dict[str, list[LlvmInstruction]] = {}
-    for instruction in read_llvm_instructions(text):
-        functions.setdefault(instruction.function, []).append(instruction)
-    for function, instructions in functions.items():
+    for function, instructions in _functions(text).items():
         locations = codegen.locations(instructions, lines) or [_NOWHERE] * len(instructions)
         for instruction, (place, calls) in zip(instructions, locations, strict=True):
             rows.add(instruction.line, place, calls, function)
@@ -91,11 +88,8 @@ def read_visa_starts(text: str, codegen: CodegenFunctions) -> list[VisaStart]:
     Functions that differ from ``codegen`` are left out, as their places are not known.
     """
     lines = text.split("\n")
-    functions: dict[str, list[LlvmInstruction]] = {}
-    for instruction in read_llvm_instructions(text):
-        functions.setdefault(instruction.function, []).append(instruction)
     starts: dict[int, VisaStart] = {}
-    for function, instructions in functions.items():
+    for function, instructions in _functions(text).items():
         locations = codegen.locations(instructions, lines)
         for instruction, location in zip(instructions, locations or (), strict=locations is not None):
             line = lines[instruction.line - 1]
@@ -112,11 +106,8 @@ def read_visa_ranges(text: str, codegen: CodegenFunctions) -> dict[int, range]:
     instruction there: those from its own up to the next one's; before a branch its first alone, as the others may be of
     the branch. Functions that differ from ``codegen`` are left out."""
     lines = text.split("\n")
-    functions: dict[str, list[LlvmInstruction]] = {}
-    for instruction in read_llvm_instructions(text):
-        functions.setdefault(instruction.function, []).append(instruction)
     starts: dict[int, tuple[int, bool]] = {}
-    for function, instructions in functions.items():
+    for function, instructions in _functions(text).items():
         if codegen.locations(instructions, lines) is None:
             continue
         for instruction, line_number in zip(instructions, codegen.lines_of(function), strict=True):
@@ -129,6 +120,13 @@ def read_visa_ranges(text: str, codegen: CodegenFunctions) -> dict[int, range]:
         is_before_branch = following > 0 and starts[following][1]
         ranges[starts[number][0]] = range(number, number + 1 if is_before_branch or not following else following)
     return ranges
+
+
+def _functions(text: str) -> dict[str, list[LlvmInstruction]]:
+    functions: dict[str, list[LlvmInstruction]] = {}
+    for instruction in read_llvm_instructions(text):
+        functions.setdefault(instruction.function, []).append(instruction)
+    return functions
 
 
 def _bare(line: str) -> str:

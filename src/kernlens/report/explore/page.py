@@ -6,7 +6,9 @@ from base64 import b64encode
 from collections.abc import Iterator
 from hashlib import sha256
 from html import escape
+from importlib.resources import files
 
+from kernlens.errors import KernlensError
 from kernlens.report.explore.document import Document
 from kernlens.report.explore.packing import encoded, in_base85, packed, padded
 
@@ -29,6 +31,16 @@ _HEAD = """<!DOCTYPE html>
 """
 _BLOCK = '<script type="application/x-kernlens" id="{name}" data-bytes="{size}">'
 _BLOCK_END = "</script>\n"
+
+
+def viewer_script() -> str:
+    """The viewer that comes with the package. Raises KernlensError if this installation has none."""
+    try:
+        return files("kernlens").joinpath("explorer/viewer/viewer.js").read_text("utf-8")
+    except FileNotFoundError:
+        raise KernlensError(
+            "this installation has no viewer; install kernlens from a wheel or a whole checkout"
+        ) from None
 
 
 def page(document: Document, viewer: str) -> Iterator[str]:
