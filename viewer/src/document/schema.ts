@@ -171,3 +171,8 @@ export interface MetaChunk {
   attempt: number | null;
   stages: { stage: string; text: string }[];
 }
+
+/** The compiler's single passes, in their order; `changed` is null where only a part of the program was dumped. */
+export interface PassesChunk {
+  passes: { pass: string; attempt: number | null; changed: number | boolean | null; added: number; removed: number; diff: string | null }[];
+}
