@@ -14,6 +14,7 @@ import { type Query, SearchField } from "./frame/search";
 import { Status } from "./frame/status";
 import { keysOf } from "./commands";
 import { listen } from "./keys";
+import { tokenWords } from "./machine/explain";
 import { Lighting } from "./lighting";
 import { Links, type Target } from "./links";
 import { CodePane, type CodeSurroundings } from "./panes/code";
@@ -197,9 +198,23 @@ export class App implements CodeSurroundings {
     const { pinned } = this.links;
     if (pinned !== null && pinned.linked === from && pinned.line === line) return this.unpin();
     this.links.exact = false;
+    this.links.register = null;
     this.links.pin(kernel, target);
     this.links.scroll(target);
     this.afterPin("push");
+  }
+
+  /** Pins an instruction for one of its registers; clicked again, for all of them. */
+  register(from: Linked, line: number, register: number): void {
+    const { kernel, links } = this;
+    if (kernel === null) return;
+    const isSame = links.pinned?.linked === from && links.pinned.line === line;
+    const again = isSame && links.register === register;
+    if (!isSame) this.pin(from, line);
+    if (links.pinned === null) return;
+    links.register = again ? null : register;
+    links.pin(kernel, links.pinned);
+    this.detail.show(kernel, links.shown(links.pinned));
   }
 
   unpin(): void {
@@ -246,10 +261,10 @@ export class App implements CodeSurroundings {
     if (this.links.pinned?.linked !== source || this.links.pinned.line !== line) this.pin(source, line);
   }
 
-  follow(row: number, word: string): void {
-    const producer = this.kernel?.code.waits.get(row);
-    if (word.includes(".") && producer !== undefined) this.goToRow(producer);
-    else this.tell("Nothing further back is known for this token.");
+  follow(row: number, token: string): void {
+    const producer = this.kernel?.code.waits.get(row)?.[0];
+    if (token.includes(".") && producer !== undefined) this.goToRow(producer);
+    else this.tell(`${token} ${tokenWords(token)}.`);
   }
 
   get codePane(): CodePane | null {

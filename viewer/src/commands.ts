@@ -102,6 +102,9 @@ function askLine(app: App): void {
   field.focus();
 }
 
+/** More are not listed. */
+const MOST = 2000;
+
 /** What is lit, as a plain list: for readers who cannot see it, and to walk through. */
 function counterparts(app: App): void {
   const { kernel, links } = app;
@@ -109,7 +112,7 @@ function counterparts(app: App): void {
   if (kernel === null || pinned === null) return app.tell("Pin a line first: click it, or press Enter.");
   const parts = links.linkedPanes().map((linked) => {
     const lines = links.lines(pinned, linked);
-    const items = Array.from(lines.subarray(0, 300), (line) =>
+    const items = Array.from(lines.subarray(0, MOST), (line) =>
       h(
         "li",
         {},
@@ -125,11 +128,11 @@ function counterparts(app: App): void {
               linked.pane.focus();
             },
           },
-          linked.pane.view.state.doc.line(line + 1).text.trim() || `line ${line + 1}`,
+          `${linked.numberAt(line)}  ${linked.pane.view.state.doc.line(line + 1).text.trim()}`,
         ),
       ),
     );
-    const more = lines.length > 300 ? h("p", { class: "dim" }, `and ${lines.length - 300} more`) : "";
+    const more = lines.length > MOST ? h("p", { class: "dim" }, `and ${lines.length - MOST} more`) : "";
     return h("section", {}, h("h3", {}, `${linked.title}: ${lines.length}`), h("ol", {}, ...items), more);
   });
   app.dialog.open(links.words(kernel, pinned), ...parts);

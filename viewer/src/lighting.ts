@@ -28,12 +28,12 @@ export class Lighting {
     this.hoverSheet.replaceSync(this.pinned.key < 0 ? rules(kernel, light, "lit") : rules(kernel, light, "outlined"));
   }
 
-  /** `row` and `pane` say which row itself was pinned. */
-  pin(kernel: Kernel, light: Light, selected: string | null): void {
+  /** `selected` is the selector of the row itself that was pinned; `marks` are rules for rows that it is tied to. */
+  pin(kernel: Kernel, light: Light, selected: string | null, marks: string): void {
     this.pinned = light;
     this.hoverSheet.replaceSync("");
     this.pinSheet.replaceSync(
-      rules(kernel, light, "lit") + (selected === null ? "" : `${selected}{${SELECTED}}`),
+      rules(kernel, light, "lit") + (selected === null ? "" : `${selected}{${SELECTED}}`) + marks,
     );
   }
 }

@@ -20,6 +20,8 @@ export interface Target {
 export class Links {
   pinned: Target | null = null;
   exact = false;
+  /** The register that was clicked in the pinned instruction; null: all of its registers. */
+  register: number | null = null;
   found: Map<Linked, Int32Array> = new Map();
 
   constructor(
@@ -74,8 +76,21 @@ export class Links {
     this.pinned = target;
     const slot = target === null ? null : this.layout.slotOf(target.linked);
     const selected = target !== null && target.row >= 0 && slot !== null ? `.slot${slot.number} .R${target.row}` : null;
-    this.lighting.pin(kernel, this.light(target), selected);
+    this.lighting.pin(kernel, this.light(target), selected, this.uses(kernel, target));
     this.mark(null);
+  }
+
+  /** Style sheet's rules that mark who wrote what the pinned instruction reads (w), and who reads what it wrote (r). */
+  private uses(kernel: Kernel, target: Target | null): string {
+    const slot = target === null ? null : this.layout.slotOf(target.linked);
+    if (target === null || slot === null || target.linked.kind !== "code" || target.row < 0) return "";
+    const neighbours = kernel.code.neighbours(target.row, this.register);
+    if (neighbours === null) return "";
+    const rule = (rows: Iterable<number>, letter: string): string => {
+      const selectors = Array.from(rows, (row) => `.slot${slot.number} .R${row} .from::before`).slice(0, 400);
+      return selectors.length === 0 ? "" : `${selectors.join()}{content:"${letter}"}`;
+    };
+    return rule(neighbours.writers.keys(), "w") + rule(neighbours.readers.keys(), "r");
   }
 
   /** Brings the target's nearest counterpart into view in each other pane that shows none. */
@@ -117,6 +132,7 @@ export class Links {
       key: target.key,
       place: target.linked.placeAt(target.line),
       row: target.linked.kind === "code" ? target.row : -1,
+      register: target === this.pinned ? this.register : null,
       isExact: this.exact && target.row >= 0,
       hasExact: this.hasExact(target),
       lit,

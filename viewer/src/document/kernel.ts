@@ -1,4 +1,4 @@
-import { type Csr, group, lastAtMost } from "./csr";
+import { type Csr, group, lastAtMost, rowsOf } from "./csr";
 import { Places } from "./places";
 import { Rows } from "./rows";
 import type { CodeChunk, KernelChunk, MessageKind, ProgramInfo, StageChunk } from "./schema";
@@ -34,8 +34,8 @@ export class Code extends Rows {
   readonly messages = new Map<number, MessageKind>();
   /** Where branches go: rows by row. */
   readonly targets = new Map<number, number[]>();
-  /** The instruction whose scoreboard token a row waits for. */
-  readonly waits = new Map<number, number>();
+  /** The instructions whose scoreboard tokens a row waits for. */
+  readonly waits = new Map<number, number[]>();
   private readonly opcodes: string[];
   private readonly op: number[];
 
@@ -59,7 +59,29 @@ export class Code extends Rows {
     column(rows, rows.length).forEach((row, index) => this.messages.set(row, kinds[kind[index]]));
     for (const [row, ...targets] of chunk.targets) this.targets.set(row, targets);
     const { row: waiting, back } = chunk.wait;
-    column(waiting, waiting.length).forEach((row, index) => this.waits.set(row, row - back[index]));
+    column(waiting, waiting.length).forEach((row, index) => {
+      const producers = this.waits.get(row);
+      if (producers === undefined) this.waits.set(row, [row - back[index]]);
+      else producers.push(row - back[index]);
+    });
+  }
+
+  /** What a row's registers tie it to, by row; of one register only where one is named. Null where that is not known. */
+  neighbours(row: number, only: number | null): Neighbours | null {
+    const { uses } = this;
+    if (uses === null) return null;
+    const collect = (pairs: Int32Array, others: Int32Array): Map<number, number[]> => {
+      const found = new Map<number, number[]>();
+      for (const pair of pairs) {
+        const register = uses.register[pair];
+        if (only !== null && register !== only) continue;
+        const registers = found.get(others[pair]);
+        if (registers === undefined) found.set(others[pair], [register]);
+        else registers.push(register);
+      }
+      return found;
+    };
+    return { writers: collect(rowsOf(uses.byReader, row), uses.writer), readers: collect(rowsOf(uses.byWriter, row), uses.reader) };
   }
 
   opcode(row: number): string {
@@ -79,6 +101,12 @@ export class Code extends Rows {
   blockEnd(block: number): number {
     return block + 1 < this.blocks.length ? this.blocks[block + 1] : this.count;
   }
+}
+
+/** Rows that wrote what a row reads of the general registers, with each register; and rows that read what it wrote. */
+export interface Neighbours {
+  writers: Map<number, number[]>;
+  readers: Map<number, number[]>;
 }
 
 /** Which rows' values rows read: pairs of reader and writer with the general register, grouped both ways. */

@@ -121,6 +121,8 @@ export interface CodeChunk {
   /** Registers that are live at each row. */
   live: number[] | null;
   peak: { row: number; registers: number } | null;
+  /** Whether more may be live than is told, as where a register names a register. */
+  is_lower_bound?: boolean | null;
   /** A row reads what the row so many rows before wrote to this general register. */
   use: { row: number[]; back: number[]; register: number[] } | null;
 }

@@ -17,6 +17,8 @@ export interface Shown {
   key: number;
   place: number;
   row: number;
+  /** The register that was clicked, null for none. */
+  register: number | null;
   isExact: boolean;
   /** Whether exact links of this instruction are known, and what is lit in each pane: name and lines. */
   hasExact: boolean;
@@ -45,13 +47,13 @@ export class Detail {
   show(kernel: Kernel, shown: Shown): void {
     fill(
       this.element,
-      shown.row >= 0 ? this.instruction(kernel, shown.row) : null,
+      shown.row >= 0 ? this.instruction(kernel, shown.row, shown.register) : null,
       this.trail(kernel, shown),
       this.line(kernel, shown),
     );
   }
 
-  private instruction(kernel: Kernel, row: number): HTMLElement {
+  private instruction(kernel: Kernel, row: number, register: number | null): HTMLElement {
     const { code } = kernel;
     const parsed = parse(code.lines[row]);
     const message = code.messages.get(row);
@@ -68,15 +70,16 @@ export class Detail {
     if (targets.length > 0) more.append(h("p", {}, "Goes to ", ...commas(targets.map((target) => this.link(kernel, target))), "."));
     for (const token of parsed.options) {
       if (isScoreboard(token)) {
-        const producer = token.startsWith("$") && token.includes(".") ? code.waits.get(row) : undefined;
+        const producers = token.startsWith("$") && token.includes(".") ? (code.waits.get(row) ?? []) : [];
         const sentence = h("p", {}, h("code", {}, token), ` ${tokenWords(token)}`);
-        if (producer !== undefined) sentence.append(" of ", this.link(kernel, producer), ` (${code.opcode(producer)})`);
-        more.append(sentence, "");
+        if (producers.length > 0) sentence.append(": sent at ", ...commas(producers.map((producer) => this.link(kernel, producer))));
+        sentence.append(".");
+        more.append(sentence);
       } else if (OPTION_WORDS[token] !== undefined && token !== "Compacted") {
         more.append(h("p", {}, h("code", {}, token), ` ${OPTION_WORDS[token]}`));
       }
     }
-    this.uses(kernel, row, more);
+    this.uses(kernel, row, register, more);
     if (code.live !== null) more.append(h("p", {}, `${plural(code.live[row], "register")} live here.`));
     const bits = code.flags[row];
     if (bits & PROLOGUE) more.append(h("p", {}, "Of the prologue: it counts in no line's share."));
@@ -87,24 +90,17 @@ export class Detail {
   }
 
   /** Who wrote what the row reads, and who reads what it writes. */
-  private uses(kernel: Kernel, row: number, into: HTMLElement): void {
-    const { uses } = kernel.code;
-    if (uses === null) return;
-    const reads = rowsOf(uses.byReader, row);
-    const written = rowsOf(uses.byWriter, row);
-    const told = (pairs: Int32Array, others: Int32Array, verb: string): void => {
-      if (pairs.length === 0) return;
-      const seen = new Set<number>();
-      const links: (HTMLElement | string)[] = [];
-      for (const pair of pairs) {
-        if (seen.has(others[pair])) continue;
-        seen.add(others[pair]);
-        if (links.length < 5) links.push(this.link(kernel, others[pair]));
-      }
-      into.append(h("p", {}, verb, ...commas(links), seen.size > 5 ? ` and ${seen.size - 5} more` : "", "."));
+  private uses(kernel: Kernel, row: number, register: number | null, into: HTMLElement): void {
+    const neighbours = kernel.code.neighbours(row, register);
+    if (neighbours === null) return;
+    const told = (others: Map<number, number[]>, verb: string, empty: string): void => {
+      if (others.size === 0) return void (register !== null && into.append(h("p", {}, empty)));
+      const parts = Array.from(others).slice(0, 6).map(([other, registers]) => h("span", {}, `${registersOf(registers)} `, this.link(kernel, other)));
+      const more = others.size > 6 ? ` and ${others.size - 6} more` : "";
+      into.append(h("p", {}, verb, ...commas(parts), `${more}.`));
     };
-    told(reads, uses.writer, "Reads what was written at ");
-    told(written, uses.reader, "Its result is read at ");
+    told(neighbours.writers, "Reads what was written at (w): ", `Does not read r${register}.`);
+    told(neighbours.readers, "Its result is read at (r): ", `Nobody reads r${register} of it.`);
   }
 
   private trail(kernel: Kernel, { place, key }: Shown): HTMLElement | null {
@@ -154,6 +150,15 @@ export class Detail {
   private link(kernel: Kernel, row: number): HTMLElement {
     return h("button", { class: "link", type: "button", onclick: () => this.actions.goToRow(row) }, hex(kernel.code.offset[row]));
   }
+}
+
+/** Registers in words: `r32`, `r32–r35`. */
+function registersOf(registers: number[]): string {
+  const sorted = [...new Set(registers)].sort((left, right) => left - right);
+  const first = sorted[0];
+  const last = sorted[sorted.length - 1];
+  if (sorted.length === 1) return `r${first}`;
+  return last - first === sorted.length - 1 ? `r${first}–r${last}` : sorted.slice(0, 4).map((each) => `r${each}`).join(" ");
 }
 
 function commas(parts: (HTMLElement | string)[]): (HTMLElement | string)[] {

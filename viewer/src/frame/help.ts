@@ -37,6 +37,7 @@ const WORDS: [word: string, means: string][] = [
   ["–", "no source line, or a figure that is not known; never 0"],
   ["solid bar", "belongs to the line that is lit"],
   ["dotted bar", "the line was inlined here, or is called from here"],
+  ["w, r", "beside the line of an instruction: wrote what the pinned one reads; reads what it wrote. Click a register for it alone"],
   ["<0>", "short operands: all channels read one value. Subregister 0 and regions side by side are left out"],
   ["(W)", "runs whatever the execution mask says"],
   ["(16|M0)", "16 channels, from channel 0 on"],

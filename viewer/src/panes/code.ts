@@ -5,7 +5,7 @@ import type { Kernel } from "../document/kernel";
 import { FROM_STAGE, ILLEGAL, PROLOGUE } from "../document/kernel";
 import { count, hex } from "../dom";
 import { columnsOf, layOut, scoreboardOf } from "../machine/operands";
-import { parse, type Parsed } from "../machine/parse";
+import { parse, type Parsed, registerOf } from "../machine/parse";
 import { Branches } from "./branches";
 import { Cell, cells, part, shadeClass } from "./gutter";
 import { GEN, highlight } from "./highlight";
@@ -14,8 +14,12 @@ import { Pane } from "./pane";
 import { Strip } from "./strip";
 
 export interface CodeSurroundings extends Surroundings {
-  /** The reader clicked a token of the scoreboard, or a register. */
-  follow(row: number, word: string): void;
+  /** The reader clicked a token of the scoreboard. */
+  follow(row: number, token: string): void;
+  /** The reader clicked a branch's label. */
+  goToRow(row: number): void;
+  /** The reader clicked a general register of an instruction. */
+  register(from: Linked, line: number, register: number): void;
 }
 
 /** The machine code: a header per basic block, then its instructions. */
@@ -76,16 +80,37 @@ export class CodePane extends Linked {
     });
     this.strip = code.live === null ? null : new Strip(this, code.live);
     if (this.strip !== null) this.pane.element.append(this.strip.element);
-    this.pane.view.scrollDOM.addEventListener("click", (event) => {
-      const word = event.target instanceof HTMLElement ? event.target : null;
-      const row = this.rowAt(this.pane.lineAtY(event.clientY));
-      if (word !== null && row >= 0 && word.classList.contains("token")) around.follow(row, word.textContent ?? "");
-      if (word !== null && word.classList.contains("fold")) this.toggle(this.pane.lineAtY(event.clientY));
-    });
+    this.pane.view.scrollDOM.addEventListener("click", (event) => this.clicked(event, around), { capture: true });
+  }
+
+  /** Words that do more than pin their row: tokens, registers, labels, and the arrow that folds. */
+  private clicked(event: MouseEvent, around: CodeSurroundings): void {
+    const word = event.target;
+    if (!(word instanceof HTMLElement) || !this.pane.view.state.selection.main.empty) return;
+    const line = this.pane.lineAtY(event.clientY);
+    const row = this.rowAt(line);
+    const register = word.classList.contains("t-r") ? registerOf(word.textContent ?? "") : null;
+    if (row < 0) {
+      if (word.closest(".header") !== null) this.toggle(line);
+    } else if (word.classList.contains("token")) {
+      around.follow(row, word.textContent ?? "");
+    } else if (word.classList.contains("t-f") && this.kernel.code.targets.has(row)) {
+      around.goToRow(this.kernel.code.targets.get(row)?.[0] ?? row);
+    } else if (register?.file === "r") {
+      around.register(this, line, register.number);
+    } else {
+      return;
+    }
+    event.stopPropagation();
   }
 
   override rowAt(line: number): number {
     return line < 0 || line >= this.rowOfLine.length || this.rowOfLine[line] < 0 ? -1 : this.rowOfLine[line];
+  }
+
+  override numberAt(line: number): string {
+    const row = this.rowAt(line);
+    return row < 0 ? "" : hex(this.kernel.code.offset[row]);
   }
 
   override lineOf(row: number): number {

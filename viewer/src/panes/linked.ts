@@ -32,6 +32,11 @@ export abstract class Linked {
     return line;
   }
 
+  /** What stands in front of a line: its number, or an instruction's offset. */
+  numberAt(line: number): string {
+    return String(line + 1);
+  }
+
   lineOf(row: number): number {
     return row;
   }

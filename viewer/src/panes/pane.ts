@@ -65,7 +65,7 @@ export class Pane {
     scroller.addEventListener("mousemove", (event) => this.moved(event.clientY), { passive: true });
     scroller.addEventListener("mouseleave", () => this.leave(), { passive: true });
     scroller.addEventListener("scroll", () => this.ruler.schedule(), { passive: true });
-    this.view.contentDOM.addEventListener("click", (event) => this.clicked(event));
+    scroller.addEventListener("click", (event) => this.clicked(event));
   }
 
   get lineCount(): number {

@@ -41,4 +41,8 @@ export class StagePane extends Linked {
       onCursor: (line) => around.cursor(this, line),
     });
   }
+
+  override numberAt(line: number): string {
+    return String(this.stage.numbers[line]);
+  }
 }

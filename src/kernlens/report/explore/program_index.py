@@ -31,7 +31,7 @@ STAGES = {
     "visa": ("vISA", "virtual ISA, before register allocation"),
 }
 #: The columns of kernels beside their figures.
-_COLUMNS = ("name", "shown", "memory", "peak", "lines", "chunk")
+_COLUMNS = ("name", "shown", "lines", "chunk")
 #: The bit of an instruction's first doubleword that says it is compacted to 8 bytes, on all devices.
 _COMPACTED = 1 << 29
 _NOT_KEPT = "recorded without the stages of the compile; kernlens stages {source} --device {device} -o FILE keeps them"
@@ -79,8 +79,6 @@ class ProgramEntries:
                 "name": [kernel.name for kernel in kernels],
                 "shown": [readable(kernel.name) for kernel in kernels],
                 **{figure.key: [_value(kernel, figure) for kernel in kernels] for figure in FIGURES},
-                "memory": [None] * len(kernels),
-                "peak": [None] * len(kernels),
                 "lines": [int(reason is None) for reason in reasons],
                 "chunk": [self._kernel(program, kernel, identity) for kernel in kernels],
             },
