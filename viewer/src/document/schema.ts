@@ -45,6 +45,8 @@ export interface ProgramInfo {
   /** Why there are no stages. */
   no_stages: string | null;
   passes: string | null;
+  /** Compiled in place, from a source that was edited here. */
+  edited?: boolean;
 }
 
 export interface FileInfo {

@@ -10,11 +10,11 @@ export interface Configuration {
   all_passes: boolean;
 }
 
-/** A message of the compiler about a place; lines and columns from 1, null where it names none. */
+/** A message of the compiler about a place: lines and columns from 1; "" and 0 where it names none. */
 export interface Diagnostic {
-  path: string | null;
-  line: number | null;
-  column: number | null;
+  path: string;
+  line: number;
+  column: number;
   severity: string;
   message: string;
 }

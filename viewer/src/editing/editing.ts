@@ -198,6 +198,7 @@ export class Editing {
     attempt.result = result;
     const isShown = result.configuration === this.at;
     if (result.ok && result.index !== null) {
+      for (const program of result.index.programs) program.edited = true;
       this.results.set(result.configuration, result.index);
       attempt.program = result.index.programs[0] ?? null;
       this.adopt();
@@ -262,14 +263,13 @@ export class Editing {
   }
 
   /** A message's place in the editor. */
-  async goTo({ line, column }: Diagnostic): Promise<void> {
-    if (line === null || this.pane === null) return;
-    this.pane.pane.show(line - 1);
-    this.pane.place(line, column ?? 1);
+  goTo({ line, column }: Diagnostic): void {
+    if (line < 1 || this.pane === null) return;
+    this.pane.place(line, column);
     this.pane.pane.focus();
   }
 
   isHere({ path }: Diagnostic): boolean {
-    return path === null || path === this.path || path.slice(path.lastIndexOf("/") + 1) === this.path.slice(this.path.lastIndexOf("/") + 1);
+    return path === "" || path === this.path || path.slice(path.lastIndexOf("/") + 1) === this.path.slice(this.path.lastIndexOf("/") + 1);
   }
 }

@@ -38,7 +38,7 @@ export class CompareView implements View {
 
   constructor(private readonly app: App) {
     const swap = h("button", { class: "tool", type: "button", title: "Exchange the sides", onclick: () => this.choose(this.right.value, this.left.value) }, "⇄ Swap");
-    this.element.append(h("div", { class: "bar" }, this.left, swap, this.right), this.facts, this.lines, this.code);
+    this.element.append(h("div", { class: "choice" }, this.left, swap, this.right), this.facts, this.lines, this.code);
     for (const select of [this.left, this.right]) select.addEventListener("change", () => this.choose(this.left.value, this.right.value));
   }
 
@@ -139,7 +139,7 @@ function keyOf({ program, name }: Entry): string {
 }
 
 function wordsOf({ program, shown }: Entry): string {
-  return [shown, program.device ?? "?", program.toolchain ?? "?", program.options, program.name].filter((word) => word !== "").join(" · ");
+  return [program.edited ? `${shown} (edited)` : shown, program.device ?? "?", program.toolchain ?? "?", program.options, program.name].filter((word) => word !== "").join(" · ");
 }
 
 function base(path: string): string {

@@ -72,7 +72,7 @@ export class SweepView implements View {
     const told_ = `${count(kernels.size)} kernels, ${count(columns.length)} configurations. The worst cell of each row is outlined; a cell opens its kernel.`;
     fill(
       this.element,
-      h("div", { class: "bar" }, h("label", {}, "Figure ", select), h("span", { class: "dim" }, told_)),
+      h("div", { class: "choice" }, h("label", {}, "Figure ", select), h("span", { class: "dim" }, told_)),
       h("div", { class: "cells", tabindex: "0" }, h("table", {}, h("caption", { class: "spoken" }, "Sweep"), h("thead", {}, head), h("tbody", {}, ...body.map(({ element }) => element)))),
     );
   }
