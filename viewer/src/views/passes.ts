@@ -1,6 +1,6 @@
 import type { App } from "../app";
 import { told } from "../app";
-import type { PassesChunk, TextChunk } from "../document/schema";
+import type { PassesChunk } from "../document/schema";
 import { count, fill, h } from "../dom";
 import { nothing, type View } from "./view";
 
@@ -26,7 +26,7 @@ export class PassesView implements View {
   private unfolded = new Set<number>();
 
   constructor(private readonly app: App) {
-    this.filter.addEventListener("input", () => void this.draw());
+    this.filter.addEventListener("input", () => this.draw());
     this.list.addEventListener("keydown", (event) => {
       const step = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 }[event.key];
       if (step === undefined) return;
@@ -50,7 +50,7 @@ export class PassesView implements View {
     if (chunk !== null) return void this.read(chunk);
     fill(this.list);
     fill(this.summary);
-    const next = this.app.compiler === null ? "Record them: kernlens compile SOURCE --device D --stages --all-passes -o X.klens" : null;
+    const next = this.app.compiler === null ? "Record them: kernlens stages SOURCE --device D --all-passes -o X.klens" : null;
     fill(this.diff, nothing("The single passes of this program were not kept.", next));
     if (this.app.compiler !== null) this.diff.append(h("button", { class: "tool", type: "button", onclick: () => this.app.compiler?.allPasses() }, "Compile again and keep them"));
   }
@@ -58,12 +58,14 @@ export class PassesView implements View {
   private async read(chunk: string): Promise<void> {
     const turn = ++this.turn;
     try {
-      const { passes } = (await this.app.source.chunk(chunk)) as PassesChunk;
+      const read = (await this.app.source.chunk(chunk)) as PassesChunk;
       if (turn !== this.turn) return;
+      // Runs without effect are one entry of the chunk.
+      const passes = read.passes.flatMap((each) => each.names.map((pass) => ({ ...each, pass })));
       this.passes = passes;
       const acting = passes.filter(acts).length;
       fill(this.summary, `${count(passes.length)} passes, ${count(acting)} changed something`);
-      await this.draw();
+      this.draw();
       const wanted = Number(this.app.state.more.pass ?? -1);
       this.pick(passes[wanted] === undefined ? passes.findIndex(acts) : wanted, "replace");
     } catch (problem) {
@@ -72,11 +74,9 @@ export class PassesView implements View {
   }
 
   /** Runs of passes that changed nothing are one line, until it is opened. */
-  private async draw(): Promise<void> {
-    const turn = ++this.turn;
+  private draw(): void {
     const typed = this.filter.value.trim();
-    const wanted = await this.matching(typed);
-    if (turn !== this.turn) return;
+    const wanted = this.matching(typed);
     const items: HTMLElement[] = [];
     for (let at = 0; at < this.passes.length; at++) {
       if (!wanted(at)) continue;
@@ -86,7 +86,7 @@ export class PassesView implements View {
         const first = at;
         const open = (): void => {
           this.unfolded.add(first);
-          void this.draw();
+          this.draw();
         };
         items.push(h("li", {}, h("button", { type: "button", class: "quiet", "aria-expanded": "false", onclick: open }, `▸ ${end - at} without effect`)));
         at = end - 1;
@@ -95,18 +95,15 @@ export class PassesView implements View {
     fill(this.list, ...(items.length > 0 ? items : [h("li", { class: "dim" }, "No pass is called so.")]));
   }
 
-  private async matching(typed: string): Promise<(at: number) => boolean> {
+  private matching(typed: string): (at: number) => boolean {
     if (!typed.startsWith("+")) return (at) => this.passes[at].pass.toLowerCase().includes(typed.toLowerCase());
     const text = typed.slice(1).trim().toLowerCase();
-    const has = await Promise.all(
-      this.passes.map(async ({ diff }) => diff !== null && text !== "" && ((await this.app.source.chunk(diff)) as TextChunk).text.toLowerCase().split("\n").some((line) => /^[+-]/.test(line) && line.includes(text))),
-    );
-    return (at) => has[at];
+    return (at) => (this.passes[at].diff ?? "").toLowerCase().split("\n").some((line) => /^[+-]/.test(line) && line.includes(text));
   }
 
   private item(at: number): HTMLElement {
     const { pass, attempt, added, removed, changed } = this.passes[at];
-    const effect = changed === null ? h("em", { title: "Only a part of the program was dumped here" }, "not known") : h("em", {}, acts(this.passes[at]) ? [added > 0 ? `+${added}` : "", removed > 0 ? `−${removed}` : ""].join(" ") : "");
+    const effect = changed === null ? h("em", { title: "Only a part of the program was dumped here" }, "not known") : h("em", {}, acts(this.passes[at]) ? [added > 0 ? `+${added}` : "", removed > 0 ? `−${removed}` : ""].join(" ") || "moved" : "");
     const title = attempt === null ? pass : `${pass}, attempt ${attempt}`;
     return h(
       "li",
@@ -119,28 +116,22 @@ export class PassesView implements View {
     this.chosen = at;
     if (at < 0) return fill(this.diff, nothing("No pass changed anything."));
     this.app.go({ more: { ...this.app.state.more, pass: String(at) } }, how);
-    void this.draw().then(() => this.list.querySelector("li.on")?.scrollIntoView({ block: "nearest" }));
-    void this.open(at);
-  }
-
-  private async open(at: number): Promise<void> {
+    this.draw();
+    this.list.querySelector("li.on")?.scrollIntoView({ block: "nearest" });
     const { diff, pass, changed } = this.passes[at];
-    if (diff === null) return fill(this.diff, nothing(changed === null ? `${pass}: only a part of the program was dumped, so what it changed is not known.` : `${pass} changed nothing.`));
-    try {
-      const { text } = (await this.app.source.chunk(diff)) as TextChunk;
-      if (this.chosen !== at) return;
-      const lines = text.split("\n");
+    const why = changed === null ? "only a part of the program was dumped, so what it changed is not known" : changed ? "what it changed is too much to be shown" : "it changed nothing";
+    if (diff === null) fill(this.diff, nothing(`${pass}: ${why}.`));
+    else {
+      const lines = diff.split("\n");
       fill(this.diff, ...lines.slice(0, MOST_LINES).map((line) => h("div", { class: kindOf(line) }, line === "" ? " " : line)));
       if (lines.length > MOST_LINES) this.diff.append(nothing(`${count(lines.length - MOST_LINES)} more lines are not drawn.`));
       this.diff.scrollTop = 0;
-    } catch (problem) {
-      fill(this.diff, h("div", { class: "message" }, ...told(problem, () => void this.open(at))));
     }
   }
 }
 
 function acts({ changed, added, removed }: Pass): boolean {
-  return changed === null || added + removed > 0;
+  return changed !== false || added + removed > 0;
 }
 
 function kindOf(line: string): string {

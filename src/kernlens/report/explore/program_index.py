@@ -19,6 +19,7 @@ from kernlens.report.explore.chunks import Chunks, id_of
 from kernlens.report.explore.kernel_chunk import kernel_document
 from kernlens.report.explore.metadata import without_sources
 from kernlens.report.explore.packing import RAW_LIMIT, within
+from kernlens.report.explore.passes import passes_document
 
 #: What stages are called and what they are: of Intel's GPU compiler, and of others as far as they have the same.
 STAGES = {
@@ -85,7 +86,7 @@ class ProgramEntries:
             "reasons": {str(row): reason for row, reason in enumerate(reasons) if reason},
             "stages": self._stages(program, stages, identity),
             "no_stages": None if stages else self._why_no_stages(program),
-            "passes": None,
+            "passes": self._passes(program, identity),
         }
 
     def failed(self, build: Build) -> dict[str, Any]:
@@ -181,6 +182,13 @@ class ProgramEntries:
                 | {"title": title, "sentence": sentence, "meta": meta}
             )
         return entries
+
+    def _passes(self, program: Program, identity: str) -> str | None:
+        snapshots = program.build.snapshots if self._has_stages else ()
+        if not any(snapshot.is_pass for snapshot in snapshots):
+            return None
+        redacted = None if self._redaction is None else self._redaction.text
+        return self._chunks.add("passes", id_of("passes", identity), partial(passes_document, snapshots, redacted))
 
     def _metadata(self, program: Program, stages: Sequence[StageName]) -> dict[str, Any]:
         texts = []
