@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from kernlens.analysis.stage_changes import PassStep, before_pass, difference, pass_steps
+from kernlens.analysis.stage_changes import KnownLines, PassStep, before_pass, difference, pass_steps
 from kernlens.errors import KernlensError
 from kernlens.model.stage import Snapshot
 from kernlens.report.explore.packing import RAW_LIMIT, within
@@ -22,8 +22,9 @@ def passes_document(snapshots: Sequence[Snapshot], redacted: Callable[[str], str
     """
     entries: list[dict[str, Any]] = []
     left = _OF_ALL
-    for step in pass_steps(snapshots):
-        text = _difference(snapshots, step) if left > 0 else None
+    known: KnownLines = {}
+    for step in pass_steps(snapshots, known):
+        text = _difference(snapshots, step, known) if left > 0 else None
         if text is not None:
             text = within(text if redacted is None else redacted(text), min(_OF_ONE, left))
             left -= len(text)
@@ -41,10 +42,10 @@ def passes_document(snapshots: Sequence[Snapshot], redacted: Callable[[str], str
     return {"schema": 2, "kind": "passes", "passes": entries}
 
 
-def _difference(snapshots: Sequence[Snapshot], step: PassStep) -> str | None:
+def _difference(snapshots: Sequence[Snapshot], step: PassStep, known: KnownLines) -> str | None:
     if not step.changed:
         return None
     try:
-        return "\n".join(difference(before_pass(snapshots, step.snapshot), step.snapshot))
+        return "\n".join(difference(before_pass(snapshots, step.snapshot), step.snapshot, known))
     except KernlensError:
         return None  # the texts are too large to compare; the counts say that there is a change
