@@ -56,7 +56,7 @@ class Kernels(Mapping[str, "Kernel"]):
         return kernel_table(self)
 
 
-def _no_stages(program: Program) -> StageTexts:
+def _no_stages() -> StageTexts:
     from kernlens.model.stage_text import NoStages
 
     return NoStages()
@@ -87,7 +87,7 @@ class Program:
     find_spirv_module: Callable[[], SpirvModule | None] = field(default=lambda: None, repr=False)
     find_sources: Callable[[], tuple[Source, ...]] = field(default=tuple, repr=False)
     find_stage_maps: Callable[[Program], tuple[StageMap, ...]] = field(default=lambda program: (), repr=False)
-    find_stage_texts: Callable[[Program], StageTexts] = field(default=_no_stages, repr=False)
+    find_stage_texts: Callable[[], StageTexts] = field(default=_no_stages, repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.kernels, Kernels):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from kernlens.dataclass import dataclass, field
 from kernlens.isa.opcodes import EXPLANATIONS
 from kernlens.model.build import Build
 from kernlens.model.figures import FIGURES
@@ -16,12 +15,25 @@ from kernlens.report.explore.program_index import ProgramEntries, Redaction
 SCHEMA = 2
 
 
-@dataclass(frozen=True)
 class Document:
-    """``index`` is ready for JSON; ``chunks`` maps ids to zstd frames, whose content is JSON."""
+    """``chunks`` maps ids to zstd frames, whose content is JSON; ``index`` says what they are."""
 
-    index: dict[str, Any] = field(repr=False)
-    chunks: Chunks = field(repr=False)
+    def __init__(self, index: dict[str, Any], chunks: Chunks) -> None:
+        self._index = index
+        self.chunks = chunks
+
+    @property
+    def index(self) -> dict[str, Any]:
+        """The index, ready for JSON, with what is known so far: the figures of kernels whose chunks were made."""
+        programs = []
+        for program in self._index["programs"]:
+            columns = dict(program["kernels"])
+            known = [self.chunks.figures.get(chunk, {}) for chunk in columns["chunk"]]
+            for name in ("memory", "peak"):
+                columns[name] = [figures.get(name) for figures in known]
+            programs.append(program | {"kernels": columns})
+        kinds = {chunk: {"kind": self.chunks.kind(chunk)} for chunk in self.chunks}
+        return self._index | {"programs": programs, "chunks": kinds}
 
 
 def document(
@@ -59,4 +71,4 @@ def document(
             *map(entries.failed, failed),
         ],
     }
-    return Document(index | {"chunks": {chunk: {"kind": chunks.kind(chunk)} for chunk in chunks}}, chunks)
+    return Document(index, chunks)

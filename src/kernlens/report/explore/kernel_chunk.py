@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kernlens.errors import KernlensError
+from kernlens.model.figures import LINE_ORDERS
 from kernlens.model.kernel import Kernel
 from kernlens.model.stage_text import StageText, StageTexts
 from kernlens.report.explore.code import code_document, compacted_of
@@ -44,6 +45,10 @@ def kernel_document(kernel: Kernel, texts: StageTexts) -> dict[str, Any]:
         "name": kernel.name,
         **places.document(),
         "code": code,
+        "figures": {
+            "memory": LINE_ORDERS["memory"].sum(kernel.costs) if code else None,
+            "peak": code["peak"]["registers"] if code and code["peak"] else None,
+        },
         "warning": kernel.line_warning if code else None,
         "stages": stages,
         "missing": missing,

@@ -19,6 +19,7 @@ from kernlens.report.explore.chunks import Chunks, id_of
 from kernlens.report.explore.kernel_chunk import kernel_document
 from kernlens.report.explore.metadata import without_sources
 from kernlens.report.explore.packing import RAW_LIMIT, within
+from kernlens.report.explore.passes import passes_document
 
 #: What stages are called and what they are: of Intel's GPU compiler, and of others as far as they have the same.
 STAGES = {
@@ -31,7 +32,7 @@ STAGES = {
     "visa": ("vISA", "virtual ISA, before register allocation"),
 }
 #: The columns of kernels beside their figures.
-_COLUMNS = ("name", "shown", "memory", "peak", "lines", "chunk")
+_COLUMNS = ("name", "shown", "lines", "chunk")
 #: The bit of an instruction's first doubleword that says it is compacted to 8 bytes, on all devices.
 _COMPACTED = 1 << 29
 _NOT_KEPT = "recorded without the stages of the compile; kernlens stages {source} --device {device} -o FILE keeps them"
@@ -79,15 +80,13 @@ class ProgramEntries:
                 "name": [kernel.name for kernel in kernels],
                 "shown": [readable(kernel.name) for kernel in kernels],
                 **{figure.key: [_value(kernel, figure) for kernel in kernels] for figure in FIGURES},
-                "memory": [None] * len(kernels),
-                "peak": [None] * len(kernels),
                 "lines": [int(reason is None) for reason in reasons],
                 "chunk": [self._kernel(program, kernel, identity) for kernel in kernels],
             },
             "reasons": {str(row): reason for row, reason in enumerate(reasons) if reason},
             "stages": self._stages(program, stages, identity),
             "no_stages": None if stages else self._why_no_stages(program),
-            "passes": None,
+            "passes": self._passes(program, identity),
         }
 
     def failed(self, build: Build) -> dict[str, Any]:
@@ -110,7 +109,7 @@ class ProgramEntries:
         }
 
     def _stage_texts(self, program: Program) -> StageTexts:
-        return program.find_stage_texts(program) if self._has_stages else NoStages()
+        return program.find_stage_texts() if self._has_stages else NoStages()
 
     def _identity(self, program: Program, stages: Sequence[StageName]) -> str:
         """A hash of what the program's chunks are made from."""
@@ -183,6 +182,13 @@ class ProgramEntries:
                 | {"title": title, "sentence": sentence, "meta": meta}
             )
         return entries
+
+    def _passes(self, program: Program, identity: str) -> str | None:
+        snapshots = program.build.snapshots if self._has_stages else ()
+        if not any(snapshot.is_pass for snapshot in snapshots):
+            return None
+        redacted = None if self._redaction is None else self._redaction.text
+        return self._chunks.add("passes", id_of("passes", identity), partial(passes_document, snapshots, redacted))
 
     def _metadata(self, program: Program, stages: Sequence[StageName]) -> dict[str, Any]:
         texts = []
