@@ -11,6 +11,7 @@ import pytest
 from kernlens.analysis.correlate import correlate
 from kernlens.analysis.costs import costs_of
 from kernlens.analysis.flow.pressure import pressure_of
+from kernlens.analysis.flow.register_links import register_links, register_rows
 from kernlens.model.binary import EMPTY
 from kernlens.model.build import Source
 from kernlens.model.figures import KernelResources
@@ -21,7 +22,9 @@ from kernlens.model.line_choice import LineChoice
 from kernlens.model.line_table import DebugFunction, InlinedCall, LineTable, SourceFile
 from kernlens.model.pressure import Pressure
 from kernlens.model.program import Program
+from kernlens.model.register_links import RegisterLinks, RegisterRows
 from kernlens.model.source_map import SourceMap, SourcePlace
+from kernlens.model.spilled_value import SpilledValue
 from kernlens.report.listing import GAP, Rows, annotated, where_from
 from kernlens.report.overview import program_overview
 from kernlens.report.rows import HEADING, csv_lines
@@ -82,6 +85,15 @@ class Parts:
 
     def pressure(self, kernel: Kernel) -> Pressure | None:
         return pressure_of(kernel.instructions)
+
+    def spilled_values(self, kernel: Kernel) -> tuple[SpilledValue, ...] | None:
+        return None
+
+    def register_rows(self, kernel: Kernel) -> dict[int, RegisterRows]:
+        return register_rows(kernel.instructions)
+
+    def register_links(self, kernel: Kernel, index: int) -> RegisterLinks:
+        return register_links(kernel.instructions, index)
 
 
 def made(has_lines: bool = True) -> tuple[Program, Kernel]:
