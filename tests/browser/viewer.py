@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,8 @@ class Viewer:
         self.tab.locator(".cm-content, .message").first.wait_for()
         self.tab.wait_for_function("document.getElementById('kernlens').shadowRoot.querySelectorAll('.progress:not([hidden])').length === 0")
 
-    def find(self, selector: str) -> Locator:
-        return self.tab.locator(selector)
+    def find(self, selector: str, **having: Any) -> Locator:
+        return self.tab.locator(selector, **having)
 
     def text(self, selector: str) -> str:
         return self.tab.locator(selector).first.inner_text()
@@ -82,8 +83,6 @@ class Viewer:
                 "awaitPromise": True,
             },
         )
-        import json
-
         found: list[str] = json.loads(answer["result"]["value"])
         return found
 
@@ -98,9 +97,11 @@ class Viewer:
                 if (element.checkVisibility({visibilityProperty: true}) === false) continue;
                 const box = element.getBoundingClientRect();
                 const wide = element.scrollWidth > element.clientWidth + 1 && element.clientWidth > 0;
-                const dots = getComputedStyle(element).textOverflow === "ellipsis" && element.closest("[title]") !== null;
+                let dots = false;
+                for (let at = element; at instanceof Element; at = at.parentElement)
+                  dots ||= getComputedStyle(at).textOverflow === "ellipsis" && at.closest("[title]") !== null;
                 const outside = box.right > innerWidth + 1 || box.left < -1;
-                if ((wide && !dots) || outside) cut.push(`${element.tagName} ${element.className} ${element.textContent.slice(0, 60)}`);
+                if ((wide || outside) && !dots) cut.push(`${element.tagName} ${element.className} ${Math.round(box.left)}-${Math.round(box.right)} ${element.textContent.slice(0, 60)}`);
               }
               return cut;
             }"""
