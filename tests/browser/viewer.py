@@ -38,8 +38,13 @@ class Viewer:
         return self.tab.locator(f".{pane} .cm-line", has_text=text).first
 
     def pin(self, pane: str, text: str) -> None:
-        """Clicks a line at its beginning, where no word has a meaning of its own."""
-        self.line(pane, text).click(position={"x": 1, "y": 8})
+        """Clicks a line where it begins, on no word that has a meaning of its own."""
+        line = self.line(pane, text)
+        line.scroll_into_view_if_needed()
+        box, pane_box = line.bounding_box(), self.tab.locator(f".{pane} .cm-scroller").bounding_box()
+        assert box is not None
+        assert pane_box is not None
+        self.tab.mouse.click(pane_box["x"] + 12, box["y"] + box["height"] / 2)
 
     @property
     def pinned(self) -> str:
