@@ -5,8 +5,6 @@ Source: Intel's programmer's reference manuals, volume "3D-Media-GPGPU", part "E
 
 from __future__ import annotations
 
-_SEND = "Sends a message to a shared function (memory, sampler, ...) and goes on; an answer arrives in registers later."
-
 EXPLANATIONS = {
     "add": "Adds two values.",
     "add3": "Adds three values.",
@@ -73,10 +71,10 @@ EXPLANATIONS = {
     "sad2": "Adds the absolute differences of two pairs of neighbouring bytes.",
     "sada2": "Adds the absolute differences of two pairs of neighbouring bytes, and the accumulator.",
     "sel": "Chooses one of two values in each channel: by a flag, or the smaller or larger of both.",
-    "send": _SEND,
-    "sendc": f"{_SEND[:-1]}; waits first for threads before it that it depends on.",
-    "sends": f"{_SEND[:-1]}; what it sends stands in two places.",
-    "sendsc": f"{_SEND[:-1]}; what it sends stands in two places; waits first for threads before it that it depends on.",
+    "send": "Sends a message to a shared function, such as memory or the sampler; an answer arrives in registers later.",
+    "sendc": "Sends a message like send, but waits first for threads before it that it depends on.",
+    "sends": "Sends a message like send, of registers that stand in two places.",
+    "sendsc": "Sends a message like sends, but waits first for threads before it that it depends on.",
     "shl": "Shifts left and fills up with zeros.",
     "shr": "Shifts right and fills up with zeros.",
     "smov": "Copies single values to places that are scattered over the destination.",

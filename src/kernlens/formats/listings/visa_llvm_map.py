@@ -19,7 +19,8 @@ from kernlens.formats.listings.llvm_ir import LlvmInstruction, read_llvm_instruc
 from kernlens.model.source_map import SourcePlace
 from kernlens.model.stage_map import StageRows
 
-_NUMBERS = re.compile(r"!\d+|(?<= )#\d+")
+#: What the two texts number or word each in its own way: with -g, where a variable's value is, by its address space.
+_NUMBERS = re.compile(r"!\d+|(?<= )#\d+|!DIExpression\([^()]*\)")
 _ID = re.compile(r"(?<!\s)\s*+; visa id: (\d+)\s*$")
 _BRANCHES = ("  br ", "  switch ")
 #: A source place, and the calls that it was inlined through.
@@ -116,7 +117,7 @@ def read_visa_ranges(text: str, codegen: CodegenFunctions) -> dict[int, range]:
                 starts[int(match[1][:9])] = line_number, line.startswith(_BRANCHES)
     numbers = sorted(starts)
     ranges = {}
-    for number, following in zip(numbers, [*numbers[1:], 0], strict=True):
+    for number, following in zip(numbers, [*numbers[1:], 0], strict=False):
         is_before_branch = following > 0 and starts[following][1]
         ranges[starts[number][0]] = range(number, number + 1 if is_before_branch or not following else following)
     return ranges

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 from collections.abc import Iterator
 from hashlib import sha256
@@ -17,6 +18,8 @@ POLICY = (
     "default-src 'none'; script-src 'sha256-{hash}'; style-src 'none'; base-uri 'none'; form-action 'none';"
     " require-trusted-types-for 'script'"
 )
+#: Control characters and halves of characters, which HTML cannot hold.
+_NO_TEXT = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _HEAD = """<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -55,7 +58,7 @@ def page(document: Document, viewer: str) -> Iterator[str]:
     if "</script" in lowered or "<!--" in lowered or "\0" in script or "\r" in script:
         raise ValueError("the viewer's script holds what a page cannot have inside of a script")
     digest = b64encode(sha256(script.encode()).digest()).decode()
-    title = escape(document.index["title"] or "kernlens", quote=True)
+    title = escape(_NO_TEXT.sub("\N{REPLACEMENT CHARACTER}", document.index["title"]) or "kernlens", quote=True)
     yield _HEAD.format(policy=escape(POLICY.format(hash=digest), quote=False), title=title)
     entries = {}
     offset = 0
