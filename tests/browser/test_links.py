@@ -61,7 +61,10 @@ def test_links_are_those_of_the_map(open_report: Open, denoise: Document) -> Non
             own = [
                 f"{chunk.offsets[other]:#06x}"
                 for other, at in enumerate(chunk.places)
-                if line is not None and at is not None and (at.path, at.line) == line and not chunk.flags[other] & NOT_OWN
+                if line is not None
+                and at is not None
+                and (at.path, at.line) == line
+                and not chunk.flags[other] & NOT_OWN
             ]
             of_stage = [
                 str(stage.lines[other])

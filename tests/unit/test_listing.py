@@ -92,6 +92,9 @@ class Parts:
     def register_rows(self, kernel: Kernel) -> dict[int, RegisterRows]:
         return register_rows(kernel.instructions)
 
+    def page(self, kernel: Kernel) -> str | None:
+        return None
+
     def register_links(self, kernel: Kernel, index: int) -> RegisterLinks:
         return register_links(kernel.instructions, index)
 
