@@ -33,7 +33,7 @@ class Chunks(Mapping[str, bytes]):
         return chunk_id
 
     def kind(self, chunk_id: str) -> str:
-        """Returns what a chunk holds: ``kernel``, ``source``, ``meta``, ``log``, ``passes`` or ``diff``."""
+        """Returns what a chunk holds: ``kernel``, ``source``, ``meta``, ``log`` or ``passes``."""
         return self._makers[chunk_id][0]
 
     def packed(self, chunk_id: str) -> Packed:

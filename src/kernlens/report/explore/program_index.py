@@ -13,12 +13,14 @@ from kernlens.model.build import Build, Source
 from kernlens.model.figures import FIGURES, Figure
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
+from kernlens.model.stage import Snapshot
 from kernlens.model.stage_text import NoStages, StageName, StageTexts
 from kernlens.report.describe import device_words
 from kernlens.report.explore.chunks import Chunks, id_of
 from kernlens.report.explore.kernel_chunk import kernel_document
 from kernlens.report.explore.metadata import without_sources
 from kernlens.report.explore.packing import RAW_LIMIT, within
+from kernlens.report.explore.passes import passes_document
 
 #: What stages are called and what they are: of Intel's GPU compiler, and of others as far as they have the same.
 STAGES = {
@@ -85,7 +87,7 @@ class ProgramEntries:
             "reasons": {str(row): reason for row, reason in enumerate(reasons) if reason},
             "stages": self._stages(program, stages, identity),
             "no_stages": None if stages else self._why_no_stages(program),
-            "passes": None,
+            "passes": self._passes(program, identity),
         }
 
     def failed(self, build: Build) -> dict[str, Any]:
@@ -190,6 +192,19 @@ class ProgramEntries:
                 text = self._redaction.text(without_sources(text))
             texts.append({"stage": stage.stage, "text": text})
         return {"schema": 2, "kind": "meta", "attempt": stages[0].attempt, "stages": texts}
+
+    def _passes(self, program: Program, identity: str) -> str | None:
+        snapshots = program.build.snapshots if self._has_stages else ()
+        if not any(snapshot.is_pass for snapshot in snapshots):
+            return None
+        return self._chunks.add("passes", id_of("passes", identity), partial(self._pass_chunk, snapshots))
+
+    def _pass_chunk(self, snapshots: Sequence[Snapshot]) -> dict[str, Any]:
+        made = passes_document(snapshots)
+        if self._redaction is not None:
+            for step in made["passes"]:
+                step["diff"] = step["diff"] and self._redaction.text(step["diff"])
+        return made
 
     def _why_no_stages(self, program: Program) -> str:
         if not self._has_stages:
