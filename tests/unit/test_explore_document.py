@@ -268,6 +268,35 @@ def test_long_lines_take_no_quadratic_time() -> None:
     assert [len(text.rows) for text in texts] == [8, 10, 6]
 
 
+def pass_of(number: int, name: str, *lines: str) -> Snapshot:
+    text = "\n".join(("target triple", *(f"line {each}" for each in range(20)), *lines, ""))
+    return snapshot(f"{number:04}-{name}", ".ll", text.encode())
+
+
+def test_what_each_pass_changed() -> None:
+    snapshots = (
+        snapshot("llvm-unified", ".ll", pass_of(0, "").content),
+        pass_of(0, "CG-First"),
+        pass_of(1, "CG-Second", "  %a = add i32 1, 2"),
+        pass_of(2, "CG-Part"),
+        pass_of(3, "CG-Last", "  %a = add i32 1, 3", *(f"  %{each} = load" for each in range(4000))),
+    )
+    part = replace(snapshots[3], find_content=lambda: b"loop")
+    build = replace(built(), parts=HeldParts(binary=binary("a.cl"), snapshots=(*snapshots[:3], part, snapshots[4])))
+    made = document([opened(build)])
+    steps = unpacked(made.chunks[made.index["programs"][0]["passes"]])["passes"]
+    assert [(step["pass"], step["changed"], step["added"], step["removed"]) for step in steps] == [
+        ("0000-CG-First", False, 0, 0),
+        ("0001-CG-Second", True, 1, 0),
+        ("0002-CG-Part", None, None, None),
+        ("0003-CG-Last", True, 4001, 1),
+    ]
+    assert steps[1]["diff"] == "@@ -19,4 +19,5 @@\n line 17\n line 18\n line 19\n+  %a = add i32 1, 2\n "
+    assert steps[3]["diff"] is None
+    assert "--diff 0003-CG-Last" in steps[3]["missing"]
+    assert document([opened(build)], has_stages=False).index["programs"][0]["passes"] is None
+
+
 def test_a_large_log_is_cut() -> None:
     with memory(200 << 20):
         made = document([], failed=[replace(built(), parts=HeldParts(log="a" * (20 << 20)))])

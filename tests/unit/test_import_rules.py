@@ -39,8 +39,9 @@ ALLOWED = {
     # Texts in SPIR-V are found in order to leave them out.
     "recording": {"formats", "log", "model"},
     # A program's source maps are made on first use, so what assembles programs calls the analysis that makes them.
+    # What a notebook shows of a kernel is a report; a kernel asks its parts for it.
     # It also opens live objects and recordings, and asks the toolchains for their disassemblers.
-    "loading": {"analysis", "formats", "isa", "log", "model", "recording", "runtime", "toolchain"},
+    "loading": {"analysis", "formats", "isa", "log", "model", "recording", "report", "runtime", "toolchain"},
     "linking": {"analysis", "formats", "model", "runtime", "toolchain"},
     "pipeline": {"formats", "loading", "model", "recording", "runtime", "toolchain"},
     "capturing": {"formats", "isa", "loading", "log", "model", "pipeline", "recording", "runtime", "toolchain"},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from kernlens.model.instruction import Instructions
     from kernlens.model.line_table import LineTable
     from kernlens.model.pressure import Pressure
+    from kernlens.model.program import Program
     from kernlens.model.register_links import RegisterLinks, RegisterRows
     from kernlens.model.source_map import SourceMap
     from kernlens.model.spilled_value import SpilledValue
@@ -112,6 +113,10 @@ class Code:
 
         return register_links(kernel.instructions, index)
 
+    def page(self, kernel: Kernel) -> str | None:
+        """What a notebook shows of the kernel; of bare instructions there is no more than the listing."""
+        return None
+
     def beside(self) -> Beside | None:
         """The stages of the compile, if any were kept."""
         return None
@@ -136,6 +141,9 @@ class Code:
 
 class KeptDebug:
     """What a program's build kept besides its machine code, read on first use and once for all its kernels."""
+
+    #: Makes the Program that a kernel is of, with that kernel alone. (It holds no other kernels, which hold this.)
+    make_program: Callable[[Kernel, KeptDebug], Program] | None = None
 
     def __init__(self, build: Build, budget: Budget) -> None:
         self._build = build
@@ -206,6 +214,14 @@ class DebugCode(Code):
 
     def beside(self) -> Beside | None:
         return self._debug.beside
+
+    def page(self, kernel: Kernel) -> str | None:
+        if self._debug.make_program is None:
+            return None
+        from kernlens import __version__
+        from kernlens.report.explore.page import notebook_page
+
+        return notebook_page(self._debug.make_program(kernel, self._debug), __version__)
 
 
 class PatchTokenCode(DebugCode):

@@ -84,6 +84,10 @@ class KernelParts(Protocol):
 
     def register_links(self, kernel: Kernel, index: int) -> RegisterLinks: ...
 
+    def page(self, kernel: Kernel) -> str | None:
+        """The kernel as one HTML page with a viewer, of a size that notebooks may keep; None if there is none."""
+        ...
+
 
 class Kernel:
     """An entry point. (A plain class: a frozen dataclass takes longer to make, and fat binaries hold thousands.)"""
@@ -108,7 +112,7 @@ class Kernel:
             lines = listing(
                 instructions.offsets, instructions.texts, [place.line if place else None for place in places]
             )
-            return kernel_page(self.name, figure_words(self), len(instructions), lines)
+            return kernel_page(self.name, figure_words(self), len(instructions), lines, self._parts.page(self) or "")
         except KernlensError as error:
             return kernel_page(self.name, str(error))
 

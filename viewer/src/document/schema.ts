@@ -178,5 +178,7 @@ export interface MetaChunk {
 
 /** The compiler's single passes, in their order; `changed` is null where only a part of the program was dumped. */
 export interface PassesChunk {
-  passes: { pass: string; attempt: number | null; names: string[]; changed: boolean | null; added: number; removed: number; diff: string | null }[];
+  passes: { pass: string; attempt: number | null; names: string[]; seconds: number | null; changed: boolean | null; added: number | null; removed: number | null; diff: string | null; missing: string | null }[];
+  /** Why passes were not compared. */
+  missing: string | null;
 }

@@ -63,6 +63,7 @@ export class PassesView implements View {
       // Runs without effect are one entry of the chunk.
       const passes = read.passes.flatMap((each) => each.names.map((pass) => ({ ...each, pass })));
       this.passes = passes;
+    if (read.missing !== null) fill(this.diff, nothing(`The passes were not compared: ${read.missing}`));
       const acting = passes.filter(acts).length;
       fill(this.summary, `${count(passes.length)} passes, ${count(acting)} changed something`);
       this.draw();
@@ -102,9 +103,11 @@ export class PassesView implements View {
   }
 
   private item(at: number): HTMLElement {
-    const { pass, attempt, added, removed, changed } = this.passes[at];
+    const { pass, attempt, seconds, changed } = this.passes[at];
+    const added = this.passes[at].added ?? 0;
+    const removed = this.passes[at].removed ?? 0;
     const effect = changed === null ? h("em", { title: "Only a part of the program was dumped here" }, "not known") : h("em", {}, acts(this.passes[at]) ? [added > 0 ? `+${added}` : "", removed > 0 ? `−${removed}` : ""].join(" ") || "moved" : "");
-    const title = attempt === null ? pass : `${pass}, attempt ${attempt}`;
+    const title = [pass, attempt === null ? "" : `attempt ${attempt}`, seconds === null ? "" : `${seconds.toFixed(3)} s`].filter((word) => word !== "").join(", ");
     return h(
       "li",
       { class: at === this.chosen ? "on" : null },
@@ -118,8 +121,8 @@ export class PassesView implements View {
     this.app.go({ more: { ...this.app.state.more, pass: String(at) } }, how);
     this.draw();
     this.list.querySelector("li.on")?.scrollIntoView({ block: "nearest" });
-    const { diff, pass, changed } = this.passes[at];
-    const why = changed === null ? "only a part of the program was dumped, so what it changed is not known" : changed ? "what it changed is too much to be shown" : "it changed nothing";
+    const { diff, pass, changed, missing } = this.passes[at];
+    const why = changed === null ? "only a part of the program was dumped, so what it changed is not known" : (missing ?? "it changed nothing");
     if (diff === null) fill(this.diff, nothing(`${pass}: ${why}.`));
     else {
       const lines = diff.split("\n");
@@ -130,8 +133,8 @@ export class PassesView implements View {
   }
 }
 
-function acts({ changed, added, removed }: Pass): boolean {
-  return changed !== false || added + removed > 0;
+function acts({ changed }: Pass): boolean {
+  return changed !== false;
 }
 
 function kindOf(line: string): string {

@@ -13,6 +13,7 @@ from kernlens.model.build import Build, Source
 from kernlens.model.figures import FIGURES, Figure
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
+from kernlens.model.stage import Snapshot
 from kernlens.model.stage_text import NoStages, StageName, StageTexts
 from kernlens.report.describe import device_words
 from kernlens.report.explore.chunks import Chunks, id_of
@@ -183,13 +184,6 @@ class ProgramEntries:
             )
         return entries
 
-    def _passes(self, program: Program, identity: str) -> str | None:
-        snapshots = program.build.snapshots if self._has_stages else ()
-        if not any(snapshot.is_pass for snapshot in snapshots):
-            return None
-        redacted = None if self._redaction is None else self._redaction.text
-        return self._chunks.add("passes", id_of("passes", identity), partial(passes_document, snapshots, redacted))
-
     def _metadata(self, program: Program, stages: Sequence[StageName]) -> dict[str, Any]:
         texts = []
         for stage in stages:
@@ -198,6 +192,19 @@ class ProgramEntries:
                 text = self._redaction.text(without_sources(text))
             texts.append({"stage": stage.stage, "text": text})
         return {"schema": 2, "kind": "meta", "attempt": stages[0].attempt, "stages": texts}
+
+    def _passes(self, program: Program, identity: str) -> str | None:
+        snapshots = program.build.snapshots if self._has_stages else ()
+        if not any(snapshot.is_pass for snapshot in snapshots):
+            return None
+        return self._chunks.add("passes", id_of("passes", identity), partial(self._pass_chunk, snapshots))
+
+    def _pass_chunk(self, snapshots: Sequence[Snapshot]) -> dict[str, Any]:
+        made = passes_document(snapshots)
+        if self._redaction is not None:
+            for step in made["passes"]:
+                step["diff"] = step["diff"] and self._redaction.text(step["diff"])
+        return made
 
     def _why_no_stages(self, program: Program) -> str:
         if not self._has_stages:
