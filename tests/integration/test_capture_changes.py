@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -105,11 +106,21 @@ def test_added_options_and_whether_they_change_the_code(dg2: Platform, folder: P
         "-cl-fast-relaxed-math -cl-opt-disable -DEXTRA",
         "-DFIRST=1 -cl-opt-disable -DEXTRA",
         "-DSECOND=2 -cl-opt-disable -DEXTRA",
-        "-cl-fast-relaxed-math",
+        "-cl-fast-relaxed-math -cl-opt-disable -DEXTRA",
     ]
     assert "kernels is another: add" in done.err
     document = json.loads(answer.read_text())
     assert [kernel["same_code"] for kernel in document["kernels"] if kernel["program"] == "program-1"] == [False, False]
+
+
+def test_options_for_machine_code_act_where_programs_are_linked(dg2: Platform, folder: Path, tmp_path: Path) -> None:
+    options = ("--build-options", "-cl-intel-256-GRF-per-thread", "--lines")
+    done = captured(dg2, folder, tmp_path, str(folder / "app"), "link", options=options)
+    added = "-gline-tables-only -cl-intel-256-GRF-per-thread"
+    linked = "-cl-fast-relaxed-math -cl-intel-256-GRF-per-thread"
+    assert [build.options for build in done.builds] == [f"-DFIRST=1 {added}", f"-DSECOND=2 {added}", linked]
+    (program,) = (program for program in kernlens.load(done.recording) if program.kernels)
+    assert program.kernels["linked"].resources.registers == 256
 
 
 def test_options_on_a_platform_whose_code_is_not_read(folder: Path, tmp_path: Path) -> None:
@@ -176,6 +187,15 @@ def test_what_does_not_stand_in(folder: Path, tmp_path: Path, edited: Path) -> N
     assert "nothing was replaced: no program that the application made has a kernel ad; there are add" in done.err
     assert "nothing was replaced: no program is made from 0123456789" in done.err
     assert f"{garbage} did not stand in for multiply, as the driver refused it (CL_INVALID_BINARY)" in done.err
+    edited.write_text(EDITED.replace("n + 100", "no_such_name"))
+    done = captured(under, folder, tmp_path, app, "source", options=("--replace", f"add={edited}"))
+    assert f"{edited} stood in for add" in done.err
+    assert f"{edited} does not build, and the application was told so; the driver's log:" in done.err
+    assert re.search(r"^  .*no_such_name", done.err, re.MULTILINE)
+    done = captured(under, folder, tmp_path, "true", options=("--replace", f"add={edited}"))
+    assert "nothing was replaced: no program that the application made has a kernel add" in done.err, (
+        "nothing was built"
+    )
     done = captured(under, folder, tmp_path, app, "source", options=("--replace", "add=no-such-file.cl"))
     assert (done.status, done.out) == (2, "")
     assert "no-such-file.cl" in done.err

@@ -126,6 +126,7 @@ def merge(spool: Spool, writer: RecordingWriter, again: BuildingAgain, changes: 
     written."""
     replaced = list(spool.replaced())
     changed_options = 0
+    failures: dict[Identity, str] = {}
     findings = Findings()
     captured = Captured(spool.was_entered, missing=spool.missing())
     built: Built = {}
@@ -135,7 +136,10 @@ def merge(spool: Spool, writer: RecordingWriter, again: BuildingAgain, changes: 
     calls = []
     for event, results in built_again(_events(spool, captured), again):
         captured.builds += 1
-        captured.failed += event.status != 0 or not all(device.built for device in event.devices)
+        if event.status != 0 or not all(device.built for device in event.devices):
+            captured.failed += 1
+            if event.program is not None:
+                failures[event.program] = next((each.log for each in event.devices if not each.built), event.log)
         changed_options += event.got_more_options
         captured.from_binary += _is_from_binary(event)
         name = f"program-{captured.builds}"
@@ -164,7 +168,9 @@ def merge(spool: Spool, writer: RecordingWriter, again: BuildingAgain, changes: 
     _count(spool, captured, built, names_of_build)
     compared = [(kernel.name, kernel.same_code) for kernel in captured.kernels if kernel.same_code is not None]
     kernel_names = [kernel.name for kernel in captured.kernels]
-    captured.findings = findings.sentences(compared) + changes.results(replaced, kernel_names, changed_options)
+    captured.findings = findings.sentences(compared) + changes.results(
+        replaced, kernel_names, changed_options, failures
+    )
     writer.note(CAPTURE, json.dumps({"builds": calls, "kernels": [_used(kernel) for kernel in captured.kernels]}))
     return captured
 
