@@ -16,6 +16,8 @@ from kernlens.model.build import Build
 from kernlens.recording.reader import Recording
 from kernlens.toolchain.toolchains import Toolchain
 from tests.integration.capture_fixtures import alone, captured, dg2, folder, platform
+from tests.integration.level_zero_capture_fixtures import SOURCES
+from tests.integration.live_fixtures import compile_spirv
 from tests.integration.opencl_layer_fixtures import Platform, cpu_runtime, pocl
 from tests.integration.toolchain_fixtures import newest
 
@@ -64,6 +66,18 @@ def test_stages_are_those_of_the_applications_builds(dg2: Platform, folder: Path
         assert not code or all(code[name] == bytes(kernel.code) for name, kernel in program.kernels.items())
     assert "no stages of program-7: the program was made from a binary" in done.err
     assert "with the added options the machine code of all 5 kernels is the same as without" in done.err
+
+
+def test_specialization_constants_count_in_second_builds(dg2: Platform, folder: Path, tmp_path: Path) -> None:
+    compile_spirv(SOURCES["constants"], tmp_path / "constants.cl")
+    module = {"MODULE": str(tmp_path / "constants.spv")}
+    done = captured(dg2, folder, tmp_path, str(folder / "app"), "constants", options=("--stages", "--lines"), **module)
+    assert "constants 0 0 0\n" in done.out
+    assert [call["constants"] for call in done.noted["builds"]] == [{"1": "0x7", "0": "0xfffffffe"}]
+    assert "the machine code of the kernel constants is the same as without" in done.err
+    (build,) = recorded(done.recording)
+    (optimized,) = (each for each in build.snapshots if each.stage == "llvm-optimized")
+    assert re.search(r"store i32 -2\b", optimized.content.decode())
 
 
 def test_stages_on_the_newest_driver(folder: Path, tmp_path: Path, newest: Toolchain) -> None:

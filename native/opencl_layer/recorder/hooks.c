@@ -5,6 +5,7 @@
 #include "opencl_layer/recorder/added_options.h"
 #include "opencl_layer/recorder/build_event.h"
 #include "opencl_layer/recorder/command_buffers.h"
+#include "opencl_layer/recorder/constants.h"
 #include "recording/counters.h"
 #include "opencl_layer/recorder/recorder.h"
 #include "opencl_layer/recorder/replacing.h"
@@ -154,6 +155,14 @@ static cl_program CL_API_CALL create_with_builtin_kernels(cl_context context, cl
     return program;
 }
 
+static cl_int CL_API_CALL set_constant(cl_program program, cl_uint number, size_t size, const void *value)
+{
+    cl_int status = next->clSetProgramSpecializationConstant(program, number, size, value);
+    if (status == CL_SUCCESS && value != NULL)
+        constant_set(program, number, size, value);
+    return status;
+}
+
 static cl_kernel CL_API_CALL create_kernel(cl_program program, const char *name, cl_int *error_ret)
 {
     cl_kernel kernel = next->clCreateKernel(program, name, error_ret);
@@ -226,8 +235,10 @@ void *recorder_function(cl_platform_id platform, const char *name, void *of_plat
 
 void recorder_new_program(cl_program program)
 {
-    if (next != NULL)
-        counters_new_program(program);
+    if (next == NULL)
+        return;
+    counters_new_program(program);
+    constants_forget(program);
 }
 
 cl_program recorder_replace_il(cl_context context, const void *il, size_t length, cl_int *error_ret)
@@ -243,10 +254,12 @@ void recorder_hook(cl_icd_dispatch *dispatch, size_t entries)
     added_options_open();
     counters_watch();
     command_buffers_watch();
+    constants_watch();
     dispatch->clBuildProgram = build_program;
     dispatch->clCompileProgram = compile_program;
     dispatch->clLinkProgram = link_program;
     dispatch->clCreateProgramWithBuiltInKernels = create_with_builtin_kernels;
+    dispatch->clSetProgramSpecializationConstant = set_constant;
     dispatch->clCreateKernel = create_kernel;
     dispatch->clCreateKernelsInProgram = create_kernels;
     dispatch->clCloneKernel = clone_kernel;

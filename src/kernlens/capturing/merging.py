@@ -25,12 +25,10 @@ from kernlens.capturing.spool import (
 )
 from kernlens.dataclass import dataclass, field, replace
 from kernlens.errors import KernlensError
-from kernlens.formats.spirv.specialization import read_spec_constants
 from kernlens.loading import open_build
 from kernlens.model.build import Build, BuildToolchain, HeldParts, Source
 from kernlens.model.figures import FIGURES, figures_of
 from kernlens.model.kernel import Kernel
-from kernlens.model.spirv import SpecConstant
 from kernlens.recording.captured import CAPTURE
 from kernlens.runtime.level_zero.result_codes import result_name
 from kernlens.runtime.opencl.error_codes import ERROR_NAMES
@@ -319,11 +317,7 @@ def _noted_constants(constants: Mapping[int, int]) -> dict[str, object]:
 
 def _constants(made: Given) -> dict[int, int]:
     """The bits of the specialization constants that the module has, by number."""
-    known: dict[int, SpecConstant] = {}
-    try:
-        known = read_spec_constants(memoryview(made.spirv)) if made.constants else {}
-    except KernlensError as error:
-        log.debug("capturing", "the constants of a module that the driver took are not known: %s", error)
+    known = made.known_constants()
     return {number: bits & (1 << known[number].width) - 1 for number, bits in made.constants if number in known}
 
 
