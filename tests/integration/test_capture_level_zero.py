@@ -78,6 +78,7 @@ def test_a_static_link_keeps_its_inputs(driver: Driver, tmp_path: Path) -> None:
     assert linked.ok
     assert linked.spirv == b""
     assert [part.name for part in inputs] == ["program-1-input-1", "program-1-input-2"]
+    assert {part.device for part in inputs} == {linked.device} == {driver.device}
     assert [part.spirv for part in inputs] == [
         (driver.folder / f"{name}.spv").read_bytes() for name in ("importer", "exporter")
     ]

@@ -143,10 +143,11 @@ def merge(spool: Spool, writer: RecordingWriter, again: BuildingAgain, changes: 
         name = f"program-{captured.builds}"
         linked = [names.get(program, "a program that is not known") for program in event.inputs]
         builds = _builds(event, name, linked)
+        device_name = ""
         for (build, device), result in zip(builds, results or [BuiltAgain()], strict=True):
             build, kernels = _with_kernels(build)
             build, same_code = findings.add(build, result)
-            number = writer.add(build)
+            number, device_name = writer.add(build), build.device
             noted = {} if event.static_inputs else used(replaced, event.program)
             calls.append({"program": number, **_call(event), **noted})
             if event.program is not None and build.ok and event.operation != "compile":
@@ -157,7 +158,7 @@ def merge(spool: Spool, writer: RecordingWriter, again: BuildingAgain, changes: 
                     )
                     for kernel in kernels
                 }
-        for given, build in _static_inputs(event, name):
+        for given, build in _static_inputs(event, name, device_name):
             noted = used(replaced, event.program, build.spirv)
             constants = _noted_constants(_constants(given))
             calls.append({"program": writer.add(build), **_call(event), "operation": "input", **constants, **noted})
@@ -215,13 +216,13 @@ def _builds(event: BuildEvent, name: str, linked: Sequence[str]) -> Iterator[tup
         )
 
 
-def _static_inputs(event: BuildEvent, name: str) -> Iterator[tuple[Given, Build]]:
+def _static_inputs(event: BuildEvent, name: str, device_name: str) -> Iterator[tuple[Given, Build]]:
     """What was compiled and linked in one call: each is in the recording, though it has no binary of its own."""
     for number, linked in enumerate(event.static_inputs, 1):
         device = event.devices[0] if event.devices else BuiltDevice(0)
         build = Build(
             name=f"{name}-input-{number}",
-            device=device.name,
+            device=device_name,
             toolchain=_toolchain(event, device),
             options=linked.options.strip(),
             ok=False,
