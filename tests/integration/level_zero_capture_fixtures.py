@@ -34,6 +34,8 @@ kernel void constants(global int *a) { a[0] = __spirv_SpecConstant(0, 5); a[1] =
 """,
 }
 
+#: Without the tracer that counts.
+UNTRACED = {"LD_PRELOAD": "", "ZE_ENABLE_TRACING_LAYER": "0"}
 #: What gcc makes the application of.
 APPLICATION = (
     *(str(HERE / f"level_zero_{part}.c") for part in ("application", "launches", "graphs")),

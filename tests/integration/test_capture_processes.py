@@ -200,6 +200,17 @@ def test_forks_among_threads(platform: Platform, folder: Path, tmp_path: Path) -
     assert sum(kernel["created"] for kernel in done.noted["kernels"]) == 400
 
 
+def test_a_working_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    """Where no place was named, that is the recording's."""
+    if os.geteuid() != 0:
+        pytest.skip("a file system is mounted, which needs to be root")
+    line = f'mount -t tmpfs -o ro none {tmp_path} && cd {tmp_path} && exec "$@"'
+    command = ["unshare", "-m", "sh", "-c", line, "sh", *MAIN, "capture", "--", "echo", "started"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"echo.klens cannot be written: {tmp_path} is not writable; name another place with -o" in done.stderr
+
+
 def test_a_folder_that_cannot_be_written(dg2: Platform, folder: Path, tmp_path: Path) -> None:
     command = [*MAIN, "capture", "-o", "/proc/x.klens", "--", "echo", "started"]
     refused = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict, field, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from kernlens.capturing.building_again import BuildingAgain
 from kernlens.capturing.changes import Changes, Replacement
 from kernlens.capturing.spool import Spool
-from kernlens.dataclass import dataclass
+from kernlens.dataclass import dataclass, field, replace
 from kernlens.toolchain.toolchains import SYSTEM, Toolchain, toolchain
 
 

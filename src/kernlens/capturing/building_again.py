@@ -105,6 +105,7 @@ class _Again:
             device=device.name,
             device_name=device.name,
             parts=[_part(each, plain=plain) for each in inputs if each is not None],
+            constants=_constants(event),
             modules=_modules(event, plain=plain) if event.operation == "module" else (),
             linked=bool(event.static_inputs),
             python=self.wanted.python,
@@ -126,7 +127,20 @@ def _part(event: BuildEvent, *, plain: bool) -> dict[str, Any]:
             raise UnsupportedError("an input of the link has neither source nor binary")
         return {"binary": binary}
     options = event.own_options if plain else event.options
-    return {"text": event.source, "spirv": event.spirv, "options": options, "headers": event.headers}
+    constants = _constants(event)
+    return {
+        "text": event.source,
+        "spirv": event.spirv,
+        "options": options,
+        "headers": event.headers,
+        "constants": constants,
+    }
+
+
+def _constants(given: Given) -> list[tuple[int, int, int]]:
+    """Of each specialization constant the number, bits and bytes."""
+    known = given.known_constants()
+    return [(number, bits, (known[number].width + 7) // 8) for number, bits in given.constants if number in known]
 
 
 def built_again(events: Iterable[BuildEvent], wanted: BuildingAgain) -> Iterator[tuple[BuildEvent, list[BuiltAgain]]]:
@@ -197,9 +211,8 @@ class Findings:
                 f" {_listed(other)}"
             )
         elif compared:
-            told.append(
-                f"with the added options the machine code of all {len(compared)} kernels is the same as without"
-            )
+            all_of_them = f"all {len(compared)} kernels" if len(compared) > 1 else f"the kernel {compared[0][0]}"
+            told.append(f"with the added options the machine code of {all_of_them} is the same as without")
         told += [
             f"whether the added options changed the machine code of {_listed(names)} is not known: {reason}"
             for reason, names in self.not_compared.items()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace as replaced
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ from kernlens.capturing.level_zero_layer import turn_on_level_zero, why_not_reco
 from kernlens.capturing.merging import Captured, CapturedKernel, merge
 from kernlens.capturing.spool import FOLDER, OPTIONS, SNAPSHOTS, Spool
 from kernlens.dataclass import dataclass
+from kernlens.dataclass import replace as replaced
 from kernlens.errors import KernlensError, OutputError, UnsupportedError
 from kernlens.isa.devices import name_among
 from kernlens.model.build import LINE_OPTIONS
@@ -173,6 +173,11 @@ def _writer(path: Path, words: Sequence[str]) -> RecordingWriter:
     from kernlens.recording.writer import RecordingWriter
 
     # Before the application starts: what cannot be written is told at once, and two captures do not take one file.
+    folder = path.absolute().parent
+    if folder.is_dir() and not os.access(folder, os.W_OK):
+        raise OutputError(
+            f"the recording {path} cannot be written: {folder} is not writable; name another place with -o"
+        )
     return RecordingWriter(path, command_line=words, overwrite=True)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import hashlib
 import re
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from kernlens.capturing.spool import OPTIONS, REPLACE, Identity, Replaced, Spool
@@ -25,6 +25,9 @@ _SPIRV = b"\x03\x02\x23\x07"
 _SOURCE, _IL, _BINARY = 1, 2, 3
 #: An error that is no driver's: CANNOT_STAND_IN of recording/replacements.h.
 _CANNOT = 1
+
+#: So many lines of a log are shown.
+_QUOTED = 20
 
 #: Variables that say where a driver, a compiler or a library keeps what was built, and the folder each gets. What keeps it
 #: in the user's cache folder follows the first: NEO, PoCL, OpenCV, darktable, pyopencl, Mesa, hashcat.
@@ -129,9 +132,16 @@ class Changes:
                 path.mkdir(parents=True)
                 environment[name] = str(path)
 
-    def results(self, replaced: Iterable[Replaced], kernels: Iterable[str], built_with_options: int) -> list[str]:
-        """Sentences on what came of them; ``kernels`` are the names that were built, ``built_with_options`` counts builds that
-        got the added options."""
+    def results(
+        self,
+        replaced: Iterable[Replaced],
+        kernels: Iterable[str],
+        built_with_options: int,
+        failures: Mapping[Identity, str],
+    ) -> list[str]:
+        """Sentences on what came of them, some with lines of the driver's log behind them; ``kernels`` are the names that were
+        built, ``built_with_options`` counts builds that got the added options, ``failures`` are the logs of programs whose
+        build failed."""
         events = list(replaced)
         told = []
         for replacement in self.replacements:
@@ -140,10 +150,12 @@ class Changes:
             if taken:
                 times = "" if taken == 1 else f" {taken} times"
                 told.append(f"{replacement.path} stood in{times} for {replacement.program}")
-            for error in sorted({event.error for event in made if event.error}):
+            for log in dict.fromkeys(failures[event.identity] for event in made if event.identity in failures):
+                told.append(f"{replacement.path} does not build, and the application was told so{_quoted(log)}")
+            for error, log in dict.fromkeys((event.error, event.log) for event in made if event.error):
                 told.append(
                     f"{replacement.path} did not stand in for {replacement.program}, as {replacement.why_not(error)}; the"
-                    " application got its own program"
+                    f" application got its own program{_quoted(log)}"
                 )
             if not made:
                 told.append(f"nothing was replaced: {self._why(replacement, sorted(set(kernels)))}")
@@ -158,6 +170,15 @@ class Changes:
         near = nearest(replacement.kernel, kernels) or kernels[:8]
         there = f"; there are {', '.join(near)}" if near else ""
         return f"no program that the application made has a kernel {replacement.kernel}{there}"
+
+
+def _quoted(log: str) -> str:
+    """The end of a sentence that shows the driver's log."""
+    lines = [line for line in log.splitlines() if line.strip()]
+    if not lines:
+        return ""
+    more = [f"({len(lines) - _QUOTED} more lines)"] if len(lines) > _QUOTED else []
+    return "".join(["; the driver's log:", *(f"\n  {line}" for line in [*lines[:_QUOTED], *more])])
 
 
 def _packed(replacements: Sequence[Replacement]) -> bytes:

@@ -25,12 +25,10 @@ from kernlens.capturing.spool import (
 )
 from kernlens.dataclass import dataclass, field, replace
 from kernlens.errors import KernlensError
-from kernlens.formats.spirv.specialization import read_spec_constants
 from kernlens.loading import open_build
 from kernlens.model.build import Build, BuildToolchain, HeldParts, Source
 from kernlens.model.figures import FIGURES, figures_of
 from kernlens.model.kernel import Kernel
-from kernlens.model.spirv import SpecConstant
 from kernlens.recording.captured import CAPTURE
 from kernlens.runtime.level_zero.result_codes import result_name
 from kernlens.runtime.opencl.error_codes import ERROR_NAMES
@@ -126,6 +124,7 @@ def merge(spool: Spool, writer: RecordingWriter, again: BuildingAgain, changes: 
     written."""
     replaced = list(spool.replaced())
     changed_options = 0
+    failures: dict[Identity, str] = {}
     findings = Findings()
     captured = Captured(spool.was_entered, missing=spool.missing())
     built: Built = {}
@@ -135,16 +134,20 @@ def merge(spool: Spool, writer: RecordingWriter, again: BuildingAgain, changes: 
     calls = []
     for event, results in built_again(_events(spool, captured), again):
         captured.builds += 1
-        captured.failed += event.status != 0 or not all(device.built for device in event.devices)
+        if event.status != 0 or not all(device.built for device in event.devices):
+            captured.failed += 1
+            if event.program is not None:
+                failures[event.program] = next((each.log for each in event.devices if not each.built), event.log)
         changed_options += event.got_more_options
         captured.from_binary += _is_from_binary(event)
         name = f"program-{captured.builds}"
         linked = [names.get(program, "a program that is not known") for program in event.inputs]
         builds = _builds(event, name, linked)
+        device_name = ""
         for (build, device), result in zip(builds, results or [BuiltAgain()], strict=True):
             build, kernels = _with_kernels(build)
             build, same_code = findings.add(build, result)
-            number = writer.add(build)
+            number, device_name = writer.add(build), build.device
             noted = {} if event.static_inputs else used(replaced, event.program)
             calls.append({"program": number, **_call(event), **noted})
             if event.program is not None and build.ok and event.operation != "compile":
@@ -155,7 +158,7 @@ def merge(spool: Spool, writer: RecordingWriter, again: BuildingAgain, changes: 
                     )
                     for kernel in kernels
                 }
-        for given, build in _static_inputs(event, name):
+        for given, build in _static_inputs(event, name, device_name):
             noted = used(replaced, event.program, build.spirv)
             constants = _noted_constants(_constants(given))
             calls.append({"program": writer.add(build), **_call(event), "operation": "input", **constants, **noted})
@@ -164,7 +167,9 @@ def merge(spool: Spool, writer: RecordingWriter, again: BuildingAgain, changes: 
     _count(spool, captured, built, names_of_build)
     compared = [(kernel.name, kernel.same_code) for kernel in captured.kernels if kernel.same_code is not None]
     kernel_names = [kernel.name for kernel in captured.kernels]
-    captured.findings = findings.sentences(compared) + changes.results(replaced, kernel_names, changed_options)
+    captured.findings = findings.sentences(compared) + changes.results(
+        replaced, kernel_names, changed_options, failures
+    )
     writer.note(CAPTURE, json.dumps({"builds": calls, "kernels": [_used(kernel) for kernel in captured.kernels]}))
     return captured
 
@@ -211,13 +216,13 @@ def _builds(event: BuildEvent, name: str, linked: Sequence[str]) -> Iterator[tup
         )
 
 
-def _static_inputs(event: BuildEvent, name: str) -> Iterator[tuple[Given, Build]]:
+def _static_inputs(event: BuildEvent, name: str, device_name: str) -> Iterator[tuple[Given, Build]]:
     """What was compiled and linked in one call: each is in the recording, though it has no binary of its own."""
     for number, linked in enumerate(event.static_inputs, 1):
         device = event.devices[0] if event.devices else BuiltDevice(0)
         build = Build(
             name=f"{name}-input-{number}",
-            device=device.name,
+            device=device_name,
             toolchain=_toolchain(event, device),
             options=linked.options.strip(),
             ok=False,
@@ -313,11 +318,7 @@ def _noted_constants(constants: Mapping[int, int]) -> dict[str, object]:
 
 def _constants(made: Given) -> dict[int, int]:
     """The bits of the specialization constants that the module has, by number."""
-    known: dict[int, SpecConstant] = {}
-    try:
-        known = read_spec_constants(memoryview(made.spirv)) if made.constants else {}
-    except KernlensError as error:
-        log.debug("capturing", "the constants of a module that the driver took are not known: %s", error)
+    known = made.known_constants()
     return {number: bits & (1 << known[number].width) - 1 for number, bits in made.constants if number in known}
 
 

@@ -16,7 +16,9 @@ from pathlib import Path
 
 from kernlens import log
 from kernlens.dataclass import dataclass, field
-from kernlens.errors import FormatError, NotFoundError, OutputError
+from kernlens.errors import FormatError, KernlensError, NotFoundError, OutputError
+from kernlens.formats.spirv.specialization import read_spec_constants
+from kernlens.model.spirv import SpecConstant
 from kernlens.runtime.level_zero.module_build import version_text
 
 #: The variables that turn the recorder on, and give it options to add to builds.
@@ -67,6 +69,14 @@ class Given:
     options: str = ""
     own_options: str = ""
     constants: list[tuple[int, int]] = field(default_factory=list)
+
+    def known_constants(self) -> dict[int, SpecConstant]:
+        """The specialization constants that the module has, by number; none if nothing gives any a value."""
+        try:
+            return read_spec_constants(memoryview(self.spirv)) if self.constants and self.spirv else {}
+        except KernlensError as error:
+            log.debug("capturing", "the constants of a module that the driver took are not known: %s", error)
+            return {}
 
 
 @dataclass(slots=True)

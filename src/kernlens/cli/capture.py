@@ -191,9 +191,8 @@ def _tell(done: Capture, application: str) -> None:
     for sentence in done.missing:
         print_message(f"kernlens: missing is {sentence}")
     if done.recording is None:
-        print_message(
-            f"kernlens: {application}: {done.reason}", *(f"kernlens: {sentence}" for sentence in done.findings)
-        )
+        print_message(f"kernlens: {application}: {done.reason}")
+        _tell_findings(done)
         return
     print_message(*_table(done.kernels[:_ROWS]))
     if len(done.kernels) > _ROWS:
@@ -209,8 +208,14 @@ def _tell(done: Capture, application: str) -> None:
             f"kernlens: {done.from_binary} of {plural(done.builds, 'program')} came from binaries, so their sources are not"
             " known; --fresh-cache gives the application empty caches"
         )
-    print_message(*(f"kernlens: {sentence}" for sentence in done.findings))
+    _tell_findings(done)
     print_message(*_next_steps(done))
+
+
+def _tell_findings(done: Capture) -> None:
+    for finding in done.findings:
+        sentence, *log = finding.split("\n")
+        print_message(f"kernlens: {sentence}", *log)
 
 
 def _table(kernels: tuple[CapturedKernel, ...]) -> list[str]:

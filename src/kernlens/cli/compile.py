@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -94,12 +95,19 @@ def command(
 
     recording = Path(output or Path(sources[0]).with_suffix(".klens").name)
     with compilable(sources, kernel_names, specialize) as (files, titled):
-        planned = plan(files, listed(devices), listed(toolchains), options=options, timeout=timeout)
+        planned = plan(list(files), listed(devices), listed(toolchains), options=options, timeout=timeout)
+        own = {Path(file): recorded for file, recorded in files.items() if recorded}
+        jobs_to_do = [
+            replace(job, options=f"{own[job.source]} {job.options}".strip()) if job.source in own else job
+            for job in planned.jobs
+        ]
+        for recorded in dict.fromkeys(own.values()):
+            print_message(f"kernlens: the recorded options {recorded} are used again, before those given here")
         for name, chosen in planned.left_out:
             print_message(f"kernlens: the toolchain {chosen} does not compile for {name}, which is left out there")
         with Progress("compiling", quiet=as_json) as progress:
             compiling = build(
-                planned.jobs,
+                jobs_to_do,
                 recording=recording,
                 redact_source=redact == "source",
                 workers=jobs,

@@ -61,9 +61,11 @@ class Contents:
                 f"{self.path} is compiled but holds no kernel; kernlens symbols {self.path} lists the functions and"
                 " variables that it offers to other modules"
             )
-        if any(program.spirv for program in self.programs):
+        modules = sum(bool(program.spirv) for program in self.programs)
+        if modules:
+            choice = " --kernel K" if modules > 1 else ""  # Of several, compile takes those that are chosen.
             raise UnsupportedError(
-                f"{self.path} holds SPIR-V but no machine code; compile it: kernlens compile {self.path} --device D"
+                f"{self.path} holds SPIR-V but no machine code; compile it: kernlens compile {self.path}{choice} --device D"
             )
         self._say_unreadable()
         raise NotFoundError(f"{self.path} holds no kernels; kernlens inspect {self.path} shows what it holds")

@@ -33,8 +33,9 @@ _BUILD_FAILURES = (-11, 0x70000004, 0x70000005)
 @dataclass(frozen=True, slots=True)
 class SecondBuild:
     """Says what to build: ``text`` (OpenCL C) or ``spirv``, for the ``position``-th device of the platform of that name;
-    ``device_name`` says which of its devices count ("": all). ``parts`` are linked instead: each a mapping with ``text``
-    or ``spirv``, ``options`` and ``headers`` (names and texts), or with ``binary``.
+    ``device_name`` says which of its devices count ("": all). ``constants`` are the module's specialization constants: number,
+    bits and bytes of each. ``parts`` are linked instead: each a mapping with ``text`` or ``spirv``, ``options``, ``constants``
+    and ``headers`` (names and texts), or with ``binary``.
 
     With ``modules`` Level Zero builds, for the first device called ``device_name``: one module, or several in one call that
     are ``linked``. Each is a mapping with ``spirv``, ``flags`` and ``constants`` (number and bits of each).
@@ -56,6 +57,7 @@ class SecondBuild:
     loader: str | None = None
     device_name: str = ""
     parts: Sequence[Mapping[str, Any]] = ()
+    constants: Sequence[tuple[int, int, int]] = ()
     modules: Sequence[Mapping[str, Any]] = ()
     linked: bool = False
     python: tuple[str, ...] = ()
@@ -66,7 +68,7 @@ class SecondBuild:
         if self.modules:
             of_modules = {"device_name": self.device_name, "modules": self.modules, "linked": self.linked}
             return "level-zero-second-build", of_modules
-        names = ("platform", "position", "options", "text", "spirv", "loader", "device_name", "parts")
+        names = ("platform", "position", "options", "text", "spirv", "loader", "device_name", "parts", "constants")
         return "opencl-second-build", {name: getattr(self, name) for name in names}
 
     @property

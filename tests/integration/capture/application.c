@@ -95,6 +95,25 @@ static void launch(cl_program program, const char *name, int times)
     clReleaseMemObject(buffer);
 }
 
+/* Builds a program from the IL that a variable names, with two specialization constants. */
+static void from_il(void)
+{
+    FILE *file = fopen(getenv("MODULE"), "rb");
+    static unsigned char il[1 << 16];
+    size_t size = fread(il, 1, sizeof il, file);
+    fclose(file);
+    cl_int status;
+    cl_program program = clCreateProgramWithIL(context, il, size, &status);
+    const int16_t narrow = 7;
+    cl_int wide = 5;
+    printf("constants %d", clSetProgramSpecializationConstant(program, 1, sizeof narrow, &narrow));
+    printf(" %d", clSetProgramSpecializationConstant(program, 0, sizeof wide, &wide));
+    wide = -2;
+    printf(" %d\n", clSetProgramSpecializationConstant(program, 0, sizeof wide, &wide));
+    printf("build %d\n", clBuildProgram(program, 1, &device, "", NULL, NULL));
+    print_binary(program);
+}
+
 /* A command buffer of two launches of "add", enqueued three times, where the platform has such. */
 static void command_buffer(void)
 {
@@ -287,6 +306,8 @@ int main(int count, char **words)
             cl_program program = built(SOURCE, "-cl-fast-relaxed-math");
             print_binary(program);
             launch(program, "add", 5);
+        } else if (strcmp(word, "constants") == 0) {
+            from_il();
         } else if (strcmp(word, "command-buffer") == 0) {
             command_buffer();
         } else if (strcmp(word, "link") == 0) {

@@ -27,6 +27,7 @@ _PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "clReleaseContext": (c_int32, (c_void_p,)),
     "clCreateProgramWithSource": (c_void_p, (c_void_p, c_uint32, c_void_p, c_void_p, c_void_p)),
     "clCreateProgramWithIL": (c_void_p, (c_void_p, c_void_p, c_size_t, c_void_p)),
+    "clSetProgramSpecializationConstant": (c_int32, (c_void_p, c_uint32, c_size_t, c_char_p)),
     "clCreateProgramWithBinary": (c_void_p, (c_void_p, c_uint32, c_void_p, c_void_p, c_void_p, c_void_p, c_void_p)),
     "clBuildProgram": (c_int32, (c_void_p, c_uint32, c_void_p, c_char_p, c_void_p, c_void_p)),
     "clCompileProgram": (

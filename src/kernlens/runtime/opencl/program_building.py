@@ -18,6 +18,9 @@ from kernlens.runtime.opencl.program_queries import (
     CL_PROGRAM_BUILD_LOG,
 )
 
+#: Specialization constants: of each its number, its bits, and how many bytes its type has.
+Constants = Sequence[tuple[int, int, int]]
+
 CL_DEVICE_TYPE_ALL = 0xFFFFFFFF
 _DEVICE_NOT_FOUND = -1
 
@@ -77,20 +80,24 @@ class OpenCLContext:
         """Build a program from OpenCL C for all devices. Raises OpenCLError with the build log."""
         return self._built(self._with_source(text, name), options, name)
 
-    def build_spirv(self, spirv: bytes, options: str = "", name: str = "program") -> OpenCLProgram:
+    def build_spirv(
+        self, spirv: bytes, options: str = "", name: str = "program", constants: Constants = ()
+    ) -> OpenCLProgram:
         """Build a program from SPIR-V for all devices. Raises OpenCLError with the build log."""
-        return self._built(self._with_spirv(spirv, name), options, name)
+        return self._built(self._with_spirv(spirv, name, constants), options, name)
 
     def compile_part(self, part: Mapping[str, Any], name: str = "program") -> OpenCLProgram:
-        """Compile what a link takes: ``text`` (OpenCL C) or ``spirv`` with its ``options`` and ``headers`` (names and
-        texts), or take its ``binary``. Raises OpenCLError with the build log.
+        """Compile what a link takes: ``text`` (OpenCL C) or ``spirv`` with its ``options``, ``constants`` and ``headers``
+        (names and texts), or take its ``binary``. Raises OpenCLError with the build log.
         """
         if part.get("binary"):
             return OpenCLProgram(self, self._with_binary(part["binary"], name), name)
         text, headers = part.get("text"), part.get("headers", ())
-        program = OpenCLProgram(
-            self, self._with_source(text, name) if text is not None else self._with_spirv(part["spirv"], name), name
-        )
+        if text is not None:
+            handle = self._with_source(text, name)
+        else:
+            handle = self._with_spirv(part["spirv"], name, part.get("constants", ()))
+        program = OpenCLProgram(self, handle, name)
         programs = [OpenCLProgram(self, self._with_source(header, path), path) for path, header in headers]
         handles = (c_void_p * len(headers))(*(header.handle for header in programs)) if headers else None
         names = (c_char_p * len(headers))(*(path.encode() for path, _ in headers)) if headers else None
@@ -120,8 +127,12 @@ class OpenCLContext:
         create = ("clCreateProgramWithSource", self.handle, 1, byref(pointer), byref(size))
         return self.library.create(*create, input=name)
 
-    def _with_spirv(self, spirv: bytes, name: str) -> int:
-        return self.library.create("clCreateProgramWithIL", self.handle, spirv, len(spirv), input=name)
+    def _with_spirv(self, spirv: bytes, name: str, constants: Constants) -> int:
+        handle = self.library.create("clCreateProgramWithIL", self.handle, spirv, len(spirv), input=name)
+        for number, bits, size in constants:
+            value = bits.to_bytes(8, "little")[:size]
+            self.library.call("clSetProgramSpecializationConstant", handle, number, size, value)
+        return handle
 
     def load_binary(self, binary: bytes, options: str = "", name: str = "program") -> OpenCLProgram:
         """Build a program for all devices from the binary of one. Raises OpenCLError if a device does not take it."""
