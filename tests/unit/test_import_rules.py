@@ -40,10 +40,24 @@ ALLOWED = {
     "linking": {"analysis", "formats", "model", "runtime", "toolchain"},
     "pipeline": {"formats", "loading", "model", "recording", "runtime", "toolchain"},
     "capturing": {"formats", "isa", "loading", "log", "model", "pipeline", "recording", "runtime", "toolchain"},
-    # Modules of the package itself (compiling, doctor): what Python and the command line share.
-    "verbs": {"isa", "loading", "model", "recording", "toolchain"},
+    # Modules of the package itself (compiling, doctor): what Python, the command line and the server share.
+    "verbs": {"analysis", "isa", "linking", "loading", "model", "recording", "toolchain"},
+    # The server of kernlens serve. What it answers, others compute.
+    "explorer": {"analysis", "isa", "loading", "log", "model", "pipeline", "recording", "report", "toolchain", "verbs"},
     "cli": {
-        *("analysis", "capturing", "formats", "isa", "linking", "loading", "log", "model", "pipeline", "recording"),
+        *(
+            "analysis",
+            "capturing",
+            "explorer",
+            "formats",
+            "isa",
+            "linking",
+            "loading",
+            "log",
+            "model",
+            "pipeline",
+            "recording",
+        ),
         *("report", "runtime", "toolchain", "verbs"),
     },
     # The public modules for live objects: they only export what the rooms hold, and no room imports them.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,9 +21,6 @@ if TYPE_CHECKING:
     from kernlens.model.build import Build
     from kernlens.model.program import Program
     from kernlens.model.stage import Snapshot
-
-#: Bytes of a file that tell what it is; machine code has zeros among them, and source text has none.
-_START = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,9 +147,10 @@ def _programs(
     sides: tuple[_Side, _Side], source_roots: Sequence[str], *, stages: bool, all_passes: bool
 ) -> tuple[Sequence[Program], Sequence[Program]]:
     """The programs of both sides. What is to be compiled is compiled side by side."""
+    from kernlens.compiling import is_source
     from kernlens.loading import open_build
 
-    to_compile = [side for side in sides if _is_source(side.path)]
+    to_compile = [side for side in sides if is_source(side.path)]
     for side in to_compile:
         if side.device is None:
             raise click.UsageError(f"which device is {side.path} to be compiled for? --device D (kernlens devices)")
@@ -167,19 +164,6 @@ def _programs(
         sys.exit(3)
     old, new = (opened[side] if side in opened else open_build(compiled[side]) for side in sides)
     return old, new
-
-
-def _is_source(path: str) -> bool:
-    """Whether a path is a source or SPIR-V, which are compiled, rather than something with machine code."""
-    from kernlens.loading.identify import identify
-    from kernlens.toolchain.source_reading import open_regular
-
-    if os.path.isdir(path) or not os.path.lexists(path):
-        return False  # Whoever opens it says that there is none.
-    with open_regular(path) as file:
-        start = file.read(_START)
-    kind = identify(memoryview(start))
-    return kind == "spirv" or (kind is None and bool(start) and b"\0" not in start)
 
 
 def _opened(side: _Side, source_roots: Sequence[str]) -> Sequence[Program]:
@@ -241,20 +225,11 @@ def _compared(
     old: Sequence[Program], new: Sequence[Program], kernel_names: Sequence[str], sort: str | None
 ) -> tuple[Pairing, list[KernelChange]]:
     """What belongs together, of the kernels that were asked for, and those that differ, the worst first."""
-    from kernlens.analysis.comparison.kernel_changes import Comparison, by_badness
     from kernlens.analysis.comparison.pairs import pair
-    from kernlens.loading.decoding import decode_kernels
+    from kernlens.comparing import changes_of
 
     pairing = _chosen(pair(old, new), kernel_names)
-    # What is the same to the byte needs no decoding.
-    differing = [both for both in pairing.kernels if both.old.code != both.new.code]
-    decode_kernels(
-        [each for both in differing for each in ((both.old_program, [both.old]), (both.new_program, [both.new]))],
-        texts=True,
-    )
-    comparison = Comparison()
-    changes = [change for both in pairing.kernels if (change := comparison.kernel_change(both)).differs]
-    return pairing, by_badness(changes, sort)
+    return pairing, changes_of(pairing, sort)
 
 
 def _chosen(pairing: Pairing, kernel_names: Sequence[str]) -> Pairing:
