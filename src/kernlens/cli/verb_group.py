@@ -26,6 +26,7 @@ VERBS = {
     "link": "Whether modules link, who provides what to whom, and why not; the linked module.",
     "recording": "What recordings hold; merge, prune and redact them.",
     "run": "An application on a simulated device.",
+    "serve": "The explorer in the browser: programs, their stages and machine code, and compiles in place.",
     "stages": "A program at every stage of its compile, and one source line followed through all of them.",
     "symbols": "What modules export and import, and their relocations.",
     "toolchain": "Compilers and drivers side by side: list, add, remove.",

@@ -31,9 +31,13 @@ class Chunks(Mapping[str, bytes]):
         """Returns what a chunk holds: ``kernel``, ``source``, ``meta``, ``log``, ``passes`` or ``diff``."""
         return self._makers[chunk_id][0]
 
+    def content(self, chunk_id: str) -> bytes:
+        """Returns what a chunk unpacks to. Raises KeyError if there is none of this id."""
+        return encoded(self._makers[chunk_id][1]())
+
     def packed(self, chunk_id: str) -> Packed:
         """Returns a chunk with its size. Raises KeyError if there is none of this id."""
-        content = encoded(self._makers[chunk_id][1]())
+        content = self.content(chunk_id)
         return Packed(packed(content), len(content))
 
     def __getitem__(self, chunk_id: str) -> bytes:
