@@ -95,3 +95,32 @@ void batch_expand(const batch *decoded, size_t index, instruction_record *out)
         offset += out->size;
     }
 }
+
+typedef struct {
+    const uint32_t *numbers;
+    const iga_library *library;
+    instruction_regions *out;
+} region_reading;
+
+static uint32_t number_in_kernel(void *context, size_t index)
+{
+    return ((region_reading *)context)->numbers[index];
+}
+
+static void visit_regions(void *context, size_t index, const kv_t *view, int32_t place)
+{
+    region_reading *reading = context;
+    if (view == NULL)
+        memset(&reading->out[index], NO_REGION, sizeof *reading->out);
+    else
+        regions_fill(&reading->out[index], reading->library, view, place);
+}
+
+void batch_regions(const batch *decoded, size_t index, instruction_regions *out)
+{
+    region_reading reading = {decoded->set.numbers + decoded->starts[index], decoded->library, out};
+    traversal t = {.batch = decoded, .context = &reading, .number_at = number_in_kernel, .visit = visit_regions};
+    size_t total = decoded->starts[index + 1] - decoded->starts[index];
+    for (size_t chunk = 0; chunk < chunk_count(total); chunk++)
+        traverse_chunk(&t, chunk, total);
+}

@@ -21,6 +21,10 @@ bool batch_decode(batch *decoded, unsigned threads);
 /* Writes kernel `index`'s records, starts[index + 1] - starts[index] of them. */
 void batch_expand(const batch *decoded, size_t index, instruction_record *out);
 
+/* Writes the regions of kernel `index`'s instructions, starts[index + 1] - starts[index] of them. Call without the
+ * interpreter's lock. */
+void batch_regions(const batch *decoded, size_t index, instruction_regions *out);
+
 /* Instructions that go into one kv_create. Few is fast: the library finds each in a tree by its offset. */
 enum { CHUNK_SIZE = 16 };
 

@@ -103,19 +103,40 @@ static Py_ssize_t batch_length(BatchObject *self)
     return (Py_ssize_t)self->batch.kernel_count;
 }
 
-static PyObject *batch_records(BatchObject *self, PyObject *argument)
+/* Bytes for items of this size, one per instruction of the kernel that `argument` numbers; NULL: an exception is set. */
+static PyObject *bytes_per_instruction(const BatchObject *self, PyObject *argument, size_t item_size, size_t *index)
 {
-    Py_ssize_t index = PyLong_AsSsize_t(argument);
-    if (index == -1 && PyErr_Occurred())
+    Py_ssize_t number = PyLong_AsSsize_t(argument);
+    if (number == -1 && PyErr_Occurred())
         return NULL;
-    if (index < 0 || (size_t)index >= self->batch.kernel_count) {
+    if (number < 0 || (size_t)number >= self->batch.kernel_count) {
         PyErr_SetString(PyExc_IndexError, "the batch has no such kernel");
         return NULL;
     }
-    size_t count = self->batch.starts[index + 1] - self->batch.starts[index];
-    PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(count * sizeof(instruction_record)));
+    *index = (size_t)number;
+    size_t count = self->batch.starts[number + 1] - self->batch.starts[number];
+    return PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(count * item_size));
+}
+
+static PyObject *batch_records(BatchObject *self, PyObject *argument)
+{
+    size_t index;
+    PyObject *bytes = bytes_per_instruction(self, argument, sizeof(instruction_record), &index);
     if (bytes != NULL)
-        batch_expand(&self->batch, (size_t)index, (instruction_record *)(void *)PyBytes_AsString(bytes));
+        batch_expand(&self->batch, index, (instruction_record *)(void *)PyBytes_AsString(bytes));
+    return bytes;
+}
+
+static PyObject *batch_regions_of(BatchObject *self, PyObject *argument)
+{
+    size_t index;
+    PyObject *bytes = bytes_per_instruction(self, argument, sizeof(instruction_regions), &index);
+    if (bytes != NULL) {
+        instruction_regions *out = (instruction_regions *)(void *)PyBytes_AsString(bytes);
+        Py_BEGIN_ALLOW_THREADS
+        batch_regions(&self->batch, index, out);
+        Py_END_ALLOW_THREADS
+    }
     return bytes;
 }
 
@@ -231,6 +252,8 @@ static PyObject *batch_texts(BatchObject *self, PyObject *arguments)
 
 static PyMethodDef batch_methods[] = {
     {"records", (PyCFunction)batch_records, METH_O, "records(index) -> bytes: the kernel's packed records."},
+    {"regions", (PyCFunction)batch_regions_of, METH_O,
+     "regions(index) -> bytes: how the operands of the kernel's instructions lie in registers, packed."},
     {"texts", (PyCFunction)batch_texts, METH_VARARGS,
      "texts(start, stop, threads=1) -> list[list[str]]: the assembly text of each instruction of these kernels."},
     {NULL, NULL, 0, NULL},

@@ -60,6 +60,9 @@ typedef struct {
     X(uint32_t, kv_get_destination_data_type, (const kv_t *, int32_t offset))                                        \
     X(uint32_t, kv_get_destination_register_type, (const kv_t *, int32_t offset))                                    \
     X(uint32_t, kv_get_destination_register_kind, (const kv_t *, int32_t offset))                                    \
+    X(int32_t, kv_get_destination_region, (const kv_t *, int32_t offset, uint32_t *horizontal))                      \
+    X(int32_t, kv_get_source_region, (const kv_t *, int32_t offset, uint32_t source, uint32_t *vertical,             \
+                                      uint32_t *width, uint32_t *horizontal))                                        \
     X(int32_t, kv_get_source_register, (const kv_t *, int32_t offset, uint32_t source))                              \
     X(int32_t, kv_get_source_sub_register, (const kv_t *, int32_t offset, uint32_t source))                          \
     X(uint32_t, kv_get_source_data_type, (const kv_t *, int32_t offset, uint32_t source))                            \

@@ -186,3 +186,22 @@ void record_fill(instruction_record *record, const iga_library *library, const i
     if (record->flags & RECORD_LABEL)
         fill_targets(record, library, view, place);
 }
+
+void regions_fill(instruction_regions *regions, const iga_library *library, const kv_t *view, int32_t place)
+{
+    /* iga::Region's own words for "not stated" */
+    enum { NO_VERTICAL = 63, NO_WIDTH = 31, NO_HORIZONTAL = 15 };
+    memset(regions, NO_REGION, sizeof *regions);
+    uint32_t vertical = NO_VERTICAL, width = NO_WIDTH, horizontal = NO_HORIZONTAL;
+    if (library->kv_get_destination_region(view, place, &horizontal) == 0 && horizontal != NO_HORIZONTAL)
+        regions->operands[0].horizontal = (uint8_t)horizontal;
+    int32_t sources = library->kv_get_number_sources(view, place);
+    for (int32_t source = 0; source < sources && source < RECORD_SOURCES; source++) {
+        operand_region *region = &regions->operands[1 + source];
+        if (library->kv_get_source_region(view, place, (uint32_t)source, &vertical, &width, &horizontal) != 0)
+            continue;
+        region->vertical = vertical == NO_VERTICAL ? NO_REGION : (uint8_t)vertical;
+        region->width = width == NO_WIDTH ? NO_REGION : (uint8_t)width;
+        region->horizontal = horizontal == NO_HORIZONTAL ? NO_REGION : (uint8_t)horizontal;
+    }
+}

@@ -67,10 +67,28 @@ typedef struct {
 
 _Static_assert(sizeof(instruction_record) == 72, "the layout must have no padding");
 
+/* How an operand's elements lie in the register file: iga::Region. A destination has only a horizontal stride; what the
+ * instruction does not state is NO_REGION. */
+typedef struct {
+    uint8_t vertical, width, horizontal;
+} operand_region;
+
+/* The regions of one instruction's destination and sources: read on request, few need them. model/instruction_record.py
+ * mirrors it. */
+typedef struct {
+    operand_region operands[1 + RECORD_SOURCES];
+} instruction_regions;
+
+enum { NO_REGION = 0xFF };
+
+_Static_assert(sizeof(instruction_regions) == 12, "the layout must have no padding");
+
 /* Fills all but `offset` from the instruction at `place` of `view`. Targets stay relative to the instruction, unless
  * RECORD_ABSOLUTE_TARGET is set. */
 void record_fill(instruction_record *record, const iga_library *library, const iga_ops *ops, uint32_t platform,
                  const kv_t *view, int32_t place, uint8_t size);
+
+void regions_fill(instruction_regions *regions, const iga_library *library, const kv_t *view, int32_t place);
 
 /* What stands for an instruction that the library refuses to decode at all. */
 void record_fill_illegal(instruction_record *record, const iga_ops *ops, uint8_t size);

@@ -174,6 +174,8 @@ def test_the_documents_of_programs(folder: Path) -> None:
     compare(shape, *documents, answer("inspect", "a.dg2.bin", cwd=folder))
     (costs,) = shapes("annotate --top")
     compare(costs, answer("annotate", "small.klens", "--top", "3", cwd=folder))
+    (pressure,) = shapes("annotate --pressure")
+    compare(pressure, answer("annotate", "small.klens", "--pressure", cwd=folder))
 
 
 def test_recordings(folder: Path) -> None:
@@ -300,4 +302,4 @@ def test_every_verb_that_prints_json_is_on_the_page() -> None:
     sources = {verb: (CLI / f"{verb}.py").read_text() for verb in verb_group.VERBS}
     # Standard output of capture is the application's: its option names a file.
     prints = {verb for verb, text in sources.items() if "@json_option()" in text or '"--json", "json_file"' in text}
-    assert prints == headings - {"list", "--top"}
+    assert prints == headings - {"list", "--top", "--pressure"}

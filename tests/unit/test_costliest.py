@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kernlens.cli.annotate import FORMATS
-from kernlens.model.figures import COSTS, FIGURES, LINE_COLUMNS, LINE_ORDERS
+from kernlens.model.figures import COSTS, FIGURES, LINE_COLUMNS, LINE_ORDERS, PRESSURES
 from kernlens.model.instruction import Instructions
 from kernlens.model.instruction_kind import Access, InstructionKind
 from kernlens.model.kernel import Kernel
@@ -96,7 +96,7 @@ def test_what_the_document_adds_up_to() -> None:
 
 def test_each_figure_has_an_origin() -> None:
     origins = costliest_program(costing()[0])["origins"]
-    assert list(origins) == [figure.key for figure in (*FIGURES, *COSTS)]
+    assert list(origins) == [figure.key for figure in (*FIGURES, *PRESSURES, *COSTS)]
     assert {origins[key] for key in ("simd", "spill_bytes")} == {None}
     assert {origins[key] for key in ("code_size", "instructions", "spills", "spill_load_bytes")} == {"binary"}
     assert origins["global_load_bytes"] == "upper bound"

@@ -9,7 +9,16 @@ from dataclasses import fields
 from pathlib import Path
 
 import kernlens
-from kernlens.model.figures import COSTS, FIGURES, STATED, KernelResources, figure_words, figures_of, notes_on_unknown
+from kernlens.model.figures import (
+    COSTS,
+    FIGURES,
+    PRESSURES,
+    STATED,
+    KernelResources,
+    figure_words,
+    figures_of,
+    notes_on_unknown,
+)
 from kernlens.report.document import inspect_document
 from kernlens.report.overview import program_overview
 from tests.unit.test_listing import made
@@ -19,8 +28,8 @@ PACKAGE = Path(kernlens.__file__).parent
 DOCS = Path(__file__).parents[2] / "docs"
 #: Rooms that read figures out of something: a format's bytes, a driver's answers.
 READERS = ("formats", "runtime")
-KEYS = {figure.key for figure in (*FIGURES, *COSTS)}
-HEADINGS = {figure.heading for figure in (*FIGURES, *COSTS)}
+KEYS = {figure.key for figure in (*FIGURES, *PRESSURES, *COSTS)}
+HEADINGS = {figure.heading for figure in (*FIGURES, *PRESSURES, *COSTS)}
 #: How many figures in one place make a list of them.
 A_LIST = 3
 
@@ -120,7 +129,9 @@ def test_the_page_gets_the_list_as_data() -> None:
 
 def test_the_table_of_the_documentation() -> None:
     rows = [line.strip("|").split("|") for line in (DOCS / "figures.md").read_text().splitlines() if line[:2] == "|`"]
-    expected = [[f"`{one.key}`", one.heading, one.unit, one.meaning, one.origin] for one in (*FIGURES, *COSTS)]
+    expected = [
+        [f"`{one.key}`", one.heading, one.unit, one.meaning, one.origin] for one in (*FIGURES, *PRESSURES, *COSTS)
+    ]
     assert rows == expected
     assert all(all(cells) for cells in expected)
 

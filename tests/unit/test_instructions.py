@@ -49,7 +49,7 @@ def instructions(*records: bytes) -> Instructions:
 def test_the_layout_is_the_decoders() -> None:
     assert RECORD_SIZE == _decoder.RECORD_SIZE == len(record())
     header = (Path(__file__).parents[2] / "native/decoder/record.h").read_text()
-    operand, whole = re.findall(r"typedef struct \{\n(.*?)\n\}", header, re.DOTALL)
+    operand, whole, *_ = re.findall(r"typedef struct \{\n(.*?)\n\}", header, re.DOTALL)
     names = [re.findall(r"^ +\w+ (\w+)[;\[]", fields, re.MULTILINE) for fields in (operand, whole)]
     assert names == [list(OperandRecord._fields), [*InstructionRecord._fields, "operands", "immediate", "targets"]]
 

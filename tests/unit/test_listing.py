@@ -10,6 +10,7 @@ import pytest
 
 from kernlens.analysis.correlate import correlate
 from kernlens.analysis.costs import costs_of
+from kernlens.analysis.flow.pressure import pressure_of
 from kernlens.model.binary import EMPTY
 from kernlens.model.build import Source
 from kernlens.model.figures import KernelResources
@@ -18,6 +19,7 @@ from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.kernel import Kernel, KernelArgument
 from kernlens.model.line_choice import LineChoice
 from kernlens.model.line_table import DebugFunction, InlinedCall, LineTable, SourceFile
+from kernlens.model.pressure import Pressure
 from kernlens.model.program import Program
 from kernlens.model.source_map import SourceMap, SourcePlace
 from kernlens.report.listing import GAP, Rows, annotated, where_from
@@ -76,6 +78,9 @@ class Parts:
 
     def costs(self, kernel: Kernel) -> Mapping[str, int]:
         return costs_of(kernel.instructions.kinds)
+
+    def pressure(self, kernel: Kernel) -> Pressure | None:
+        return pressure_of(kernel.instructions)
 
 
 def made(has_lines: bool = True) -> tuple[Program, Kernel]:

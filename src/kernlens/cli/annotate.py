@@ -37,6 +37,7 @@ FORMATS = ("text", "html", "json", "csv")
 @click.option("--offset", metavar="N", help="Which source line is the instruction at this offset of the kernel?")
 @click.option("--top", "count", metavar="N", type=click.IntRange(min=1), help="Only the N costliest lines, as a table.")
 @click.option("--by", "order", type=click.Choice(tuple(LINE_ORDERS)), help="What --top counts; else instructions.")
+@click.option("--pressure", "is_pressure", is_flag=True, help="Which lines' values hold the registers where most do.")
 @click.option(
     "--format", "format_name", type=click.Choice(FORMATS), help="What to print; as the output is called, else text."
 )
@@ -52,6 +53,7 @@ def command(
     offset: str | None,
     count: int | None,
     order: str | None,
+    is_pressure: bool,
     format_name: str | None,
     output: str | None,
     source: str | None,
@@ -69,13 +71,19 @@ def command(
         raise click.UsageError("--by needs --top, whose order it is")
     if count is not None and (line is not None or offset is not None or format_name in ("html", "csv")):
         raise click.UsageError("--top prints a table of lines, as text or JSON: without --line, --offset, html and csv")
+    if is_pressure and (count is not None or line is not None or offset is not None or format_name in ("html", "csv")):
+        raise click.UsageError(
+            "--pressure prints a table, as text or JSON: without --top, --line, --offset, html and csv"
+        )
     contents = open_file(path, device=device, source_roots=source_roots, source=source)
     if offset is not None:
         _print_place(contents, kernel_names, device, number_of(offset, "--offset"))
         contents.check()
         return
     only = line_of(line) if line is not None else None
-    if count is not None:
+    if is_pressure:
+        form = _pressure(format_name, is_printed=output is None)
+    elif count is not None:
         form = _costliest(format_name, count, order or "instructions", is_printed=output is None)
     else:
         form = _form(format_name, only, is_printed=output is None)
@@ -115,6 +123,16 @@ def _costliest(format_name: str, count: int, order: str, *, is_printed: bool) ->
     return Lines(
         lambda program, kernel: costliest_table(program, kernel, count, order), is_printed=is_printed, has_texts=False
     )
+
+
+def _pressure(format_name: str, *, is_printed: bool) -> Form:
+    from kernlens.cli.listings import Lines, PressureJson
+
+    if format_name == "json":
+        return PressureJson()
+    from kernlens.report.pressure import pressure_lines
+
+    return Lines(pressure_lines, is_printed=is_printed, has_texts=False)
 
 
 def _print_place(contents: Contents, kernel_names: tuple[str, ...], device: str | None, offset: int) -> None:

@@ -155,6 +155,20 @@ class CostliestJson(Json):
         self._frame({"schema": SCHEMA, "by": order}, is_indented=False)
 
 
+class PressureJson(Json):
+    """The document of ``annotate --pressure``."""
+
+    has_texts = False
+
+    def __init__(self) -> None:
+        from kernlens.report.document import SCHEMA, program_document
+        from kernlens.report.pressure import pressure_json
+
+        self._kernel = pressure_json
+        self._program = partial(program_document, has_sources=False)
+        self._frame({"schema": SCHEMA}, is_indented=False)
+
+
 class Html(Json):
     """The page that shows the document of ``annotate``."""
 

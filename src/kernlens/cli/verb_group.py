@@ -25,6 +25,7 @@ VERBS = {
     "layer": "How to turn on the layer that gives C programs snapshots of compile stages.",
     "link": "Whether modules link, who provides what to whom, and why not; the linked module.",
     "recording": "What recordings hold; merge, prune and redact them.",
+    "report": "One HTML file that shows source, stages and machine code side by side.",
     "run": "An application on a simulated device.",
     "serve": "The explorer in the browser: programs, their stages and machine code, and compiles in place.",
     "stages": "A program at every stage of its compile, and one source line followed through all of them.",

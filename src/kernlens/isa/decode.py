@@ -15,6 +15,7 @@ from kernlens.model.instruction_record import RECORD_SIZE, read_record
 if TYPE_CHECKING:
     from kernlens import _decoder
     from kernlens.model.device import Device
+    from kernlens.model.effects import Effects
     from kernlens.model.instruction_kind import InstructionKind
 
 # Below this much code per thread, starting one costs more than it saves.
@@ -65,8 +66,11 @@ def _decode_platform(
     for index, code in enumerate(codes):
         records = batch.records(index)
         render = _renderer(batch, index, threads) if texts_of_all is None else _taker(texts_of_all, index)
+        find_effects = _effect_finder(library, platform, batch, index, records)
         trailing = len(code) - _end(records)
-        instructions.append(Instructions(records, mnemonics, render, classify=classify, trailing=trailing))
+        instructions.append(
+            Instructions(records, mnemonics, render, classify=classify, find_effects=find_effects, trailing=trailing)
+        )
     return instructions
 
 
@@ -97,6 +101,17 @@ def _classifier(library: IgaLibrary, platform: int) -> Callable[[memoryview], li
         return _kinds_of(library, platform)(records)
 
     return classify
+
+
+def _effect_finder(
+    library: IgaLibrary, platform: int, batch: _decoder.Batch, index: int, records: bytes
+) -> Callable[[], Effects | None]:
+    def find() -> Effects | None:
+        from kernlens.isa.effects import effects_of
+
+        return effects_of(records, batch.regions(index), _mnemonics(library, platform), platform)
+
+    return find
 
 
 @cache

@@ -56,7 +56,7 @@ def classifier(mnemonics: Sequence[str], platform: int) -> Callable[[memoryview]
 
     @lru_cache(_REMEMBERED)
     def message(*fields: int) -> InstructionKind:
-        return decode_message(_send(platform, *fields))
+        return decode_message(send_of(platform, *fields))
 
     def kinds(records: memoryview) -> list[InstructionKind]:
         types = (records[at::RECORD_SIZE].tolist() for at in TYPES_AT)
@@ -81,9 +81,10 @@ _KINDS = {
 }  # fmt: skip
 
 
-def _send(
+def send_of(
     platform: int, sfid: int, how: int, descriptor: int, extended: int, execution_size: int, lengths: int
 ) -> Send:
+    """The message of a record with these fields."""
     answer, addresses, data = message_lengths(lengths)
     return Send(
         platform=platform,

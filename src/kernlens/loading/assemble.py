@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 
 from kernlens.isa.devices import identify
 from kernlens.loading.context import Context
-from kernlens.loading.kernel_parts import Code, DebugCode, PatchTokenCode, ProgramDebug, ZebinCode, ZebinDebug
+from kernlens.loading.kernel_parts import (
+    Code,
+    DebugCode,
+    KeptDebug,
+    PatchTokenCode,
+    ProgramDebug,
+    ZebinCode,
+    ZebinDebug,
+)
 from kernlens.model.binary import EMPTY, Relocation, Symbol
 from kernlens.model.budget import Budget
 from kernlens.model.build import Source
@@ -41,6 +49,7 @@ def patch_token_program(name: str, content: memoryview, context: Context) -> Pro
         binary=content,
         find_symbols=lambda: read.symbols,
         find_relocations=lambda: read.relocations,
+        debug=debug,
     )
 
 
@@ -66,6 +75,7 @@ def zebin_program(name: str, content: memoryview, context: Context) -> Program:
         find_symbols=lambda: read.symbols,
         find_relocations=lambda: read.relocations,
         find_code_order=lambda: tuple(kernels if read.ze_info is None else read.ze_info.kernels),
+        debug=debug,
     )
 
 
@@ -83,7 +93,7 @@ def debug_program(name: str, content: memoryview, context: Context) -> Program:
         text = read_elf(kernel.elf, format="kernel-debug-elf").section(".text") if kernel.elf else None
         if text is not None:
             kernels[kernel.name] = Kernel(kernel.name, DebugCode(text.data, debug, kernel.name, device, read.device))
-    return _program(name, "debug-data", kernels, context, device=device, device_id=read.device)
+    return _program(name, "debug-data", kernels, context, device=device, device_id=read.device, debug=debug)
 
 
 def raw_program(name: str, content: memoryview, device: Device, context: Context) -> Program:
@@ -147,6 +157,7 @@ def _program(
     find_symbols: Callable[[], tuple[Symbol, ...]] | None = None,
     find_relocations: Callable[[], tuple[Relocation, ...]] = tuple,
     find_code_order: Callable[[], tuple[str, ...]] | None = None,
+    debug: KeptDebug | None = None,
 ) -> Program:
     is_all = format_name == "spirv"
     program = Program(
@@ -163,7 +174,7 @@ def _program(
         find_spirv_module=lambda: _spirv_module(memoryview(context.build.spirv), context.budget, is_all=is_all),
         find_sources=lambda: _sources(kernels.values(), context),
         find_stage_maps=_stage_maps,
-        find_stage_texts=_stage_texts,
+        find_stage_texts=lambda: _stage_texts(debug or KeptDebug(context.build, context.budget)),
     )
     return program
 
@@ -174,10 +185,10 @@ def _stage_maps(program: Program) -> tuple[StageMap, ...]:
     return stage_maps(program.build.snapshots, [program])
 
 
-def _stage_texts(program: Program) -> StageTexts:
+def _stage_texts(debug: KeptDebug) -> StageTexts:
     from kernlens.loading.stage_texts import KeptStageTexts
 
-    return KeptStageTexts(program.build.snapshots)
+    return KeptStageTexts(debug.beside)
 
 
 def _spirv_module(content: memoryview, budget: Budget, *, is_all: bool) -> SpirvModule | None:

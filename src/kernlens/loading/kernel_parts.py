@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from kernlens.model.budget import Budget
     from kernlens.model.instruction import Instructions
     from kernlens.model.line_table import LineTable
+    from kernlens.model.pressure import Pressure
     from kernlens.model.source_map import SourceMap
 
 NO_TABLE = "the debug data holds no line table for this kernel"
@@ -85,6 +86,11 @@ class Code:
         from kernlens.analysis.costs import costs_of
 
         return costs_of(kernel.instructions.kinds)
+
+    def pressure(self, kernel: Kernel) -> Pressure | None:
+        from kernlens.analysis.flow.pressure import pressure_of
+
+        return pressure_of(kernel.instructions)
 
     def beside(self) -> Beside:
         """The stages of the compile that were kept."""

@@ -28,10 +28,16 @@ class Contents:
     after the other when they are asked for.
     """
 
-    def __init__(self, path: str, containers: Sequence[Container], programs: Sequence[Program]) -> None:
+    #: Builds that gave no binary, as recordings hold them.
+    failed: Sequence[Build] = ()
+
+    def __init__(
+        self, path: str, containers: Sequence[Container], programs: Sequence[Program], failed: Sequence[Build] = ()
+    ) -> None:
         self.path = path
         self.containers = containers
         self.programs = programs
+        self.failed = failed
 
     def files(self) -> Iterator[Contents]:
         """Yields the contents of each file; of what is no folder, this alone."""
@@ -280,7 +286,7 @@ def _open_inside(path: str, context: Context) -> Contents:
     if identify(content) != "recording":
         return open_bytes(content, path, context)
     contents = _open_recording(path, context)
-    return Contents(path, tuple(contents.containers), tuple(contents.programs))
+    return Contents(path, tuple(contents.containers), tuple(contents.programs), contents.failed)
 
 
 def _open_recording(path: str, context: Context) -> Contents:
@@ -289,7 +295,8 @@ def _open_recording(path: str, context: Context) -> Contents:
 
     recording = Recording(path)
     context = replace(context, budget=recording.budget)
-    builds = [build for build in recording.builds() if build.ok]
+    recorded = recording.builds()
+    builds = [build for build in recorded if build.ok]
     counts = Counter(build.name for build in builds)
     targets = Counter((build.name, build.device) for build in builds)
     unpacker = Unpacker()
@@ -305,4 +312,5 @@ def _open_recording(path: str, context: Context) -> Contents:
             yield
 
     steps = unpacked()
-    return Contents(path, Growing(containers, steps), Growing(unpacker.programs, steps))
+    failed = [build for build in recorded if not build.ok]
+    return Contents(path, Growing(containers, steps), Growing(unpacker.programs, steps), failed)

@@ -79,11 +79,14 @@ class Beside:
 
     def find(self, stage: str, form: str, kernel: str | None = None) -> Snapshot | None:
         """The snapshot of this stage and form, of this kernel; None if it was not kept."""
-        wanted = (stage, form, kernel)
-        return next(
-            (snapshot for snapshot in self.snapshots if (snapshot.stage, snapshot.form, snapshot.kernel) == wanted),
-            None,
-        )
+        return self._first.get((stage, form, kernel))
+
+    @cached_property
+    def _first(self) -> dict[tuple[str, str, str | None], Snapshot]:
+        first: dict[tuple[str, str, str | None], Snapshot] = {}
+        for snapshot in self.snapshots:
+            first.setdefault((snapshot.stage, snapshot.form, snapshot.kernel), snapshot)
+        return first
 
     @cached_property
     def codegen(self) -> dict[int, CodegenFunctions]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import NamedTuple
@@ -15,15 +15,18 @@ from kernlens.formats.listings.spirv_cut import SpirvParts
 from kernlens.formats.listings.visa_assembly import visa_number
 from kernlens.formats.listings.visa_llvm_map import read_visa_ranges
 from kernlens.loading.stage_maps import Beside, reader
-from kernlens.model.stage import KERNEL, PROGRAM, TEXT, Snapshot, of_kernel
+from kernlens.model.stage import KERNEL, PROGRAM, TEXT, Snapshot
 from kernlens.model.stage_map import StageRows
 from kernlens.model.stage_text import StageName, StageText
 
 #: The file endings of stages that are shown, and what they are of. The listing of the machine code and the map of vISA
 #: numbers are not: what they say stands beside the machine code and the stage ``llvm-codegen``.
 _SHOWN = {".ll": PROGRAM, ".spvasm": PROGRAM, ".visaasm": KERNEL}
-#: Newer disassemblers of SPIR-V write each instruction's offset in bytes behind it, padded to a column far to the right.
-_PADDED_OFFSET = re.compile(r"[ \t]*; 0x[0-9a-f]{8}$")
+#: How a disassembler of SPIR-V writes an instruction's offset in bytes behind it; newer ones in a column far to the right.
+_OFFSET = "; 0x"
+#: Functions that many kernels call are shown with each. A program's kernels together are shown so many characters of a
+#: stage, and so many times as many as it has: honest ones up to 3 times.
+_FREE, _RATIO = 1 << 24, 8
 _CODEGEN = "llvm-codegen"
 
 
@@ -38,9 +41,17 @@ class _Read(NamedTuple):
 class KeptStageTexts:
     """The texts of the stages that a build kept. A text of the whole program is read once for all its kernels."""
 
-    def __init__(self, snapshots: Sequence[Snapshot]) -> None:
-        self._beside = Beside.of_stages(snapshots)
+    def __init__(self, beside: Beside) -> None:
+        self._beside = beside
         self._read: dict[StageName, _Read] = {}
+        #: The kernels that were shown their part of a stage, and how many characters all of them together.
+        self._cut: set[tuple[StageName, str]] = set()
+        self._spent: Counter[StageName] = Counter()
+        #: The kernels' snapshots and, under None, the program's.
+        self._shown: dict[str | None, list[Snapshot]] = {}
+        for snapshot in beside.snapshots:
+            if _is_shown(snapshot):
+                self._shown.setdefault(snapshot.kernel, []).append(snapshot)
 
     @cached_property
     def stages(self) -> Sequence[StageName]:
@@ -49,15 +60,17 @@ class KeptStageTexts:
 
     def of_kernel(self, kernel: str) -> Sequence[StageText]:
         """The kernel's part of each stage, of the attempt whose machine code is in the program."""
-        return [
-            self._text(snapshot, kernel)
-            for snapshot in of_kernel(tuple(self._beside.snapshots), kernel)
-            if _is_shown(snapshot)
+        attempts = self._beside.attempts
+        of_program = [
+            snapshot
+            for snapshot in self._shown.get(None, ())
+            if attempts.counts(snapshot.stage, snapshot.attempt, kernel)
         ]
+        return [self._text(snapshot, kernel) for snapshot in (*of_program, *self._shown.get(kernel, ()))]
 
     def tables(self, of: StageName) -> str:
         """The metadata of a whole program's LLVM IR."""
-        snapshot = next(each for each in self._beside.snapshots if _is_shown(each) and _name(each) == of)
+        snapshot = next(each for each in self._shown[None] if _name(each) == of)
         parts = self._whole(snapshot).parts
         return "\n".join(parts.rows[row] for row in parts.tables)
 
@@ -91,9 +104,15 @@ class KeptStageTexts:
 
     def _part(self, snapshot: Snapshot, of: StageName, kernel: str) -> StageText:
         whole = self._whole(snapshot)
+        is_new = (of, kernel) not in self._cut
+        if is_new and self._spent[of] > _FREE + _RATIO * len(snapshot.content):
+            return StageText(of, missing="it holds too much that many kernels have in common")
         kept = whole.parts.of_function(kernel)
         if kept is None:
             return StageText(of, missing=f"the stage has no function {kernel}")
+        if is_new:
+            self._cut.add((of, kernel))
+            self._spent[of] += sum(len(whole.parts.rows[row]) + 1 for row in kept)
         lines = [row + 1 for row in kept]
         every = whole.rows
         chosen = StageRows()
@@ -145,7 +164,8 @@ def _stage_text(
 
 
 def _shown_row(row: str, ending: str) -> str:
-    return _PADDED_OFFSET.sub("", row) if ending == ".spvasm" else row
+    is_padded = ending == ".spvasm" and row[-12:-8] == _OFFSET
+    return row[:-12].rstrip() if is_padded else row
 
 
 def _is_shown(snapshot: Snapshot) -> bool:

@@ -2,8 +2,9 @@
 
 The tables of ``compile`` and ``inspect``, the JSON documents, the HTML page, the words above a listing, notebooks and the
 table of ``docs/figures.md`` are all made from ``FIGURES``: a new figure is one entry here (and, if a binary states it, a
-field of ``KernelResources``, which that format's reader fills). ``COSTS`` are figures of source lines too. What takes an
-analysis is read through a part of the kernel, as its source map is: ``model`` computes nothing itself.
+field of ``KernelResources``, which that format's reader fills). ``COSTS`` are figures of source lines too, ``PRESSURES``
+those of the registers that code needs. What takes an analysis is read through a part of the kernel, as its source map is:
+``model`` computes nothing itself.
 """
 
 from __future__ import annotations
@@ -11,9 +12,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sized
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from kernlens.errors import NotFoundError, nearest
+
+if TYPE_CHECKING:
+    from kernlens.model.pressure import Pressure
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,9 @@ class Measured(Protocol):
 
     @property
     def costs(self) -> Mapping[str, int]: ...
+
+    @property
+    def pressure(self) -> Pressure | None: ...
 
 
 MeasuredKernel = TypeVar("MeasuredKernel", bound=Measured)
@@ -167,6 +174,38 @@ FIGURES = (
 )
 
 
+def _of_pressure(key: str, heading: str, meaning: str, origin: str) -> Figure:
+    """A figure of the registers that the code needs."""
+    attribute = attrgetter(key.removesuffix("_registers"))
+    return Figure(
+        key=key,
+        heading=heading,
+        unit="registers per hardware thread",
+        meaning=meaning,
+        origin=origin,
+        read=lambda kernel: None if kernel.pressure is None else attribute(kernel.pressure),
+        unknown="the decoder does not tell what these instructions do to registers",
+        needs_decoding=True,
+    )
+
+
+#: How many registers the code needs.
+PRESSURES = (
+    _of_pressure(
+        "peak_registers",
+        "peak registers",
+        "general registers that hold values at once, where most do",
+        "liveness over the decoded code, of the lanes that run, whichever caller a function has",
+    ),
+    _of_pressure(
+        "named_registers",
+        "named registers",
+        "general registers that an instruction reads or writes",
+        "decoded operands",
+    ),
+)
+
+
 def _cost(key: str, meaning: str, unit: str = "instructions", *, is_upper_bound: bool = False) -> Figure:
     """A figure that a kernel's instructions add up to, and those of a line."""
     origin = "the sum over the decoded messages" if unit == "bytes" else "counted in the decoded code"
@@ -258,7 +297,7 @@ STATED = tuple(figure for figure in FIGURES if not figure.needs_decoding)
 
 def figure_named(name: str) -> Figure:
     """Returns the figure that has this key or heading. Raises NotFoundError, with the nearest names, if there is none."""
-    named = {word: figure for figure in (*COSTS, *FIGURES) for word in (figure.key, figure.heading)}
+    named = {word: figure for figure in (*COSTS, *PRESSURES, *FIGURES) for word in (figure.key, figure.heading)}
     if name not in named:
         near = nearest(name, named)
         hint = f"did you mean {', '.join(near)}?" if near else "docs/figures.md lists them"

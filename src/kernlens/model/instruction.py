@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import overload
 
+from kernlens.model.effects import Effects
 from kernlens.model.instruction_kind import OTHER, InstructionKind
 from kernlens.model.instruction_record import (
     FLAGS_AT,
@@ -121,17 +122,19 @@ class Instructions(Sequence[Instruction]):
         classify: Callable[[memoryview], list[InstructionKind]] = lambda records: (
             [_UNKNOWN] * (len(records) // RECORD_SIZE)
         ),
+        find_effects: Callable[[], Effects | None] = lambda: None,
         trailing: int = 0,
     ) -> None:
         """``records`` are packed as ``model.instruction_record`` says; ``mnemonics`` are indexed by their opcode numbers;
         ``render`` makes all texts and is called once at most; ``classify`` says what records do, as far as their decoder
-        knows it."""
+        knows it; ``find_effects`` says what they do to registers, None where the decoder does not know."""
         self._records = memoryview(records)
         if len(self._records) % RECORD_SIZE:
             raise ValueError(f"{len(self._records)} bytes are not a whole number of {RECORD_SIZE}-byte records")
         self._mnemonics = mnemonics
         self._render = render
         self._classify = classify
+        self._find_effects = find_effects
         self.trailing = trailing
 
     def __len__(self) -> int:
@@ -199,6 +202,12 @@ class Instructions(Sequence[Instruction]):
     def kinds(self) -> list[InstructionKind]:
         """Returns what each instruction does: its kind in the instruction mix, and what a message accesses."""
         return self._classify(self._records)
+
+    @cached_property
+    def effects(self) -> Effects | None:
+        """Returns what each instruction does to registers, and where control goes from it; None where the decoder does not
+        say, and of a slice."""
+        return self._find_effects()
 
     @cached_property
     def targets(self) -> tuple[int, ...]:

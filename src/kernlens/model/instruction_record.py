@@ -10,11 +10,16 @@ _OPERAND = struct.Struct("<HBBBB")
 #: The destination and three sources.
 _OPERANDS = 4
 _VALUES = struct.Struct("<Qii")
-_VALUES_AT = _HEAD.size + _OPERANDS * _OPERAND.size
-RECORD_SIZE = _VALUES_AT + _VALUES.size
+#: Where the immediate and the targets stand in a record, behind all that repeats with the encoding.
+VALUES_AT = _HEAD.size + _OPERANDS * _OPERAND.size
+RECORD_SIZE = VALUES_AT + _VALUES.size
 #: Where fields that are read as whole columns stand in a record, in bytes; the last are the operands' types.
 SIZE_AT, FLAGS_AT, OPCODE_AT, PREDICATE_AT = 4, 5, 6, 9
 TYPES_AT = tuple(_HEAD.size + index * _OPERAND.size + _OPERAND.size - 1 for index in range(_OPERANDS))
+#: What ``REGIONS`` has where an instruction does not state a stride or width.
+NO_REGION = 0xFF
+#: The regions of an instruction's operands, ``instruction_regions`` in C: vertical stride, width, horizontal stride of each.
+REGIONS_SIZE = _OPERANDS * 3
 _NO_LENGTH = 0x1F
 _NO_TARGET = -(1 << 31)
 
@@ -72,7 +77,7 @@ def read_operands(records: memoryview, index: int, count: int) -> list[OperandRe
 
 def read_values(records: memoryview, index: int) -> tuple[int, tuple[int, ...]]:
     """Reads the immediate of record ``index``, and the offsets that it may branch to, each once."""
-    immediate, first, second = _VALUES.unpack_from(records, index * RECORD_SIZE + _VALUES_AT)
+    immediate, first, second = _VALUES.unpack_from(records, index * RECORD_SIZE + VALUES_AT)
     if first == second == _NO_TARGET:
         return immediate, ()
     return immediate, tuple(target for target in dict.fromkeys((first, second)) if target != _NO_TARGET)

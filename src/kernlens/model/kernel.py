@@ -13,6 +13,7 @@ from kernlens.model.figures import KernelResources, figure_words
 if TYPE_CHECKING:
     from kernlens.model.instruction import Instructions
     from kernlens.model.line_table import LineTable
+    from kernlens.model.pressure import Pressure
     from kernlens.model.source_map import SourceMap
 
 
@@ -73,6 +74,8 @@ class KernelParts(Protocol):
 
     def costs(self, kernel: Kernel) -> Mapping[str, int]: ...
 
+    def pressure(self, kernel: Kernel) -> Pressure | None: ...
+
 
 class Kernel:
     """An entry point. (A plain class: a frozen dataclass takes longer to make, and fat binaries hold thousands.)"""
@@ -100,6 +103,10 @@ class Kernel:
             return kernel_page(self.name, figure_words(self), len(instructions), lines)
         except KernlensError as error:
             return kernel_page(self.name, str(error))
+
+    def unread(self) -> Kernel:
+        """The same kernel with nothing read of it yet: who drops it drops what was read."""
+        return Kernel(self.name, self._parts)
 
     @cached_property
     def code(self) -> memoryview:
@@ -164,3 +171,9 @@ class Kernel:
         """What its instructions cost together, by the keys of ``figures.COSTS``, and the number of ``instructions``; each
         counts once, however often it runs. Raises UnsupportedError like ``instructions``."""
         return self._parts.costs(self)
+
+    @cached_property
+    def pressure(self) -> Pressure | None:
+        """How many of its registers it needs at once, instruction by instruction; None where the decoder does not tell what
+        instructions do to registers. Raises UnsupportedError like ``instructions``."""
+        return self._parts.pressure(self)

@@ -23,6 +23,9 @@ _TYPES = (
     "hf", "qf", "bf", "hf8", "bf8", "tf32", "f", "df", "nf", "v", "uv", "vf", "e2m1",
 )  # fmt: skip
 
+#: The size of an element, by the type's number.
+TYPE_BITS = (32, 1, 2, 4, 2, 4, 8, 8, 16, 16, 32, 32, 64, 64, 16, 8, 16, 8, 8, 32, 32, 64, 64, 32, 32, 32, 4)
+
 #: Numbers of the types that are floating-point.
 FLOAT_TYPES = frozenset(map(_TYPES.index, ("hf", "qf", "bf", "hf8", "bf8", "tf32", "f", "df", "nf", "vf", "e2m1")))
 

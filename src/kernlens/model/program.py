@@ -56,7 +56,7 @@ class Kernels(Mapping[str, "Kernel"]):
         return kernel_table(self)
 
 
-def _no_stages(program: Program) -> StageTexts:
+def _no_stages() -> StageTexts:
     from kernlens.model.stage_text import NoStages
 
     return NoStages()
@@ -87,7 +87,7 @@ class Program:
     find_spirv_module: Callable[[], SpirvModule | None] = field(default=lambda: None, repr=False)
     find_sources: Callable[[], tuple[Source, ...]] = field(default=tuple, repr=False)
     find_stage_maps: Callable[[Program], tuple[StageMap, ...]] = field(default=lambda program: (), repr=False)
-    find_stage_texts: Callable[[Program], StageTexts] = field(default=_no_stages, repr=False)
+    find_stage_texts: Callable[[], StageTexts] = field(default=_no_stages, repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.kernels, Kernels):
@@ -149,11 +149,6 @@ class Program:
     def stage_maps(self) -> tuple[StageMap, ...]:
         """The source map of each stage that has one, in pipeline order; the machine code's come last."""
         return self.find_stage_maps(self)
-
-    @cached_property
-    def stage_texts(self) -> StageTexts:
-        """The texts of the stages that the build kept, cut to single kernels when they are asked for."""
-        return self.find_stage_texts(self)
 
     def line(self, line: int, path: str | None = None) -> ProgramLine:
         """One source line, followed through all stages: ``program.line(42).stages``. ``path`` is a file's path or the

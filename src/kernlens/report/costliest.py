@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kernlens.analysis.costs import Costs, costliest_lines
-from kernlens.model.figures import COSTS, FIGURES, LINE_COLUMNS, LINE_ORDERS
+from kernlens.model.figures import COSTS, FIGURES, LINE_COLUMNS, LINE_ORDERS, PRESSURES
 from kernlens.model.instruction_kind import ACTIONS, OTHER_KINDS, SPACES
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
@@ -14,6 +14,8 @@ from kernlens.report.describe import plural
 from kernlens.report.document import kernel_document, program_document
 from kernlens.report.json_text import encoded
 from kernlens.report.listing import heading
+from kernlens.report.pressure import held_table, peak_words, pressure_document
+from kernlens.report.source_lines import short_names, source_line, source_texts
 from kernlens.report.style import style
 from kernlens.report.table import Cell, table
 
@@ -25,7 +27,7 @@ def costliest_program(program: Program) -> dict[str, Any]:
     """A program in the document, with the origin of each figure; its kernels are left out."""
     stated = _STATED_BY.get(program.format)
     origins = {}
-    for figure in (*FIGURES, *COSTS):
+    for figure in (*FIGURES, *PRESSURES, *COSTS):
         is_code = figure.needs_decoding or figure.key == "code_size"
         origins[figure.key] = "upper bound" if figure.is_upper_bound else "binary" if is_code else stated
     return program_document(program, has_sources=False) | {"origins": origins}
@@ -33,13 +35,14 @@ def costliest_program(program: Program) -> dict[str, Any]:
 
 def costliest_kernel(program: Program, kernel: Kernel, count: int, order: str) -> str:
     """The JSON text of a kernel with what it costs and its ``count`` costliest lines, as ``order`` has them."""
-    document = kernel_document(kernel) | {"costs": kernel.costs}
+    measured = {"costs": kernel.costs, "pressure": pressure_document(kernel, has_live=False)}
+    document = kernel_document(kernel) | measured
     if kernel.source_map is None:
         return encoded(document | dict.fromkeys(("lines", "other_lines", "prologue", "without_line")))
     by_line = costliest_lines(kernel.instructions.kinds, kernel.source_map, LINE_ORDERS[order], count)
-    texts = _source_texts(program)
+    texts = source_texts(program)
     lines = [
-        {"path": row.path, "line": row.line, "source": _source_line(texts, row.path, row.line), "costs": row.costs}
+        {"path": row.path, "line": row.line, "source": source_line(texts, row.path, row.line), "costs": row.costs}
         for row in by_line.lines
     ]
     rest = {"other_lines": by_line.other_lines, "prologue": by_line.prologue, "without_line": by_line.without_line}
@@ -49,7 +52,11 @@ def costliest_kernel(program: Program, kernel: Kernel, count: int, order: str) -
 def costliest_table(program: Program, kernel: Kernel, count: int, order: str) -> list[str]:
     """The kernel's instruction mix and memory, and a table of its costliest lines; the prologue and what has no line stand
     apart, so that all rows together are the kernel."""
-    above = [*heading(program, kernel)[:-1], *_mix(kernel.costs), ""]
+    above = [*heading(program, kernel)[:-1], *_mix(kernel.costs), *peak_words(kernel), ""]
+    if kernel.pressure and (
+        kernel.costs["spills"] or kernel.costs["fills"]
+    ):  # What holds the registers is why others spill.
+        above += [*held_table(program, kernel, count), ""]
     if kernel.source_map is None:
         return [*above, style(f"  No source lines: {kernel.line_table_reason}", fg="yellow"), ""]
     if kernel.line_warning:
@@ -57,10 +64,10 @@ def costliest_table(program: Program, kernel: Kernel, count: int, order: str) ->
     by_line = costliest_lines(kernel.instructions.kinds, kernel.source_map, LINE_ORDERS[order], count)
     if not by_line.lines:
         return [*above, f"  No line has any {LINE_ORDERS[order].heading}.", ""]
-    texts, total = _source_texts(program), kernel.costs
-    names = _short_names({row.path for row in by_line.lines})
+    texts, total = source_texts(program), kernel.costs
+    names = short_names({row.path for row in by_line.lines})
     rows = [
-        _row(f"{names[row.path]}:{row.line}", row.costs, total, _source_line(texts, row.path, row.line) or "")
+        _row(f"{names[row.path]}:{row.line}", row.costs, total, source_line(texts, row.path, row.line) or "")
         for row in by_line.lines
     ]
     others = plural(by_line.other_line_count, "other line"), by_line.other_lines
@@ -98,20 +105,3 @@ def _mix(costs: Mapping[str, int]) -> Iterator[str]:
 
 def _sizes(loaded: int, stored: int) -> list[str]:
     return [f"{size:,} {verb}" for size, verb in ((loaded, "read"), (stored, "written")) if size]
-
-
-def _short_names(paths: Collection[str]) -> dict[str, str]:
-    """Each path's last part, which ``--line`` takes, or all of it where two end alike."""
-    last = {path: path.rsplit("/", 1)[-1] for path in paths}
-    names = list(last.values())
-    return {path: name if names.count(name) == 1 else path for path, name in last.items()}
-
-
-def _source_texts(program: Program) -> dict[str, list[str]]:
-    return {source.path: source.text.split("\n") for source in program.sources}
-
-
-def _source_line(texts: Mapping[str, list[str]], path: str, line: int) -> str | None:
-    """A line of source without its indentation; None where its text is not known."""
-    lines = texts.get(path, [])
-    return lines[line - 1].strip() if 0 < line <= len(lines) else None

@@ -12,59 +12,89 @@ _ENTRY_POINT = re.compile(r'\s*OpEntryPoint \w+ (%\S+) "((?:[^"\\]|\\.)*)"')
 _FUNCTION = re.compile(r"\s*(%\S+) = OpFunction ")
 _RESULT = re.compile(r"\s*(%\S+) = Op")
 _CALL = re.compile(r"= OpFunctionCall %\S+ (%\S+)")
+_INSTRUCTION = re.compile(r"\s*(?:%\S+ = )?Op\w+")
+#: An instruction that holds a source's text: a file of its own, and no part of any kernel's.
+_SOURCE = re.compile(r'\s*OpSource(?:Continued|Extension)?\b[^"]*"')
+_ID = re.compile(r"%[\w.]+")
+#: What the rows of such texts are about.
+_TEXT = "source"
 _ABOUT = re.compile(r"\s*Op(?:Name|MemberName|Decorate\w*|EntryPoint \w+|ExecutionMode\w*) (%\S+)")
 
 
 def cut_to_entry_point(text: str, kernel: str) -> str | None:
     """Returns the text without the functions that the kernel does not call; None if there is no such entry point."""
-    parts = SpirvParts(text.rstrip("\n"))
-    kept = parts.of_function(kernel)
-    return None if kept is None else "\n".join(parts.rows[number] for number in kept) + "\n"
+    module = SpirvParts(text.rstrip("\n"))
+    kept = module.called_by(kernel)
+    if kept is None:
+        return None
+    rows = [row for row, subject in module.preamble.items() if module.owners.get(subject, "") in ("", *kept)]
+    rows += [row for name in module.functions if name in kept for row in module.functions[name]]
+    return "\n".join(module.rows[row] for row in rows) + "\n"
 
 
 class SpirvParts:
-    """The functions of a module, and what is said of each before them, read once for all its kernels."""
+    """The functions of a module, and the rows before them, read once for all its kernels.
+
+    ``preamble`` maps the rows before the functions to the id that each is about, empty for none; ``owners`` maps ids that
+    functions define to the function's.
+    """
 
     def __init__(self, text: str) -> None:
         self.rows = text.split("\n")
         #: What a module of LLVM IR ends with, and SPIR-V has not.
         self.tables: list[int] = []
-        self._preamble: list[int] = []
-        self._functions: dict[str, list[int]] = {}
-        self._calls: dict[str, set[str]] = {}
-        #: The function that a result is of.
-        self._owners: dict[str, str] = {}
-        current, name = self._preamble, ""
-        for number, line in enumerate(self.rows):
+        self.preamble: dict[int, str] = {}
+        self.functions: dict[str, list[int]] = {}
+        self.owners: dict[str, str] = {}
+        self._entries: dict[str, str] = {}
+        self._about: dict[str, list[int]] = {}
+        name = subject = ""
+        for row, line in enumerate(self.rows):
             if match := _FUNCTION.match(line):
                 name = match[1]
-                current = self._functions[name] = []
-            current.append(number)
-            if name and (match := _RESULT.match(line)):
-                self._owners[match[1]] = name
-            if match := _CALL.search(line):
-                self._calls.setdefault(name, set()).add(match[1])
-        entries = (match for number in self._preamble if (match := _ENTRY_POINT.match(self.rows[number])))
-        self._entries: dict[str, str] = {}
-        for match in entries:
-            self._entries.setdefault(match[2], match[1])
+                self.functions[name] = []
+            result = _RESULT.match(line)
+            if name:
+                self.functions[name].append(row)
+                if result:
+                    self.owners[result[1]] = name
+                continue
+            if entry := _ENTRY_POINT.match(line):
+                self._entries.setdefault(entry[2], entry[1])
+            if result or _INSTRUCTION.match(line):  # Other rows go on with a string.
+                about = result or _ABOUT.match(line)
+                subject = about[1] if about else _TEXT if _SOURCE.match(line) else ""
+            self.preamble[row] = subject
+            self._about.setdefault(subject, []).append(row)
 
-    def of_function(self, function: str) -> list[int] | None:
-        """Returns the indexes of the rows that an entry point needs, ascending; None if there is no such entry point."""
-        start = self._entries.get(function)
-        if start not in self._functions:
+    def called_by(self, kernel: str) -> set[str] | None:
+        """Returns the ids of an entry point and all functions that it calls; None if there is no such entry point."""
+        start = self._entries.get(kernel)
+        if start not in self.functions:
             return None
         kept: set[str] = set()
         waiting = [start]
         while waiting:
             name = waiting.pop()
-            if name in self._functions and name not in kept:
+            if name in self.functions and name not in kept:
                 kept.add(name)
-                waiting += self._calls.get(name, ())
-        left = []
-        for number in self._preamble:
-            match = _ABOUT.match(self.rows[number])
-            owner = self._owners.get(match[1]) if match else None
-            if owner is None or owner in kept:
-                left.append(number)
-        return sorted(left + [number for name in kept for number in self._functions[name]])
+                waiting += [match[1] for row in self.functions[name] if (match := _CALL.search(self.rows[row]))]
+        return kept
+
+    def of_function(self, function: str) -> list[int] | None:
+        """Returns the indexes of the rows that an entry point needs, ascending: it, the functions that it calls, and what
+        is said before them of all that these name. None if there is no such entry point."""
+        kept = self.called_by(function)
+        if kept is None:
+            return None
+        chosen = [row for name in kept for row in self.functions[name]] + self._about.get("", [])
+        waiting = {name for row in chosen for name in _ID.findall(self.rows[row])}
+        named: set[str] = set()
+        while waiting:
+            name = waiting.pop()
+            named.add(name)
+            if self.owners.get(name, name) in (name, *kept):
+                rows = self._about.get(name, [])
+                chosen += rows
+                waiting |= {other for row in rows for other in _ID.findall(self.rows[row])} - named
+        return sorted(chosen)

@@ -15,7 +15,7 @@ _KERNEL = re.compile(r'\.kernel\s+"?([^"\s]+)"?')
 _FUNCTION = re.compile(r'\.(?:global_)?function\s+"?([^"\s]+)"?')
 _FILE = re.compile(r'FILE\s+"([^"]*)"')
 _LOC = re.compile(r"LOC\s+(\d+)")
-_NUMBER = re.compile(r"///.*\$(\d+)")
+_NUMBER = re.compile(r"\$(\d+)")
 _LABEL = re.compile(r'"?[\w.$]+"?:\s*(?:/{2,3}.*)?$')
 
 
@@ -43,7 +43,7 @@ def read_visaasm_lines(text: str) -> StageRows:
 
 def visa_number(line: str) -> int | None:
     """Returns the number of the virtual instruction on a line (``/// $N``), None if the line does not say it."""
-    match = _NUMBER.search(line)
+    match = _NUMBER.search(line.rpartition("///")[2]) if "///" in line else None
     return int(match[1][:9]) if match else None
 
 

@@ -19,7 +19,8 @@ from kernlens.formats.listings.llvm_ir import LlvmInstruction, read_llvm_instruc
 from kernlens.model.source_map import SourcePlace
 from kernlens.model.stage_map import StageRows
 
-_NUMBERS = re.compile(r"!\d+|(?<= )#\d+")
+#: What the two texts number or word each in its own way: with -g, where a variable's value is, by its address space.
+_NUMBERS = re.compile(r"!\d+|(?<= )#\d+|!DIExpression\([^()]*\)")
 _ID = re.compile(r"(?<!\s)\s*+; visa id: (\d+)\s*$")
 _BRANCHES = ("  br ", "  switch ")
 #: A source place, and the calls that it was inlined through.
@@ -61,10 +62,7 @@ def read_visa_llvm_lines(text: str, codegen: CodegenFunctions) -> StageRows:
     """Reads the instructions of a ``.visa.ll``, with source places from ``codegen``; one without ``!dbg`` has none."""
     rows = StageRows()
     lines = text.split("\n")
-    functions: dict[str, list[LlvmInstruction]] = {}
-    for instruction in read_llvm_instructions(text):
-        functions.setdefault(instruction.function, []).append(instruction)
-    for function, instructions in functions.items():
+    for function, instructions in _functions(text).items():
         locations = codegen.locations(instructions, lines) or [_NOWHERE] * len(instructions)
         for instruction, (place, calls) in zip(instructions, locations, strict=True):
             rows.add(instruction.line, place, calls, function)
@@ -91,11 +89,8 @@ def read_visa_starts(text: str, codegen: CodegenFunctions) -> list[VisaStart]:
     Functions that differ from ``codegen`` are left out, as their places are not known.
     """
     lines = text.split("\n")
-    functions: dict[str, list[LlvmInstruction]] = {}
-    for instruction in read_llvm_instructions(text):
-        functions.setdefault(instruction.function, []).append(instruction)
     starts: dict[int, VisaStart] = {}
-    for function, instructions in functions.items():
+    for function, instructions in _functions(text).items():
         locations = codegen.locations(instructions, lines)
         for instruction, location in zip(instructions, locations or (), strict=locations is not None):
             line = lines[instruction.line - 1]
@@ -112,11 +107,8 @@ def read_visa_ranges(text: str, codegen: CodegenFunctions) -> dict[int, range]:
     instruction there: those from its own up to the next one's; before a branch its first alone, as the others may be of
     the branch. Functions that differ from ``codegen`` are left out."""
     lines = text.split("\n")
-    functions: dict[str, list[LlvmInstruction]] = {}
-    for instruction in read_llvm_instructions(text):
-        functions.setdefault(instruction.function, []).append(instruction)
     starts: dict[int, tuple[int, bool]] = {}
-    for function, instructions in functions.items():
+    for function, instructions in _functions(text).items():
         if codegen.locations(instructions, lines) is None:
             continue
         for instruction, line_number in zip(instructions, codegen.lines_of(function), strict=True):
@@ -125,10 +117,17 @@ def read_visa_ranges(text: str, codegen: CodegenFunctions) -> dict[int, range]:
                 starts[int(match[1][:9])] = line_number, line.startswith(_BRANCHES)
     numbers = sorted(starts)
     ranges = {}
-    for number, following in zip(numbers, [*numbers[1:], 0], strict=True):
+    for number, following in zip(numbers, [*numbers[1:], 0], strict=False):
         is_before_branch = following > 0 and starts[following][1]
         ranges[starts[number][0]] = range(number, number + 1 if is_before_branch or not following else following)
     return ranges
+
+
+def _functions(text: str) -> dict[str, list[LlvmInstruction]]:
+    functions: dict[str, list[LlvmInstruction]] = {}
+    for instruction in read_llvm_instructions(text):
+        functions.setdefault(instruction.function, []).append(instruction)
+    return functions
 
 
 def _bare(line: str) -> str:

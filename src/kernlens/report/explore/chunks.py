@@ -21,6 +21,8 @@ class Chunks(Mapping[str, bytes]):
 
     def __init__(self) -> None:
         self._makers: dict[str, tuple[str, Callable[[], Any]]] = {}
+        #: Kernel's chunk -> the figures that came to light when it was made.
+        self.figures: dict[str, Mapping[str, int | None]] = {}
 
     def add(self, kind: str, chunk_id: str, make: Callable[[], Any]) -> str:
         """Adds a chunk of this kind, whose content ``make`` gives, and returns its id."""
@@ -33,7 +35,10 @@ class Chunks(Mapping[str, bytes]):
 
     def content(self, chunk_id: str) -> bytes:
         """Returns what a chunk unpacks to. Raises KeyError if there is none of this id."""
-        return encoded(self._makers[chunk_id][1]())
+        made = self._makers[chunk_id][1]()
+        if "figures" in made:
+            self.figures[chunk_id] = made["figures"]
+        return encoded(made)
 
     def packed(self, chunk_id: str) -> Packed:
         """Returns a chunk with its size. Raises KeyError if there is none of this id."""

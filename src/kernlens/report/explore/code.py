@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from kernlens.analysis.flow.register_uses import register_uses
+from kernlens.analysis.flow.token_waits import token_waits
 from kernlens.model.instruction import COMPACTED, END_OF_THREAD, ILLEGAL, LABEL, Instructions
 from kernlens.model.kernel import Kernel
 from kernlens.model.source_map import FROM_STAGE, IN_PROLOGUE, INHERITED, LINE_LOST
@@ -34,6 +36,7 @@ def code_document(kernel: Kernel, places: Places, visa_numbers: Sequence[int | N
         flags = [bits | _ORIGINS.get(origin, 0) for bits, origin in zip(flags, source_map.origins, strict=True)]
     targets = _targets(found)
     blocks = _blocks(found, targets)
+    pressure = kernel.pressure
     return {
         "text": "\n".join(text.rstrip() for text in found.texts),
         "size": list(found.sizes),
@@ -48,9 +51,10 @@ def code_document(kernel: Kernel, places: Places, visa_numbers: Sequence[int | N
         "targets": [[row, *rows] for row, rows in targets.items()],
         "wait": _waits(found),
         "message": message_columns(found),
-        "live": None,
-        "peak": None,
-        "use": None,
+        "live": list(pressure.live) if pressure else None,
+        "peak": {"row": pressure.peak_index, "registers": pressure.peak} if pressure else None,
+        "is_lower_bound": pressure.is_lower_bound if pressure else None,
+        "use": _uses(found),
     }
 
 
@@ -99,16 +103,17 @@ def _depths(blocks: Sequence[int], targets: dict[int, list[int]]) -> list[int]:
 
 def _waits(found: Instructions) -> dict[str, Any]:
     """Which rows wait for which message or other long instruction, by the tokens of the software scoreboard."""
-    rows: list[int] = []
-    back: list[int] = []
-    last: dict[int, int] = {}
-    for row, instruction in enumerate(found):
-        swsb = instruction.swsb
-        if swsb is None or swsb.token is None:
-            continue
-        if swsb.token_use == "set":
-            last[swsb.token] = row
-        elif swsb.token in last:
-            rows.append(row)
-            back.append(row - last[swsb.token])
-    return {"row": deltas(rows), "back": back}
+    waits = list(token_waits(found))
+    return {"row": deltas(wait.waiter for wait in waits), "back": [wait.waiter - wait.producer for wait in waits]}
+
+
+def _uses(found: Instructions) -> dict[str, Any] | None:
+    """Which rows wrote what each row reads of the general registers."""
+    if found.effects is None:
+        return None
+    uses = list(register_uses(found))
+    return {
+        "row": deltas(use.reader for use in uses),
+        "back": [use.reader - use.writer for use in uses],
+        "register": [use.register for use in uses],
+    }

@@ -3,24 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
+from kernlens.isa.opcodes import EXPLANATIONS
 from kernlens.model.build import Build
 from kernlens.model.figures import FIGURES
 from kernlens.model.program import Program
 from kernlens.report.explore.chunks import Chunks
-from kernlens.report.explore.program_index import failed_index, program_index
+from kernlens.report.explore.program_index import ProgramEntries, Redaction
 
 SCHEMA = 2
 
 
-@dataclass(frozen=True)
 class Document:
-    """``index`` is ready for JSON; ``chunks`` maps ids to zstd frames, whose content is JSON."""
+    """``chunks`` maps ids to zstd frames, whose content is JSON; ``index`` says what they are."""
 
-    index: dict[str, Any] = field(repr=False)
-    chunks: Chunks = field(repr=False)
+    def __init__(self, index: dict[str, Any], chunks: Chunks) -> None:
+        self._index = index
+        self.chunks = chunks
+
+    @property
+    def index(self) -> dict[str, Any]:
+        """The index, ready for JSON, with what is known so far: the figures of kernels whose chunks were made."""
+        programs = []
+        for program in self._index["programs"]:
+            columns = dict(program["kernels"])
+            known = [self.chunks.figures.get(chunk, {}) for chunk in columns["chunk"]]
+            for name in ("memory", "peak"):
+                columns[name] = [figures.get(name) for figures in known]
+            programs.append(program | {"kernels": columns})
+        kinds = {chunk: {"kind": self.chunks.kind(chunk)} for chunk in self.chunks}
+        return self._index | {"programs": programs, "chunks": kinds}
 
 
 def document(
@@ -30,34 +43,32 @@ def document(
     version: str = "",
     kernels: Sequence[Collection[str]] | None = None,
     failed: Sequence[Build] = (),
-    redacted: Sequence[str] = (),
+    redaction: Redaction | None = None,
     has_stages: bool = True,
 ) -> Document:
     """Makes the document of these programs.
 
     ``kernels`` are the names of those that are wanted of each program; None: all of all. ``failed`` are builds without a
-    binary, which are listed with their logs; ``redacted`` says what was left out of the programs' texts. No kernel is
-    decoded before its chunk is asked for. Raises FormatError if a program is damaged.
+    binary, which are listed with their logs. With a ``redaction`` no source text is in the document. No kernel is decoded
+    before its chunk is asked for. Raises FormatError if a program is damaged.
     """
     chunks = Chunks()
-    wanted = kernels or [tuple(program.entry_kernels) for program in programs]
-    entries = [
-        program_index(program, names, chunks, version, has_stages=has_stages)
-        for program, names in zip(programs, wanted, strict=True)
-    ]
-    entries += [failed_index(build, chunks) for build in failed]
+    entries = ProgramEntries(chunks, version, redaction, has_stages=has_stages)
+    wanted = [tuple(program.entry_kernels) for program in programs] if kernels is None else kernels
     index = {
         "schema": SCHEMA,
         "kernlens": version,
         "title": title,
-        "redacted": list(redacted),
+        "redacted": [] if redaction is None else ["source"],
         "figures": [
             {"key": figure.key, "heading": figure.heading, "unit": figure.unit, "meaning": figure.meaning}
             | {"words": figure.words, "zero": figure.zero, "unknown": figure.unknown}
             for figure in FIGURES
         ],
-        "opcodes": {},
-        "programs": entries,
-        "chunks": {chunk: {"kind": chunks.kind(chunk)} for chunk in chunks},
+        "opcodes": EXPLANATIONS,
+        "programs": [
+            *(entries.program(program, names) for program, names in zip(programs, wanted, strict=True)),
+            *map(entries.failed, failed),
+        ],
     }
     return Document(index, chunks)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from kernlens.errors import KernlensError
+from kernlens.model.figures import LINE_ORDERS
 from kernlens.model.kernel import Kernel
-from kernlens.model.program import Program
-from kernlens.model.stage_text import StageText
+from kernlens.model.stage_text import StageText, StageTexts
 from kernlens.report.explore.code import code_document, compacted_of
 from kernlens.report.explore.packing import RAW_LIMIT, deltas
 from kernlens.report.explore.places import NO_PLACE, Places, names_of_table
@@ -16,8 +16,9 @@ from kernlens.report.explore.places import NO_PLACE, Places, names_of_table
 NO_INSTRUCTION = -2
 
 
-def kernel_document(program: Program, kernel: Kernel, *, has_stages: bool = True) -> dict[str, Any]:
-    """What stands in a kernel's chunk. What cannot be read is left out, with the reason in ``missing``."""
+def kernel_document(kernel: Kernel, texts: StageTexts) -> dict[str, Any]:
+    """What stands in a kernel's chunk, with its part of the stages that have ``texts``. What cannot be read is left out, with
+    the reason in ``missing``."""
     missing: dict[str, str] = {}
     code: dict[str, Any] | None = None
     names: dict[str, str] = {}
@@ -30,13 +31,13 @@ def kernel_document(program: Program, kernel: Kernel, *, has_stages: bool = True
         missing["lines"] = str(error)
     places = Places(names)
     try:
-        numbers = program.stage_texts.visa_numbers(kernel.name, compacted_of(kernel.instructions))
+        numbers = texts.visa_numbers(kernel.name, compacted_of(kernel.instructions))
         code = code_document(kernel, places, numbers)
     except KernlensError as error:
         missing["code"] = str(error)
-    stages, room = [], RAW_LIMIT // 2
-    for text in program.stage_texts.of_kernel(kernel.name) if has_stages else ():
-        room -= sum(map(len, text.rows)) + 8 * len(text.rows)
+    stages, room = [], RAW_LIMIT // 8
+    for text in texts.of_kernel(kernel.name):
+        room -= sum(map(len, text.rows)) + 4 * len(text.rows)
         stages.append(_stage(text, places) if room >= 0 else _missing_stage(text, "it is too large to be shown"))
     return {
         "schema": 2,
@@ -44,6 +45,10 @@ def kernel_document(program: Program, kernel: Kernel, *, has_stages: bool = True
         "name": kernel.name,
         **places.document(),
         "code": code,
+        "figures": {
+            "memory": LINE_ORDERS["memory"].sum(kernel.costs) if code else None,
+            "peak": code["peak"]["registers"] if code and code["peak"] else None,
+        },
         "warning": kernel.line_warning if code else None,
         "stages": stages,
         "missing": missing,

@@ -13,11 +13,18 @@ from typing import Any
 LEVEL = 9
 #: The largest chunk that is made, and that a reader unpacks, in bytes.
 RAW_LIMIT = 1 << 26
+#: What stands at the end of a text that is cut.
+_CUT = "\n... the rest is too large to be shown"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _BASE85 = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~"
 #: Without what HTML gives a meaning to.
 ALPHABET = _BASE85.translate(bytes.maketrans(b"&<>`", b".,:/"))
 _TO_ALPHABET = bytes.maketrans(_BASE85, ALPHABET)
+
+
+def within(text: str, limit: int = RAW_LIMIT // 8) -> str:
+    """A text, cut to so many characters: each may take six bytes in JSON."""
+    return text if len(text) <= limit else text[:limit] + _CUT
 
 
 def encoded(value: Any) -> bytes:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 from collections.abc import Iterator
 from hashlib import sha256
 from html import escape
+from importlib.resources import files
 
+from kernlens.errors import KernlensError
 from kernlens.report.explore.document import Document
 from kernlens.report.explore.packing import encoded, in_base85, packed, padded
 
@@ -15,6 +18,8 @@ POLICY = (
     "default-src 'none'; script-src 'sha256-{hash}'; style-src 'none'; base-uri 'none'; form-action 'none';"
     " require-trusted-types-for 'script'"
 )
+#: Control characters and halves of characters, which HTML cannot hold.
+_NO_TEXT = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _HEAD = """<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -31,6 +36,16 @@ _BLOCK = '<script type="application/x-kernlens" id="{name}" data-bytes="{size}">
 _BLOCK_END = "</script>\n"
 
 
+def viewer_script() -> str:
+    """The viewer that comes with the package. Raises KernlensError if this installation has none."""
+    try:
+        return files("kernlens").joinpath("explorer/viewer/viewer.js").read_text("utf-8")
+    except FileNotFoundError:
+        raise KernlensError(
+            "this installation has no viewer; install kernlens from a wheel or a whole checkout"
+        ) from None
+
+
 def page(document: Document, viewer: str) -> Iterator[str]:
     """Yields the page in pieces. ``viewer`` is the viewer's script, which must not hold what ends a script or begins a
     comment in HTML.
@@ -43,7 +58,7 @@ def page(document: Document, viewer: str) -> Iterator[str]:
     if "</script" in lowered or "<!--" in lowered or "\0" in script or "\r" in script:
         raise ValueError("the viewer's script holds what a page cannot have inside of a script")
     digest = b64encode(sha256(script.encode()).digest()).decode()
-    title = escape(document.index["title"] or "kernlens", quote=True)
+    title = escape(_NO_TEXT.sub("\N{REPLACEMENT CHARACTER}", document.index["title"]) or "kernlens", quote=True)
     yield _HEAD.format(policy=escape(POLICY.format(hash=digest), quote=False), title=title)
     entries = {}
     offset = 0

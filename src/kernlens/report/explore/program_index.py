@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from functools import partial
-from typing import Any
+from functools import lru_cache, partial
+from typing import Any, Protocol
 
 from kernlens.analysis.cxx_names import readable
 from kernlens.errors import KernlensError
@@ -13,10 +13,12 @@ from kernlens.model.build import Build, Source
 from kernlens.model.figures import FIGURES, Figure
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
-from kernlens.model.stage_text import StageName
+from kernlens.model.stage_text import NoStages, StageName, StageTexts
 from kernlens.report.describe import device_words
 from kernlens.report.explore.chunks import Chunks, id_of
 from kernlens.report.explore.kernel_chunk import kernel_document
+from kernlens.report.explore.metadata import without_sources
+from kernlens.report.explore.packing import RAW_LIMIT, within
 
 #: What stages are called and what they are: of Intel's GPU compiler, and of others as far as they have the same.
 STAGES = {
@@ -29,115 +31,182 @@ STAGES = {
     "visa": ("vISA", "virtual ISA, before register allocation"),
 }
 #: The columns of kernels beside their figures.
-_COLUMNS = ("name", "shown", "memory", "peak", "lines", "chunk")
+_COLUMNS = ("name", "shown", "lines", "chunk")
 #: The bit of an instruction's first doubleword that says it is compacted to 8 bytes, on all devices.
 _COMPACTED = 1 << 29
-NOT_KEPT = "recorded without the stages of the compile; kernlens stages {source} --device {device} -o FILE keeps them"
+_NOT_KEPT = "recorded without the stages of the compile; kernlens stages {source} --device {device} -o FILE keeps them"
+_LEFT_OUT = "source text was left out of this document"
+_NOT_AT_HAND = "the text of this file is not at hand; --source-root DIR looks for it in a folder"
 
 
-def program_index(
-    program: Program, names: Collection[str], chunks: Chunks, version: str, *, has_stages: bool
-) -> dict[str, Any]:
-    """The entry of a program with the kernels of these names, whose chunks are added."""
-    build = program.build
-    stages = list(program.stage_texts.stages) if has_stages else []
-    parts = [version, program.name, str(program.device), build.options, build.toolchain_title, build.debug]
-    parts += [f"{stage}" for stage in stages] + [source.text for source in program.sources]
-    identity = id_of(bytes(program.binary), *parts)
-    kernels = [program.kernels[name] for name in names]
-    return {
-        "id": identity,
-        "name": program.name,
-        "format": program.format,
-        "device": program.device.name if program.device else None,
-        "device_title": program.device.title if program.device else None,
-        "device_words": device_words(program),
-        "register_bytes": register_bytes(program.device) if program.device else None,
-        **_build(build, chunks),
-        "files": _files(program, chunks),
-        "kernels": _kernels(program, kernels, chunks, identity, has_stages=has_stages),
-        "reasons": {row: reason for row, kernel in enumerate(kernels) if (reason := _reason(kernel))},
-        "stages": _stages(program, stages, chunks, identity),
-        "no_stages": None if stages or not has_stages else NOT_KEPT.format(source=build.source, device=program.device),
-        "passes": None,
-    }
+class Redaction(Protocol):
+    """Leaves source text out of other texts, whose lines stay where they are."""
+
+    def text(self, text: str) -> str: ...
+
+    def log(self, log: str) -> str: ...
 
 
-def failed_index(build: Build, chunks: Chunks) -> dict[str, Any]:
-    """The entry of a build that gave no binary."""
-    return {
-        "id": id_of(build.name, build.device, build.options, build.log),
-        "name": build.name,
-        "format": None,
-        "device": build.device,
-        "device_title": None,
-        "device_words": build.device,
-        "register_bytes": None,
-        **_build(build, chunks),
-        "files": [],
-        "kernels": {column: [] for column in (*_COLUMNS, *(figure.key for figure in FIGURES))},
-        "reasons": {},
-        "stages": [],
-        "no_stages": None,
-        "passes": None,
-    }
+class ProgramEntries:
+    """Makes the entries of programs, and adds their chunks."""
+
+    def __init__(self, chunks: Chunks, version: str, redaction: Redaction | None, *, has_stages: bool) -> None:
+        self._chunks = chunks
+        self._version = version
+        self._redaction = redaction
+        self._has_stages = has_stages
+        #: What was read of one program's stages is kept for its next kernel; programs come one after the other.
+        self._texts = lru_cache(1)(self._stage_texts)
+
+    def program(self, program: Program, names: Collection[str]) -> dict[str, Any]:
+        """The entry of a program with the kernels of these names."""
+        build = program.build
+        stages = list(self._texts(program).stages)
+        identity = self._identity(program, stages)
+        kernels = [program.kernels[name] for name in names]
+        reasons = [_reason(kernel) for kernel in kernels]
+        return {
+            "id": identity,
+            "name": program.name,
+            "format": program.format,
+            "device": program.device.name if program.device else None,
+            "device_title": program.device.title if program.device else None,
+            "device_words": device_words(program),
+            "register_bytes": register_bytes(program.device) if program.device else None,
+            **self._build(build),
+            "files": self._files(program, kernels),
+            "kernels": {
+                "name": [kernel.name for kernel in kernels],
+                "shown": [readable(kernel.name) for kernel in kernels],
+                **{figure.key: [_value(kernel, figure) for kernel in kernels] for figure in FIGURES},
+                "lines": [int(reason is None) for reason in reasons],
+                "chunk": [self._kernel(program, kernel, identity) for kernel in kernels],
+            },
+            "reasons": {str(row): reason for row, reason in enumerate(reasons) if reason},
+            "stages": self._stages(program, stages, identity),
+            "no_stages": None if stages else self._why_no_stages(program),
+            "passes": None,
+        }
+
+    def failed(self, build: Build) -> dict[str, Any]:
+        """The entry of a build that gave no binary."""
+        return {
+            "id": id_of("failed", self._version, build.name, build.device, build.options, build.log, build.created),
+            "name": build.name,
+            "format": None,
+            "device": build.device,
+            "device_title": None,
+            "device_words": build.device,
+            "register_bytes": None,
+            **self._build(build),
+            "files": [self._file(source) for source in build.sources],
+            "kernels": {column: [] for column in (*_COLUMNS, *(figure.key for figure in FIGURES))},
+            "reasons": {},
+            "stages": [],
+            "no_stages": None,
+            "passes": None,
+        }
+
+    def _stage_texts(self, program: Program) -> StageTexts:
+        return program.find_stage_texts() if self._has_stages else NoStages()
+
+    def _identity(self, program: Program, stages: Sequence[StageName]) -> str:
+        """A hash of what the program's chunks are made from."""
+        build = program.build
+        parts = [self._version, program.name, str(program.device), build.device, build.options, build.toolchain_title]
+        parts += [build.command, str(self._redaction is None), *map(repr, stages)]
+        parts += [text for source in program.sources for text in (source.path, source.text)]
+        return id_of("program", bytes(program.binary), build.debug, *parts)
+
+    def _build(self, build: Build) -> dict[str, Any]:
+        log = build.log
+        reason = build.failure
+        if self._redaction is not None:
+            log, reason = self._redaction.log(log), self._redaction.log(reason)
+        return {
+            "toolchain": build.toolchain.name if build.toolchain else None,
+            "versions": [build.toolchain.title] if build.toolchain else [],
+            "options": build.options,
+            "command": build.command or None,
+            "ok": build.ok,
+            "reason": reason or None,
+            "log": self._text_chunk("log", log) if log else None,
+        }
+
+    def _text_chunk(self, kind: str, text: str) -> str:
+        shown = within(text)
+        return self._chunks.add(kind, id_of(kind, shown), lambda: {"schema": 2, "kind": kind, "text": shown})
+
+    def _files(self, program: Program, kernels: Sequence[Kernel]) -> list[dict[str, Any]]:
+        """The files that have a text, those that were not read, and others that the line tables name."""
+        sources = [*program.sources, *program.unread_sources]
+        known = {source.path for source in sources}
+        named = dict.fromkeys(path for kernel in kernels for path in _paths(kernel) if path not in known)
+        return [*map(self._file, sources), *(self._file(Source(path, "", unread=_NOT_AT_HAND)) for path in named)]
+
+    def _file(self, source: Source) -> dict[str, Any]:
+        text = source.text.replace("\r\n", "\n")
+        missing = _LEFT_OUT if self._redaction is not None else source.unread
+        return {
+            "path": source.path,
+            "origin": source.origin,
+            "lines": None if source.unread else text.count("\n") + 1,
+            "chunk": None if missing else self._text_chunk("source", text),
+            "missing": missing or None,
+        }
+
+    def _kernel(self, program: Program, kernel: Kernel, identity: str) -> str:
+        make = partial(self._kernel_document, program, kernel)
+        return self._chunks.add("kernel", id_of("kernel", identity, kernel.name, str(self._has_stages)), make)
+
+    def _kernel_document(self, program: Program, kernel: Kernel) -> dict[str, Any]:
+        made = kernel_document(kernel.unread(), self._texts(program))
+        if self._redaction is not None:
+            for stage in made["stages"]:
+                stage["text"] = self._redaction.text(stage["text"])
+        return made
+
+    def _stages(self, program: Program, stages: Sequence[StageName], identity: str) -> list[dict[str, Any]]:
+        entries = []
+        for stage in stages:
+            title, sentence = STAGES.get(stage.stage, (stage.stage, ""))
+            meta = None
+            if stage.has_tables:
+                # What is alike in the tables of one attempt's stages is packed once.
+                alike = [other for other in stages if other.has_tables and other.attempt == stage.attempt]
+                make = partial(self._metadata, program, alike)
+                meta = self._chunks.add("meta", id_of("meta", identity, str(stage.attempt)), make)
+            entries.append(
+                {"name": stage.stage, "attempt": stage.attempt, "scope": stage.scope}
+                | {"title": title, "sentence": sentence, "meta": meta}
+            )
+        return entries
+
+    def _metadata(self, program: Program, stages: Sequence[StageName]) -> dict[str, Any]:
+        texts = []
+        for stage in stages:
+            text = within(self._texts(program).tables(stage), RAW_LIMIT // len(stages) // 2)
+            if self._redaction is not None:
+                text = self._redaction.text(without_sources(text))
+            texts.append({"stage": stage.stage, "text": text})
+        return {"schema": 2, "kind": "meta", "attempt": stages[0].attempt, "stages": texts}
+
+    def _why_no_stages(self, program: Program) -> str:
+        if not self._has_stages:
+            return "the stages of the compile were left out of this document"
+        return _NOT_KEPT.format(source=program.build.source or "SOURCE", device=program.device or "DEVICE")
 
 
-def _build(build: Build, chunks: Chunks) -> dict[str, Any]:
-    log = build.log
-    return {
-        "toolchain": build.toolchain.name if build.toolchain else None,
-        "versions": [build.toolchain.title] if build.toolchain else [],
-        "options": build.options,
-        "command": build.command or None,
-        "ok": build.ok,
-        "reason": build.failure or None,
-        "log": chunks.add("log", id_of("log", log), lambda: {"schema": 2, "kind": "log", "text": log}) if log else None,
-    }
+def _paths(kernel: Kernel) -> list[str]:
+    """The files that the rows of a kernel's line table name."""
+    try:
+        table = kernel.line_table
+    except KernlensError:
+        return []
+    return [table.files[file].path for file in set(table.files_of)] if table is not None else []
 
 
-def _files(program: Program, chunks: Chunks) -> list[dict[str, Any]]:
-    return [_file(source, chunks) for source in (*program.sources, *program.unread_sources)]
-
-
-def _file(source: Source, chunks: Chunks) -> dict[str, Any]:
-    text = source.text.replace("\r\n", "\n")
-    chunk = id_of("source", text)
-    if not source.unread:
-        chunks.add("source", chunk, lambda: {"schema": 2, "kind": "source", "text": text})
-    return {
-        "path": source.path,
-        "origin": source.origin,
-        "lines": None if source.unread else text.count("\n") + 1,
-        "chunk": None if source.unread else chunk,
-        "missing": source.unread or None,
-    }
-
-
-def _kernels(
-    program: Program, kernels: list[Kernel], chunks: Chunks, identity: str, *, has_stages: bool
-) -> dict[str, list[Any]]:
-    columns: dict[str, list[Any]] = {
-        "name": [kernel.name for kernel in kernels],
-        "shown": [readable(kernel.name) for kernel in kernels],
-    }
-    for figure in FIGURES:
-        columns[figure.key] = [_figure(kernel, figure) for kernel in kernels]
-    columns["memory"] = [None] * len(kernels)
-    columns["peak"] = [None] * len(kernels)
-    columns["lines"] = [int(_reason(kernel) is None) for kernel in kernels]
-    columns["chunk"] = [
-        chunks.add(
-            "kernel",
-            id_of("kernel", identity, kernel.name, int(has_stages)),
-            partial(kernel_document, program, kernel, has_stages=has_stages),
-        )
-        for kernel in kernels
-    ]
-    return columns
-
-
-def _figure(kernel: Kernel, figure: Figure) -> int | None:
+def _value(kernel: Kernel, figure: Figure) -> int | None:
     """A kernel's figure; instructions are counted without decoding them."""
     try:
         return instruction_count(kernel.code) if figure.needs_decoding else figure.read(kernel)
@@ -154,37 +223,10 @@ def _reason(kernel: Kernel) -> str | None:
 
 
 def instruction_count(code: memoryview) -> int:
-    """How many instructions there are in machine code, told by their sizes."""
+    """Returns how many instructions there are in machine code, told by their sizes."""
     words = code[: len(code) // 4 * 4].cast("I")
     position = count = 0
     while position + 2 <= len(words):
         position += 2 if words[position] & _COMPACTED else 4
         count += position <= len(words)
     return count
-
-
-def _stages(program: Program, stages: Sequence[StageName], chunks: Chunks, identity: str) -> list[dict[str, Any]]:
-    entries = []
-    for stage in stages:
-        title, sentence = STAGES.get(stage.stage, (stage.stage, ""))
-        # What is alike in the tables of one attempt's stages is packed once.
-        alike = [other for other in stages if other.has_tables and other.attempt == stage.attempt]
-        meta = id_of("meta", identity, stage.attempt)
-        if stage.has_tables:
-            chunks.add("meta", meta, partial(_tables, program, alike))
-        entries.append(
-            {
-                "name": stage.stage,
-                "attempt": stage.attempt,
-                "scope": stage.scope,
-                "title": title,
-                "sentence": sentence,
-                "meta": meta if stage.has_tables else None,
-            }
-        )
-    return entries
-
-
-def _tables(program: Program, stages: Sequence[StageName]) -> dict[str, Any]:
-    texts = [{"stage": stage.stage, "text": program.stage_texts.tables(stage)} for stage in stages]
-    return {"schema": 2, "kind": "meta", "attempt": stages[0].attempt, "stages": texts}

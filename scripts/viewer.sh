@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Builds the viewer (viewer/, TypeScript) into the package: src/kernlens/explorer/viewer/viewer.js, which is committed, so that
+# users need no Node. With --check it fails if what is committed is not what the sources give.
+set -euo pipefail
+
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+BUILT=$ROOT/src/kernlens/explorer/viewer/viewer.js
+
+if ! command -v npm >/dev/null; then
+  printf 'The viewer is built with Node: apt-get install nodejs npm (Debian 12 has version 18; 20.19 or newer is needed).\n' >&2
+  exit 1
+fi
+cd "$ROOT/viewer"
+# The lock file decides; what is there already is left alone.
+if ! cmp -s package-lock.json node_modules/.lock-of-this-install; then
+  npm ci --no-audit --no-fund --loglevel=error
+  cp package-lock.json node_modules/.lock-of-this-install
+fi
+before=$(sha256sum "$BUILT" 2>/dev/null || true)
+npm run --silent build -- --logLevel=warn
+if [ "${1:-}" = --check ] && [ "$before" != "$(sha256sum "$BUILT")" ]; then
+  printf 'src/kernlens/explorer/viewer/viewer.js was not what its sources give: it has been built anew, commit it.\n' >&2
+  exit 1
+fi

@@ -1,0 +1,107 @@
+"""Basic blocks of a kernel, and the edges that its lanes take between them."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from kernlens.model.effects import FALLS, Effects, Route
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """A kernel's basic blocks in the order of their code; ``code[b]`` are the indexes of block b's instructions, ``firsts`` the
+    first of each.
+
+    The last ones are without code: each stands for the returns of one function (of several that share code), which go to
+    behind all of its calls, whichever of them lanes came from. Lanes enter at block 0. ``is_open``: a function is called
+    that is not known, so that control may do more than the edges say.
+    """
+
+    firsts: Sequence[int]
+    code: Sequence[range]
+    successors: Sequence[tuple[int, ...]]
+    predecessors: Sequence[tuple[int, ...]]
+    is_open: bool
+
+    def block_of(self, index: int) -> int:
+        """The number of the block that holds instruction ``index``."""
+        return bisect_right(self.firsts, index) - 1
+
+
+def blocks_of(effects: Effects) -> Blocks:
+    """Returns the blocks of the instructions with these effects."""
+    count = len(effects.effects)
+    starts = {0} if count else set()
+    for index, route in effects.routes.items():
+        starts.update(target for target in route.targets if target < count)
+        starts.add(index + 1)
+    firsts = sorted(start for start in starts if start < count)
+    code = [range(first, end) for first, end in zip(firsts, [*firsts[1:], count], strict=False)]
+    number_at = {first: number for number, first in enumerate(firsts)}
+    routes = [effects.routes.get(part[-1], FALLS) for part in code]
+    steps = [_steps(number, route, number_at, count, code) for number, route in enumerate(routes)]
+    calls = {
+        number: [number_at[target] for target in route.targets if target in number_at]
+        for number, route in enumerate(routes)
+        if route.is_call
+    }
+    hub_of = _functions(steps, calls)
+    hubs = sorted(set(hub_of.values()))
+    hub_number = {hub: len(code) + position for position, hub in enumerate(hubs)}
+    successors = [list(following) for following in steps] + [[] for _ in hubs]
+    for number, callees in calls.items():
+        if callees:
+            for callee in callees:
+                successors[hub_number[hub_of[callee]]] += steps[number]
+            successors[number] = [*callees, *(steps[number] if _is_conditional(effects, code[number]) else ())]
+    for number, route in enumerate(routes):
+        if route.returns and number in hub_of:
+            successors[number].append(hub_number[hub_of[number]])
+    following = [tuple(dict.fromkeys(numbers)) for numbers in successors]
+    is_open = any(not callees for callees in calls.values())
+    return Blocks(firsts, [*code, *(range(0) for _ in hubs)], following, _turned(following), is_open)
+
+
+def _steps(number: int, route: Route, number_at: dict[int, int], count: int, code: Sequence[range]) -> tuple[int, ...]:
+    """Where lanes go within their function: a call counts as a step to behind it."""
+    falls = route.falls and code[number].stop < count
+    followed = () if route.is_call else tuple(number_at[target] for target in route.targets if target in number_at)
+    return (*((number + 1,) if falls else ()), *followed)
+
+
+def _is_conditional(effects: Effects, code: range) -> bool:
+    return effects.effects[code[-1]].is_partial
+
+
+def _functions(steps: Sequence[tuple[int, ...]], calls: dict[int, list[int]]) -> dict[int, int]:
+    """For each block of a called function the number that stands for it: of functions that share blocks, the same."""
+    entries = sorted({callee for callees in calls.values() for callee in callees})
+    label: dict[int, int] = {}
+    same = {entry: entry for entry in entries}
+
+    def leader(entry: int) -> int:
+        while same[entry] != entry:
+            same[entry] = same[same[entry]]
+            entry = same[entry]
+        return entry
+
+    for entry in entries:
+        waiting = [entry]
+        while waiting:
+            block = waiting.pop()
+            if block in label:
+                same[leader(label[block])] = leader(entry)
+                continue
+            label[block] = entry
+            waiting += steps[block]
+    return {block: leader(entry) for block, entry in label.items()}
+
+
+def _turned(successors: Sequence[Iterable[int]]) -> list[tuple[int, ...]]:
+    predecessors: list[list[int]] = [[] for _ in successors]
+    for number, following in enumerate(successors):
+        for successor in following:
+            predecessors[successor].append(number)
+    return [tuple(numbers) for numbers in predecessors]

@@ -1,0 +1,179 @@
+"""Which registers hold a value that is still needed, at each instruction.
+
+A place is live where a later instruction may read what it holds, along the edges that lanes take, and where some
+instruction before may have written it (or it was set when the thread began). A predicated write does not end what was
+there. What waits in lanes that are switched off is not counted, functions are analysed without their callers' contexts.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from kernlens.analysis.flow.blocks import Blocks, blocks_of
+from kernlens.model.effects import GENERAL, Effect, Effects, mask, registers_in
+
+
+@dataclass(frozen=True, slots=True)
+class _Summary:
+    """What a block does as a whole: ``reads`` before it writes them, ``ends`` what was there (with writes of all lanes),
+    ``writes`` in any lane; ``needs`` is what it reads before it writes them in any lane."""
+
+    reads: int
+    ends: int
+    writes: int
+    needs: int
+
+
+class Liveness:
+    """The live places of a kernel's instructions, as bits of one number each (``model.effects`` says which)."""
+
+    def __init__(self, effects: Effects) -> None:
+        self.effects = effects
+        self.blocks: Blocks = blocks_of(effects)
+        self._summaries = [_summary(effects.effects, code) for code in self.blocks.code]
+        self._after = _backward(self.blocks, [(block.reads, block.ends) for block in self._summaries])
+        self._defined = self._may_be_defined()
+
+    def _may_be_defined(self) -> list[int]:
+        """For each block what may have been written before it. What the first block needs, whatever lanes write, the thread
+        began with."""
+        if not self.blocks.code:
+            return []
+        needed = _backward(self.blocks, [(block.needs, block.writes) for block in self._summaries])
+        first = self._summaries[0]
+        return _forward(
+            self.blocks, [block.writes for block in self._summaries], first.needs | needed[0] & ~first.writes
+        )
+
+    def before(self, index: int) -> int:
+        """The places that are live just before instruction ``index``."""
+        block = self.blocks.block_of(index)
+        code = self.blocks.code[block]
+        return self._within(block)[index - code.start]
+
+    def _within(self, block: int) -> list[int]:
+        """The places that are live before each instruction of a block."""
+        code, live = self.blocks.code[block], self._after[block]
+        found = []
+        for effect in reversed(self.effects.effects[code.start : code.stop]):
+            live = _before(effect, live)
+            found.append(live)
+        found.reverse()
+        # What is live and was not written before is so from the block's start on, until it is written.
+        unwritten = live & ~self._defined[block]
+        for position, effect in enumerate(self.effects.effects[code.start : code.stop]):
+            if not unwritten:
+                break
+            found[position] &= ~unwritten
+            unwritten &= ~mask(effect.writes)
+        return found
+
+    @cached_property
+    def counts(self) -> array[int]:
+        """For each instruction the number of general registers that hold something while it runs: of which a byte is live
+        just before it, or is written by it."""
+        count_of = _Counter(self.effects)
+        counts = array("H", bytes(2 * len(self.effects.effects)))
+        for block, code in enumerate(self.blocks.code):
+            live = self._within(block)
+            for position, index in enumerate(code):
+                counts[index] = count_of.registers(live[position] | mask(self.effects.effects[index].writes))
+        return counts
+
+    @cached_property
+    def named(self) -> int:
+        """The number of general registers that an instruction reads or writes."""
+        accesses = {access for effect in self.effects.effects for access in (*effect.reads, *effect.writes)}
+        return sum(1 for _ in registers_in(mask(accesses), self.effects.register_bytes))
+
+
+@lru_cache(2)
+def liveness_of(effects: Effects) -> Liveness:
+    """The liveness of a kernel's instructions, kept for those who ask again soon."""
+    return Liveness(effects)
+
+
+def _before(effect: Effect, live: int) -> int:
+    if not effect.is_partial:
+        for start, pattern in effect.writes:
+            live &= ~(pattern << start)
+    for start, pattern in effect.reads:
+        live |= pattern << start
+    return live
+
+
+def _summary(effects: Sequence[Effect], code: range) -> _Summary:
+    reads = ends = writes = needs = 0
+    for effect in reversed(effects[code.start : code.stop]):
+        written = mask(effect.writes)
+        if not effect.is_partial:
+            reads &= ~written
+            ends |= written
+        read = mask(effect.reads)
+        reads |= read
+        writes |= written
+        needs = needs & ~written | read
+    return _Summary(reads, ends, writes, needs)
+
+
+def _backward(blocks: Blocks, gives_and_ends: Sequence[tuple[int, int]]) -> list[int]:
+    """For each block what is wanted behind it: of a following block what it gives, and what it does not end."""
+    before = [gives for gives, _ in gives_and_ends]
+    after = [0] * len(before)
+    waiting, is_waiting = list(range(len(before))), [True] * len(before)
+    while waiting:
+        block = waiting.pop()
+        is_waiting[block] = False
+        wanted = 0
+        for successor in blocks.successors[block]:
+            wanted |= before[successor]
+        after[block] = wanted
+        gives, ends = gives_and_ends[block]
+        now = gives | wanted & ~ends
+        if now != before[block]:
+            before[block] = now
+            for predecessor in blocks.predecessors[block]:
+                if not is_waiting[predecessor]:
+                    is_waiting[predecessor] = True
+                    waiting.append(predecessor)
+    return after
+
+
+def _forward(blocks: Blocks, writes: Sequence[int], first: int) -> list[int]:
+    """For each block what may have been written before it."""
+    before = [0] * len(writes)
+    before[0] = first
+    waiting, is_waiting = list(range(len(writes) - 1, -1, -1)), [True] * len(writes)
+    while waiting:
+        block = waiting.pop()
+        is_waiting[block] = False
+        behind = before[block] | writes[block]
+        for successor in blocks.successors[block]:
+            if behind & ~before[successor]:
+                before[successor] |= behind
+                if not is_waiting[successor]:
+                    is_waiting[successor] = True
+                    waiting.append(successor)
+    return before
+
+
+class _Counter:
+    """Counts the general registers of which a byte is in a mask."""
+
+    def __init__(self, effects: Effects) -> None:
+        self._steps = [1 << step for step in reversed(range(effects.register_bytes.bit_length() - 1))]
+        accesses: Iterable[tuple[int, int]] = {
+            access for effect in effects.effects for access in (*effect.reads, *effect.writes)
+        }
+        size = max((start + pattern.bit_length() for start, pattern in accesses), default=GENERAL)
+        registers = -(-max(0, size - GENERAL) // effects.register_bytes)
+        self._firsts = sum(1 << number * effects.register_bytes for number in range(registers))
+
+    def registers(self, live: int) -> int:
+        bits = live >> GENERAL
+        for step in self._steps:
+            bits |= bits >> step
+        return (bits & self._firsts).bit_count()

@@ -1,0 +1,66 @@
+"""Register pressure of a kernel, and what holds the registers where it is highest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kernlens.analysis.flow.definitions import BEFORE_THE_CODE, definitions_of
+from kernlens.analysis.flow.liveness import liveness_of
+from kernlens.model.effects import registers_in
+from kernlens.model.instruction import Instructions
+from kernlens.model.pressure import Pressure
+from kernlens.model.source_map import IN_PROLOGUE, SourceMap
+
+
+@dataclass(frozen=True, slots=True)
+class HeldValues:
+    """The registers that hold values of one line: the line ``line`` of the file ``path``. Without a line these are None,
+    and ``origin`` says what stands for it: ``the prologue``, ``no line``, ``the thread's start``."""
+
+    path: str | None
+    line: int | None
+    origin: str
+    registers: tuple[int, ...]
+
+
+def pressure_of(instructions: Instructions) -> Pressure | None:
+    """The register pressure of a kernel's instructions; None where their effects are not known."""
+    effects = instructions.effects
+    if effects is None:
+        return None
+    liveness = liveness_of(effects)
+    live = liveness.counts
+    peak = max(live, default=0)
+    return Pressure(
+        live=live,
+        peak=peak,
+        peak_index=live.index(peak) if live else None,
+        named=liveness.named,
+        register_bytes=effects.register_bytes,
+        is_lower_bound=liveness.blocks.is_open or any(effect.is_lower_bound for effect in effects.effects),
+    )
+
+
+def held_at(instructions: Instructions, source_map: SourceMap | None, index: int) -> list[HeldValues]:
+    """Which lines' values the registers hold while instruction ``index`` runs, most registers first. A register that holds
+    values of several lines (in parts, or on several ways there) counts for each."""
+    effects = instructions.effects
+    if effects is None:
+        return []
+    held: dict[tuple[str | None, int | None, str], int] = {}
+    for defining, places in definitions_of(liveness_of(effects), index).items():
+        key = _line_of(defining, source_map)
+        held[key] = held.get(key, 0) | places
+    values = [HeldValues(*key, tuple(registers_in(places, effects.register_bytes))) for key, places in held.items()]
+    with_registers = [value for value in values if value.registers]
+    return sorted(with_registers, key=lambda value: (-len(value.registers), value.path or "", value.line or 0))
+
+
+def _line_of(index: int, source_map: SourceMap | None) -> tuple[str | None, int | None, str]:
+    if index == BEFORE_THE_CODE:
+        return None, None, "the thread's start"
+    place = source_map.places[index] if source_map else None
+    if place is not None:
+        return place.path, place.line, ""
+    is_prologue = source_map is not None and source_map.origins[index] == IN_PROLOGUE
+    return None, None, "the prologue" if is_prologue else "no line"

@@ -1,0 +1,69 @@
+"""Registers and the rows of a listing that write and read them, in plain numbers: what a viewer links."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kernlens.analysis.flow.definitions import BEFORE_THE_CODE, definitions_of, uses_of
+from kernlens.analysis.flow.liveness import liveness_of
+from kernlens.model.effects import mask, registers_in
+from kernlens.model.instruction import Instructions
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterRows:
+    """The rows (indexes of instructions) that write a general register, and those that read it, ascending."""
+
+    writers: list[int]
+    readers: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterLinks:
+    """What an instruction does to general registers: those that it ``reads`` and ``writes``; and pairs of a register and a
+    row: ``from_rows`` may have written what it reads there (BEFORE_THE_CODE: what the thread began with), ``to_rows`` may
+    read what it writes there."""
+
+    reads: list[int]
+    writes: list[int]
+    from_rows: list[tuple[int, int]]
+    to_rows: list[tuple[int, int]]
+
+
+def register_rows(instructions: Instructions) -> dict[int, RegisterRows]:
+    """The rows of each general register that an instruction names; empty where the decoder does not tell them."""
+    effects = instructions.effects
+    if effects is None:
+        return {}
+    rows: dict[int, RegisterRows] = {}
+    for index, effect in enumerate(effects.effects):
+        for number in registers_in(mask(effect.writes), effects.register_bytes):
+            rows.setdefault(number, RegisterRows([], [])).writers.append(index)
+        for number in registers_in(mask(effect.reads), effects.register_bytes):
+            rows.setdefault(number, RegisterRows([], [])).readers.append(index)
+    return dict(sorted(rows.items()))
+
+
+def register_links(instructions: Instructions, index: int) -> RegisterLinks:
+    """The links of instruction ``index``, along the ways that lanes take."""
+    effects = instructions.effects
+    if effects is None:
+        return RegisterLinks([], [], [], [])
+    liveness = liveness_of(effects)
+    reads, writes = mask(effects.effects[index].reads), mask(effects.effects[index].writes)
+
+    def numbers(places: int) -> list[int]:
+        return list(registers_in(places, effects.register_bytes))
+
+    def pairs(found: dict[int, int]) -> list[tuple[int, int]]:
+        return sorted((number, row) for row, places in found.items() for number in numbers(places))
+
+    return RegisterLinks(
+        numbers(reads),
+        numbers(writes),
+        pairs(definitions_of(liveness, index, reads)),
+        pairs(uses_of(liveness, index)),
+    )
+
+
+__all__ = ["BEFORE_THE_CODE", "RegisterLinks", "RegisterRows", "register_links", "register_rows"]

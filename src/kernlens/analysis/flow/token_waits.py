@@ -1,0 +1,76 @@
+"""Which rows wait for which: the tokens of the software scoreboard, followed along the ways that lanes take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from kernlens.analysis.flow.blocks import Blocks
+from kernlens.analysis.flow.liveness import liveness_of
+from kernlens.model.instruction import Instructions
+
+#: The most rows that are told of one token: code with more ways to one place is made to have them.
+_MOST = 8
+#: In kernels of more blocks than these, tokens are followed within blocks only.
+_MOST_BLOCKS = 20_000
+
+#: Token -> the rows that may have taken it last.
+_Takers = dict[int, frozenset[int]]
+
+
+class TokenWait(NamedTuple):
+    """Row ``waiter`` waits until row ``producer`` has read or written its registers."""
+
+    waiter: int
+    producer: int
+
+
+def token_waits(instructions: Instructions) -> Iterator[TokenWait]:
+    """Yields the waits row by row; nothing before Xe, which has no scoreboard in software, and where the effects of
+    instructions are not known."""
+    tokens = {
+        row: (swsb.token, swsb.token_use == "set")
+        for row, instruction in enumerate(instructions)
+        if (swsb := instruction.swsb) is not None and swsb.token is not None
+    }
+    if not tokens or instructions.effects is None:
+        return
+    blocks = liveness_of(instructions.effects).blocks
+    before = _before_blocks(blocks, tokens) if len(blocks.code) <= _MOST_BLOCKS else [{} for _ in blocks.code]
+    for number, code in enumerate(blocks.code):
+        takers = dict(before[number])
+        for row in code:
+            token, is_taken = tokens.get(row, (None, False))
+            if token is None:
+                continue
+            if is_taken:
+                takers[token] = frozenset((row,))
+            else:
+                yield from (TokenWait(row, producer) for producer in sorted(takers.get(token, ()), reverse=True))
+
+
+def _before_blocks(blocks: Blocks, tokens: Mapping[int, tuple[int, bool]]) -> list[_Takers]:
+    """For each block the rows that may have taken each token last before it."""
+    taken: list[_Takers] = []
+    for code in blocks.code:
+        taken.append({tokens[row][0]: frozenset((row,)) for row in code if row in tokens and tokens[row][1]})
+    before: list[_Takers] = [{} for _ in blocks.code]
+    waiting = list(range(len(blocks.code) - 1, -1, -1))
+    is_waiting = [True] * len(waiting)
+    while waiting:
+        block = waiting.pop()
+        is_waiting[block] = False
+        after = before[block] | taken[block]
+        for successor in blocks.successors[block]:
+            known = before[successor]
+            new = {
+                token: frozenset(sorted(known.get(token, frozenset()) | rows)[:_MOST])
+                for token, rows in after.items()
+                if len(known.get(token, ())) < _MOST and not rows <= known.get(token, frozenset())
+            }
+            if new:
+                known.update(new)
+                if not is_waiting[successor]:
+                    is_waiting[successor] = True
+                    waiting.append(successor)
+    return before

@@ -1,0 +1,111 @@
+"""``kernlens report``: what ``serve`` shows, in one HTML file."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import click
+
+from kernlens import __version__
+from kernlens.cli.options import device_option, kernel_option, path_argument, select, source_root_option, verb
+from kernlens.cli.output import print_message, print_pieces
+from kernlens.errors import KernlensError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kernlens.cli.options import Selection
+    from kernlens.model.build import Build
+    from kernlens.model.kernel import Kernel
+    from kernlens.model.program import Program
+
+
+@verb("kernlens report blur.klens -o blur.html")
+@path_argument()
+@click.option("-o", "--output", metavar="FILE", required=True, type=click.Path(dir_okay=False), help="The page.")
+@kernel_option()
+@click.option("--redact", type=click.Choice(["source"]), help="Leave source text out, wherever it stands.")
+@click.option(
+    "--stages/--no-stages",
+    default=None,
+    help="Compile programs again whose stages were not kept, to show them; or show no stages. Else those that were kept.",
+)
+@click.option("--source", metavar="FILE", type=click.Path(), help="The source, where the line table does not name it.")
+@source_root_option()
+@device_option()
+def command(
+    path: str,
+    output: str,
+    kernel_names: tuple[str, ...],
+    redact: str | None,
+    stages: bool | None,
+    source: str | None,
+    source_roots: tuple[str, ...],
+    device: str | None,
+) -> None:
+    """Write one HTML file that shows source, stages and machine code side by side; it needs no network and no server."""
+    from kernlens.loading import open_file
+    from kernlens.report.explore import document
+    from kernlens.report.explore.page import page, viewer_script
+
+    contents = open_file(path, device=device, source_roots=source_roots, source=source)
+    selection: Selection = []
+    if contents.programs or not contents.failed:
+        selection = select(contents.machine_code(), kernel_names, device)
+    if stages:
+        selection = [_with_stages(program, kernels) for program, kernels in selection]
+    programs = [program for program, _ in selection]
+    failed = [] if kernel_names else [build for build in contents.failed if device in (None, build.device)]
+    whole = document(
+        programs,
+        title=os.path.basename(os.path.normpath(path)),
+        version=__version__,
+        kernels=[[kernel.name for kernel in kernels] for _, kernels in selection],
+        failed=failed,
+        redaction=_redaction(programs, failed) if redact else None,
+        has_stages=stages is not False,
+    )
+    print_pieces(page(whole, viewer_script()), output)
+    contents.check()
+
+
+def _with_stages(program: Program, kernels: list[Kernel]) -> tuple[Program, list[Kernel]]:
+    """The program compiled again with its stages; as it is if it has some, or cannot be."""
+    from kernlens.pipeline.compile_again import compile_again
+
+    if program.build.snapshots:
+        return program, kernels
+    try:
+        again = next(each for each in compile_again(program.build).programs if each.kernels)
+    except (KernlensError, StopIteration) as error:
+        reason = str(error) or "the compiler gave no program"
+        print_message(f"kernlens: the stages of {program.name} are not shown: {reason}")
+        return program, kernels
+    again = replace(again, name=program.name)
+    return again, [again.kernels[kernel.name] for kernel in kernels if kernel.name in again.kernels]
+
+
+class _Redaction:
+    """Overwrites source lines in texts."""
+
+    def __init__(self) -> None:
+        from kernlens.recording.redaction import Redaction
+
+        self.lines = Redaction()
+
+    def text(self, text: str) -> str:
+        return self.lines.apply(text.encode("utf-8", "replace")).decode("utf-8", "replace")
+
+    def log(self, log: str) -> str:
+        return self.lines.apply_to_log(log.encode("utf-8", "replace")).decode("utf-8", "replace")
+
+
+def _redaction(programs: Sequence[Program], failed: Sequence[Build]) -> _Redaction:
+    redaction = _Redaction()
+    for program in programs:
+        redaction.lines.learn(source.text for source in program.sources)
+    for build in (*(program.build for program in programs), *failed):
+        redaction.lines.learn_of(build)
+    return redaction

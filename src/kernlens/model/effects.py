@@ -1,0 +1,76 @@
+"""What instructions do to registers, and where control goes from each: what liveness is computed from.
+
+Registers are one row of bits. An access is a pair ``(start, pattern)``: bit i of ``pattern`` stands for the place
+``start + i``. Flags come first, a place for each bit of them, then the address registers, the scalar register and the
+accumulators, a place for each byte, and from ``GENERAL`` on the general registers, a place for each byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+#: Where each register file begins.
+FLAGS, ADDRESSES, SCALARS, ACCUMULATORS, GENERAL = 0, 256, 512, 1024, 2048
+
+Access = tuple[int, int]
+
+
+class Effect(NamedTuple):
+    """What one instruction reads and writes.
+
+    ``is_partial``: a predicate may leave what it writes as it was. ``is_lower_bound``: an operand is known only at run
+    time, so that it reads or writes more than is said.
+    """
+
+    reads: tuple[Access, ...] = ()
+    writes: tuple[Access, ...] = ()
+    is_partial: bool = False
+    is_lower_bound: bool = False
+
+
+class Route(NamedTuple):
+    """Where the lanes go from an instruction: to the next one (``falls``) and to those with the indexes ``targets``.
+
+    A ``call`` comes back to the next one; its ``targets`` are the functions, none if only the run time or the linker
+    knows them. ``returns``: back to behind the calls.
+    """
+
+    falls: bool = True
+    targets: tuple[int, ...] = ()
+    is_call: bool = False
+    returns: bool = False
+
+
+FALLS = Route()
+
+
+@dataclass(frozen=True, eq=False)
+class Effects:
+    """The effects of a kernel's instructions, by index; ``routes`` holds only those that do not just fall through.
+    ``register_bytes`` is the size of a general register."""
+
+    register_bytes: int
+    effects: Sequence[Effect]
+    routes: dict[int, Route]
+
+
+def mask(accesses: Iterable[Access]) -> int:
+    """The places of these accesses as bits of one number."""
+    bits = 0
+    for start, pattern in accesses:
+        bits |= pattern << start
+    return bits
+
+
+def registers_in(places: int, register_bytes: int) -> Iterator[int]:
+    """The numbers of the general registers of which a byte is in ``places``, ascending."""
+    bits = places >> GENERAL
+    number, whole = 0, (1 << register_bytes) - 1
+    while bits:
+        skipped = ((bits & -bits).bit_length() - 1) // register_bytes
+        number += skipped
+        bits >>= skipped * register_bytes
+        yield number
+        bits &= ~whole

@@ -1,0 +1,103 @@
+"""Register pressure: the peak, and which lines' values hold the registers there, as text and JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from kernlens.analysis.flow.pressure import HeldValues, held_at
+from kernlens.model.figures import PRESSURES, figures_of
+from kernlens.model.kernel import Kernel
+from kernlens.model.pressure import Pressure
+from kernlens.model.program import Program
+from kernlens.report.describe import plural
+from kernlens.report.document import kernel_document
+from kernlens.report.json_text import encoded
+from kernlens.report.listing import heading
+from kernlens.report.source_lines import short_names, source_line, source_texts
+from kernlens.report.table import Cell, table
+
+_UNKNOWN = "  Register pressure is not known: the decoder does not tell what these instructions do to registers."
+
+
+def pressure_document(kernel: Kernel, *, has_live: bool) -> dict[str, Any] | None:
+    """The ``pressure`` of a kernel in the document; ``has_live``: with the count of each instruction."""
+    pressure = kernel.pressure
+    if pressure is None:
+        return None
+    return {
+        **figures_of(kernel, PRESSURES),
+        "register_bytes": pressure.register_bytes,
+        "is_lower_bound": pressure.is_lower_bound,
+        "peak": _peak(kernel, pressure),
+        "held": [
+            {"path": held.path, "line": held.line, "origin": held.origin or None, "registers": held.registers}
+            for held in _held(kernel)
+        ],
+        **({"live": list(pressure.live)} if has_live else {}),
+    }
+
+
+def pressure_json(program: Program, kernel: Kernel) -> str:
+    """The JSON text of a kernel with its pressure."""
+    return encoded(kernel_document(kernel) | {"pressure": pressure_document(kernel, has_live=True)})
+
+
+def pressure_lines(program: Program, kernel: Kernel) -> list[str]:
+    """A kernel's pressure, and all lines whose values hold registers at the peak."""
+    above = heading(program, kernel)
+    if kernel.pressure is None:
+        return [*above, _UNKNOWN, ""]
+    return [*above, *peak_words(kernel), "", *held_table(program, kernel), ""]
+
+
+def peak_words(kernel: Kernel) -> Iterator[str]:
+    """The peak in one line; nothing where the pressure is not known."""
+    pressure = kernel.pressure
+    if pressure is None or pressure.peak_index is None:
+        return
+    stated = kernel.resources.registers
+    of_all = f" of {stated:,}" if stated is not None else ""
+    peak = _peak(kernel, pressure)
+    where = f"at {peak['offset']:#06x}" if peak else ""
+    if peak and peak["line"] is not None:
+        where += f", {peak['path'].rsplit('/', 1)[-1]}:{peak['line']}"
+    least = "at least " if pressure.is_lower_bound else ""
+    named = plural(pressure.named, "register")
+    yield f"  {least}{pressure.peak:,}{of_all} registers hold values {where}; the code names {named}"
+
+
+def held_table(program: Program, kernel: Kernel, count: int | None = None) -> Iterator[str]:
+    """The lines whose values hold registers at the peak, most first; the first ``count``, if it is given."""
+    held = _held(kernel)
+    listed, others = (held, []) if count is None else (held[:count], held[count:])
+    texts = source_texts(program)
+    names = short_names({one.path for one in listed if one.path is not None})
+    rows = [_row(one, names, texts) for one in listed]
+    if others:
+        registers = {number for one in others for number in one.registers}
+        rows.append([plural(len(others), "other line"), len(registers), ""])
+    yield from table(("values of", "registers at the peak", "source"), rows)
+
+
+def _row(held: HeldValues, names: Mapping[str, str], texts: Mapping[str, Sequence[str]]) -> list[Cell]:
+    if held.path is None or held.line is None:
+        return [held.origin, len(held.registers), ""]
+    return [f"{names[held.path]}:{held.line}", len(held.registers), source_line(texts, held.path, held.line) or ""]
+
+
+def _held(kernel: Kernel) -> list[HeldValues]:
+    pressure = kernel.pressure
+    if pressure is None or pressure.peak_index is None:
+        return []
+    return held_at(kernel.instructions, kernel.source_map, pressure.peak_index)
+
+
+def _peak(kernel: Kernel, pressure: Pressure) -> dict[str, Any] | None:
+    """Where the peak is first reached."""
+    index = pressure.peak_index
+    if index is None:
+        return None
+    place = kernel.source_map.place(index) if kernel.source_map else None
+    where = {"path": place.path, "line": place.line} if place else {"path": None, "line": None}
+    return {"offset": kernel.instructions.offsets[index], **where}

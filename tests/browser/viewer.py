@@ -1,0 +1,118 @@
+"""What tests do with the viewer's page, by what a reader sees: names, roles and text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Locator, Page
+
+AXE = Path(__file__).parents[2] / "viewer/node_modules/axe-core/axe.min.js"
+
+
+class Viewer:
+    """The viewer in a tab. Selectors find what is in its shadow root."""
+
+    def __init__(self, tab: Page) -> None:
+        self.tab = tab
+        self.ready()
+
+    def ready(self) -> None:
+        """Waits until panes, or what stands in their place, are there."""
+        self.tab.locator(".cm-content, .message").first.wait_for()
+        self.tab.wait_for_function("document.getElementById('kernlens').shadowRoot.querySelectorAll('.progress:not([hidden])').length === 0")
+
+    def find(self, selector: str) -> Locator:
+        return self.tab.locator(selector)
+
+    def text(self, selector: str) -> str:
+        return self.tab.locator(selector).first.inner_text()
+
+    def press(self, *keys: str) -> None:
+        for key in keys:
+            self.tab.keyboard.press(key)
+
+    def line(self, pane: str, text: str) -> Locator:
+        """The first drawn line of a pane (source, stage, gen) with this text."""
+        return self.tab.locator(f".{pane} .cm-line", has_text=text).first
+
+    def pin(self, pane: str, text: str) -> None:
+        """Clicks a line at its beginning, where no word has a meaning of its own."""
+        self.line(pane, text).click(position={"x": 1, "y": 8})
+
+    @property
+    def pinned(self) -> str:
+        return self.text(".pinned")
+
+    @property
+    def address(self) -> str:
+        return str(self.tab.evaluate("location.hash"))
+
+    @property
+    def spoken(self) -> str:
+        """What a screen reader was told last."""
+        return str(self.tab.locator(".spoken").text_content())
+
+    def background(self, locator: Locator) -> str:
+        return str(locator.evaluate("element => getComputedStyle(element).backgroundColor"))
+
+    def focused(self) -> str:
+        """The accessible name of what has the focus."""
+        return str(
+            self.tab.evaluate(
+                """() => {
+                  const element = document.getElementById("kernlens").shadowRoot.activeElement;
+                  return element === null ? "" : element.getAttribute("aria-label") ?? element.textContent;
+                }"""
+            )
+        )
+
+    def axe(self) -> list[str]:
+        """What axe-core finds serious or critical, rule by rule with the first elements."""
+        # Through the debugger's protocol: the page's policy lets no other script in.
+        session = self.tab.context.new_cdp_session(self.tab)
+        session.send("Runtime.evaluate", {"expression": AXE.read_text()})
+        answer: dict[str, Any] = session.send(
+            "Runtime.evaluate",
+            {
+                "expression": """axe.run(document, {resultTypes: ["violations"]}).then(found => JSON.stringify(found.violations
+                  .filter(({impact}) => impact === "serious" || impact === "critical")
+                  .map(({id, nodes}) => `${id} (${nodes.length}): ` + nodes.slice(0, 3).map(({html, any}) =>
+                    html.slice(0, 160) + " " + (any[0]?.message ?? "").slice(0, 160)).join(" | "))))""",
+                "awaitPromise": True,
+            },
+        )
+        import json
+
+        found: list[str] = json.loads(answer["result"]["value"])
+        return found
+
+    def cut_texts(self) -> list[str]:
+        """Labels whose text is wider than they are, and that neither end in dots with a title nor scroll."""
+        found: list[str] = self.tab.evaluate(
+            """() => {
+              const root = document.getElementById("kernlens").shadowRoot;
+              const cut = [];
+              for (const element of root.querySelectorAll("header *, .build *, nav *, .head *, aside *, footer *, .switcher *, .message *, dialog[open] *")) {
+                if (element.children.length > 0 || element.textContent.trim() === "" || element.closest("option, .spoken, .cm-editor")) continue;
+                if (element.checkVisibility({visibilityProperty: true}) === false) continue;
+                const box = element.getBoundingClientRect();
+                const wide = element.scrollWidth > element.clientWidth + 1 && element.clientWidth > 0;
+                const dots = getComputedStyle(element).textOverflow === "ellipsis" && element.closest("[title]") !== null;
+                const outside = box.right > innerWidth + 1 || box.left < -1;
+                if ((wide && !dots) || outside) cut.push(`${element.tagName} ${element.className} ${element.textContent.slice(0, 60)}`);
+              }
+              return cut;
+            }"""
+        )
+        return found
+
+    def scrolls_sideways(self) -> bool:
+        return bool(
+            self.tab.evaluate(
+                """() => {
+                  const app = document.getElementById("kernlens").shadowRoot.querySelector(".app");
+                  return document.documentElement.scrollWidth > innerWidth || app.scrollWidth > app.clientWidth;
+                }"""
+            )
+        )

@@ -1,0 +1,140 @@
+"""What the explore document ties together, on real kernels of both compilers: by places as ``annotate --json`` has them, and
+exactly by the numbers in the compiler's own dumps."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import kernlens
+from kernlens.model.program import Program
+from kernlens.pipeline.compile_stages import Pipeline
+from kernlens.report.document import kernel_json
+from kernlens.report.explore import document
+from kernlens.toolchain.toolchains import NEWEST, SYSTEM
+from tests.explore_reader import KernelChunk, unpacked
+
+#: Flags of a row.
+PROLOGUE, INHERITED, LOST, STAGE = 1, 2, 4, 8
+ORIGINS = {"prologue": PROLOGUE, "inherited": INHERITED, "lost": LOST, "stage": STAGE}
+SAMPLE = 50
+
+
+@pytest.fixture(scope="module", params=["dg2", "bmg"])
+def compiled(request: pytest.FixtureRequest, darktable_kernels: Path) -> Pipeline:
+    """darktable's denoiseprofile, with its stages."""
+    newest = request.param == "bmg"
+    if newest:
+        request.getfixturevalue("newest_root")
+    source = darktable_kernels / "denoiseprofile.cl"
+    return kernlens.stages(source, request.param, toolchain=NEWEST if newest else SYSTEM)
+
+
+@pytest.fixture(scope="module")
+def program(compiled: Pipeline) -> Program:
+    (only,) = (each for each in compiled.programs if each.kernels)
+    return only
+
+
+@pytest.fixture(scope="module")
+def chunks(program: Program) -> dict[str, KernelChunk]:
+    made = document([program])
+    (entry,) = made.index["programs"]
+    columns = entry["kernels"]
+    chosen = sorted(zip(columns["instructions"], columns["name"], columns["chunk"], strict=True))
+    return {name: KernelChunk(unpacked(made.chunks[chunk])) for _, name, chunk in (chosen[4], chosen[10], chosen[-1])}
+
+
+def test_places_are_those_of_the_answer(program: Program, chunks: dict[str, KernelChunk]) -> None:
+    inlined = 0
+    for name, chunk in chunks.items():
+        answer = json.loads(kernel_json(program.kernels[name], is_placed=True))["instructions"]
+        assert len(answer) == len(chunk.rows)
+        for row in random.Random(name).sample(range(len(answer)), SAMPLE):
+            expected = answer[row]
+            assert chunk.rows[row] == expected["text"].rstrip()
+            assert (chunk.offsets[row], chunk.opcodes[row]) == (expected["offset"], expected["opcode"])
+            assert chunk.flags[row] & 15 == ORIGINS.get(expected["line_origin"], 0)
+            place = chunk.places[row]
+            if expected["line"] is None:
+                assert place is None
+                continue
+            assert place is not None
+            assert (place.path, place.line, place.column or None) == (
+                expected["path"], expected["line"], expected["column"],
+            )  # fmt: skip
+            calls = tuple((call["path"], call["line"], call["column"] or 0) for call in expected["inlined_at"])
+            assert place.calls == calls
+            inlined += bool(calls)
+    assert inlined > 10
+
+
+def test_rows_that_share_a_number_are_those_of_the_dumps(compiled: Pipeline, chunks: dict[str, KernelChunk]) -> None:
+    """Raw text on one side: each instruction of the listing ends with its number, and so does each of vISA."""
+    for name, chunk in chunks.items():
+        (listing,) = compiled.choose("gen-assembly", name, "text")
+        dumped = [re.search(r"\$(\d+)", comment) for comment in comments_of(listing.text)]
+        numbers = [int(match[1]) if match else -1 for match in dumped][: len(chunk.rows)]
+        assert chunk.ids == numbers
+        (visa,) = compiled.choose("visa", name, "text")
+        by_line = {
+            line: int(match[1])
+            for line, text in enumerate(visa.text.split("\n"), start=1)
+            if (match := re.search(r"/// \$(\d+)\s*$", text)) and not text.startswith("//")
+        }
+        stage = chunk.stages["visa"]
+        tied = {line: numbers[0] for line, numbers in zip(stage.lines, stage.numbers, strict=True) if numbers}
+        assert tied == by_line
+        # What machine code is of a vISA instruction that is there.
+        known = set(by_line.values())
+        with_number = [number for number in numbers if number >= 0]
+        assert sum(number in known for number in with_number) > 0.6 * len(numbers)
+
+
+def test_llvm_is_tied_by_the_compilers_own_map(compiled: Pipeline, chunks: dict[str, KernelChunk]) -> None:
+    for name, chunk in chunks.items():
+        (numbered,) = compiled.choose("visa-llvm-map", name)
+        stated: dict[str, set[int]] = {}
+        for text in numbered.text.split("\n"):
+            if match := re.match(r"(  .*?)\s*; visa id: (\d+)", text):
+                stated.setdefault(bare(match[1]), set()).add(int(match[2]))
+        stage = chunk.stages["llvm-codegen"]
+        tied = [(row, numbers) for row, numbers in zip(stage.rows, stage.numbers, strict=True) if numbers]
+        assert len(tied) > 20
+        for row, numbers in tied:
+            assert numbers[0] in stated[bare(row)], row
+        # No vISA instruction is of two of LLVM's.
+        every = [number for _, numbers in tied for number in numbers]
+        assert len(every) == len(set(every))
+        assert chunk.ids is not None
+        reached = set(every) & set(chunk.ids)
+        assert len(reached) > 20
+
+
+def test_a_stage_shows_the_lines_of_its_text(compiled: Pipeline, chunks: dict[str, KernelChunk]) -> None:
+    for name, chunk in chunks.items():
+        for stage in ("spirv", "llvm-unified", "llvm-codegen", "visa"):
+            shown = chunk.stages[stage]
+            (snapshot,) = compiled.choose(stage, name, "text")
+            lines = snapshot.text.split("\n")
+            expected = [lines[line - 1] for line in shown.lines]
+            if stage == "spirv":
+                expected = [re.sub(r" *; 0x[0-9a-f]{8}$", "", line) for line in expected]
+            assert shown.rows == expected
+            assert f"{name}" in "\n".join(shown.rows)
+            assert not any(row.startswith("!") for row in shown.rows)
+
+
+def bare(line: str) -> str:
+    return re.sub(r"!\d+|#\d+", "", line).rstrip()
+
+
+def comments_of(listing: str) -> Iterator[str]:
+    for line in listing.split("\n"):
+        if line.strip() and not line.startswith("//") and not re.match(r"[\w.$]+:\s*(//.*)?$", line):
+            yield line.partition("//")[2]

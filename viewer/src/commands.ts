@@ -1,0 +1,139 @@
+import type { App } from "./app";
+import { lastAtMost } from "./document/csr";
+import { h } from "./dom";
+import type { Keys } from "./keys";
+import { CodePane } from "./panes/code";
+import type { Linked } from "./panes/linked";
+import { COLOURS } from "./state";
+
+/** What the keys do (frame/help.ts lists them). */
+export function keysOf(app: App): { keys: Keys; afterG: Keys } {
+  const focused = (): Linked | null => {
+    const { activeElement } = app.root;
+    return app.layout.slots.find(({ element }) => element.contains(activeElement))?.linked ?? app.layout.of("source")?.linked ?? null;
+  };
+  const move = (by: number): void => {
+    const linked = focused();
+    linked?.pane.move(linked.pane.cursor + by);
+    linked?.pane.focus();
+  };
+  const keys: Keys = {
+    j: () => move(1),
+    k: () => move(-1),
+    Enter: () => {
+      const linked = focused();
+      if (linked !== null && linked.pane.element.contains(app.root.activeElement)) app.pin(linked, linked.pane.cursor);
+      else if (app.root.activeElement instanceof HTMLButtonElement) app.root.activeElement.click();
+    },
+    Escape: () => {
+      if (app.element.classList.contains("drawer")) app.element.classList.remove("drawer");
+      else app.unpin();
+    },
+    n: () => nextLit(app, focused(), 1),
+    N: () => nextLit(app, focused(), -1),
+    "[": () => app.stepStage(-1),
+    "]": () => app.stepStage(1),
+    f: () => {
+      const code = app.codePane;
+      if (code !== null) code.toggle(code.pane.cursor);
+    },
+    F4: () => peak(app),
+    K: () => app.showKernels(),
+    o: () => app.turnOperands(),
+    x: () => app.turnExact(),
+    L: () => counterparts(app),
+    "/": () => app.search.focus(),
+    "?": () => app.help(),
+  };
+  COLOURS.forEach((colour, index) => (keys[String(index + 1)] = () => app.colour(colour)));
+  return { keys, afterG: { p: () => peak(app), l: () => askLine(app) } };
+}
+
+/** The next lit line of a pane after its cursor; with nothing pinned the next line from the hottest down. */
+function nextLit(app: App, linked: Linked | null, by: number): void {
+  const { pinned } = app.links;
+  if (pinned === null) {
+    const { ranking } = app;
+    if (ranking.length > 0) void app.goToLine(ranking[by > 0 ? 0 : ranking.length - 1]);
+    return;
+  }
+  if (linked === null) return;
+  const lines = app.links.lines(pinned, linked);
+  if (lines.length < 2 && linked.kind === "source") {
+    const { ranking } = app;
+    const at = ranking.indexOf(pinned.key);
+    void app.goToLine(ranking[(at + by + ranking.length) % ranking.length]);
+    return;
+  }
+  if (lines.length === 0) return;
+  const at = lastAtMost(lines, linked.pane.cursor - (by > 0 ? 0 : 1));
+  const line = lines[(at + (by > 0 ? 1 : 0) + lines.length) % lines.length];
+  if (linked instanceof CodePane) linked.reveal(line);
+  linked.pane.move(line);
+  linked.pane.focus();
+}
+
+function peak(app: App): void {
+  const code = app.codePane;
+  const at = code?.kernel.code.peak;
+  if (code == null || at == null) return app.tell("Which registers are live is not known for this kernel.");
+  const line = code.lineOf(at.row);
+  code.reveal(line);
+  code.pane.show(line);
+  code.pane.focus();
+  app.tell(`${at.registers} registers are live at ${code.kernel.code.offset[at.row].toString(16)}, the most of this kernel.`);
+}
+
+/** Asks for a source line and goes there. */
+function askLine(app: App): void {
+  const { kernel } = app;
+  if (kernel === null) return;
+  const field = h("input", { type: "number", min: 1, "aria-label": "Source line" });
+  const form = h("form", { class: "ask" }, h("label", {}, "Source line ", field), h("button", { class: "tool", type: "submit" }, "Go"));
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    app.dialog.close();
+    const source = app.layout.of("source")?.linked;
+    if (source == null || !(Number(field.value) >= 1)) return;
+    source.pane.show(Number(field.value) - 1);
+    source.pane.focus();
+  });
+  app.dialog.open("Go to a source line", form);
+  field.focus();
+}
+
+/** More are not listed. */
+const MOST = 2000;
+
+/** What is lit, as a plain list: for readers who cannot see it, and to walk through. */
+function counterparts(app: App): void {
+  const { kernel, links } = app;
+  const { pinned } = links;
+  if (kernel === null || pinned === null) return app.tell("Pin a line first: click it, or press Enter.");
+  const parts = links.linkedPanes().map((linked) => {
+    const lines = links.lines(pinned, linked);
+    const items = Array.from(lines.subarray(0, MOST), (line) =>
+      h(
+        "li",
+        {},
+        h(
+          "button",
+          {
+            class: "link mono",
+            type: "button",
+            onclick: () => {
+              app.dialog.close();
+              if (linked instanceof CodePane) linked.reveal(line);
+              linked.pane.show(line);
+              linked.pane.focus();
+            },
+          },
+          `${linked.numberAt(line)}  ${linked.pane.view.state.doc.line(line + 1).text.trim()}`,
+        ),
+      ),
+    );
+    const more = lines.length > MOST ? h("p", { class: "dim" }, `and ${lines.length - MOST} more`) : "";
+    return h("section", {}, h("h3", {}, `${linked.title}: ${lines.length}`), h("ol", {}, ...items), more);
+  });
+  app.dialog.open(links.words(kernel, pinned), ...parts);
+}

@@ -1,0 +1,76 @@
+/** Elements without markup: whatever comes from a document goes in as text or as the value of an attribute. */
+
+type Child = Node | string | number | null | undefined | false;
+type Attributes = Record<string, string | number | boolean | null | undefined | ((event: never) => void)>;
+
+/** An element; `onclick` and its kin are listeners, true is an empty attribute, null and false leave one out. */
+export function h<Name extends keyof HTMLElementTagNameMap>(
+  name: Name,
+  attributes: Attributes = {},
+  ...children: Child[]
+): HTMLElementTagNameMap[Name] {
+  const element = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (typeof value === "function") element.addEventListener(key.slice(2), value as EventListener);
+    else element.setAttribute(key, value === true ? "" : String(value));
+  }
+  append(element, children);
+  return element;
+}
+
+export function append(element: Element, children: Child[]): void {
+  for (const child of children) {
+    if (child === null || child === undefined || child === false) continue;
+    element.append(typeof child === "number" ? String(child) : child);
+  }
+}
+
+/** Puts these children in place of what an element holds. */
+export function fill(element: Element, ...children: Child[]): void {
+  element.replaceChildren();
+  append(element, children);
+}
+
+const SVG = "http://www.w3.org/2000/svg";
+
+export function svg(name: string, attributes: Record<string, string | number> = {}, ...children: Node[]): SVGElement {
+  const element = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, String(value));
+  element.append(...children);
+  return element;
+}
+
+/** Says what was copied, or why it was not, through `tell`. */
+export async function copyText(text: string, tell: (sentence: string) => void): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text);
+    tell("Copied.");
+  } catch {
+    // Pages opened from disk and sandboxed frames may have no clipboard: a selected field still answers Ctrl+C.
+    const area = h("textarea", { readonly: true, "aria-label": "Text to copy" });
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    const copied = document.execCommand("copy");
+    area.remove();
+    tell(copied ? "Copied." : "This browser does not let the page copy: select the text and press Ctrl+C.");
+  }
+}
+
+/** A short form of a number with thousands separated, as in 25,000. */
+export function count(value: number): string {
+  return value.toLocaleString("en-US");
+}
+
+export function plural(value: number, one: string, many = `${one}s`): string {
+  return `${count(value)} ${value === 1 ? one : many}`;
+}
+
+export function hex(offset: number): string {
+  return `0x${offset.toString(16).padStart(4, "0")}`;
+}
+
+export function percent(part: number, whole: number): string {
+  return whole > 0 ? ((100 * part) / whole).toFixed(1) : "–";
+}

@@ -1,0 +1,59 @@
+import type { ProgramInfo } from "../document/schema";
+import { copyText, fill, h } from "../dom";
+import { COLOURS, type Colour } from "../state";
+
+const NAMES: Record<Colour, [name: string, title: string]> = {
+  instr: ["Instructions", "How many instructions each line became (1)"],
+  memory: ["Memory", "Bytes that the messages of each line move (2)"],
+  spills: ["Spills", "Bytes that each line saves to and brings back from memory, for want of registers (3)"],
+  lines: ["Lines", "A hue for each line, the same in all panes (4)"],
+};
+
+/** How the program was built: device, toolchain, options, command; and what the colours say. */
+export class BuildBar {
+  readonly element = h("div", { class: "build", role: "region", "aria-label": "Build" });
+  /** Where the fields for compiling in place go. */
+  readonly facts = h("div", { class: "how" });
+  private readonly buttons = new Map<Colour, HTMLButtonElement>();
+
+  constructor(
+    private readonly tell: (sentence: string) => void,
+    choose: (colour: Colour) => void,
+  ) {
+    const group = h("span", { class: "seg", role: "group", "aria-label": "Colour" }, h("em", {}, "Colour"));
+    for (const colour of COLOURS) {
+      const [name, title] = NAMES[colour];
+      const button = h("button", { type: "button", title, onclick: () => choose(colour) }, name);
+      this.buttons.set(colour, button);
+      group.append(button);
+    }
+    this.element.append(this.facts, group);
+  }
+
+  show(program: ProgramInfo | null): void {
+    if (program === null) return fill(this.facts);
+    const { command } = program;
+    fill(
+      this.facts,
+      fact("Device", program.device ?? "not known", program.device_title ?? ""),
+      fact("Toolchain", program.toolchain ?? "not known", program.versions.join(" · ")),
+      h("span", { class: "options", title: program.options }, h("em", {}, "Options"), " ", h("code", {}, program.options || "none")),
+      h(
+        "span",
+        { class: "cmd" },
+        h("em", {}, "Command"),
+        " ",
+        command === null ? h("i", {}, "not recorded") : h("code", { title: command }, command),
+        command === null ? null : h("button", { class: "tool", type: "button", "aria-label": "Copy the command", onclick: () => void copyText(command, this.tell) }, "Copy"),
+      ),
+    );
+  }
+
+  colour(colour: Colour): void {
+    for (const [each, button] of this.buttons) button.setAttribute("aria-pressed", String(each === colour));
+  }
+}
+
+function fact(label: string, value: string, more: string): HTMLElement {
+  return h("span", { class: "fact", title: more === "" ? value : `${value} ${more}` }, h("em", {}, label), " ", h("b", {}, value), " ", h("i", {}, more));
+}

@@ -1,0 +1,166 @@
+import type { Kernel } from "../document/kernel";
+import { FROM_STAGE, INHERITED, LOST, PROLOGUE } from "../document/kernel";
+import { rowsOf } from "../document/csr";
+import { count, fill, h, hex, percent, plural } from "../dom";
+import { extent, formula, OPTION_WORDS, tokenWords } from "../machine/explain";
+import { isScoreboard, parse } from "../machine/parse";
+
+export interface DetailActions {
+  goToRow(row: number): void;
+  goToLine(key: number): void;
+  exact(): void;
+  list(): void;
+}
+
+/** What is shown: a source line, and the instruction where one is pointed at. */
+export interface Shown {
+  key: number;
+  place: number;
+  row: number;
+  /** The register that was clicked, null for none. */
+  register: number | null;
+  isExact: boolean;
+  /** Whether exact links of this instruction are known, and what is lit in each pane: name and lines. */
+  hasExact: boolean;
+  lit: { name: string; lines: number }[];
+}
+
+/** The panel below the panes: the instruction explained, how its line got here, and what the line costs. */
+export class Detail {
+  readonly element = h("aside", { "aria-label": "Detail" });
+
+  constructor(
+    private readonly actions: DetailActions,
+    private readonly opcodes: Record<string, string>,
+  ) {
+    this.clear(null);
+  }
+
+  clear(kernel: Kernel | null): void {
+    const sentence =
+      kernel === null || kernel.hasLines
+        ? "Point at a line of source, of a stage or of machine code: what belongs together lights up in all panes. A click keeps it."
+        : "";
+    fill(this.element, h("div", { class: "w" }, h("p", { class: "dim" }, sentence)));
+  }
+
+  show(kernel: Kernel, shown: Shown): void {
+    fill(
+      this.element,
+      shown.row >= 0 ? this.instruction(kernel, shown.row, shown.register) : null,
+      this.trail(kernel, shown),
+      this.line(kernel, shown),
+    );
+  }
+
+  private instruction(kernel: Kernel, row: number, register: number | null): HTMLElement {
+    const { code } = kernel;
+    const parsed = parse(code.lines[row]);
+    const message = code.messages.get(row);
+    const words = this.opcodes[parsed.opcode] ?? this.opcodes[code.opcode(row)] ?? "";
+    const computes = formula(parsed);
+    const size = `${code.size[row]} bytes${parsed.options.includes("Compacted") ? " (compacted)" : ""}`;
+    const first = h("p", {}, h("b", {}, parsed.opcode));
+    if (words !== "") first.append(` ${words.replace(/^[A-Z](?=[a-z])/, (letter) => letter.toLowerCase()).replace(/\.$/, "")}`);
+    if (computes !== null) first.append(": ", h("code", {}, computes));
+    first.append(`; ${[extent(parsed), size].filter(Boolean).join(", ")}.`);
+    const more = h("div", { class: "more" });
+    if (message !== undefined) more.append(h("p", {}, `${message.words.replace(/^./, (letter) => letter.toUpperCase())}.`));
+    const targets = code.targets.get(row) ?? [];
+    if (targets.length > 0) more.append(h("p", {}, "Goes to ", ...commas(targets.map((target) => this.link(kernel, target))), "."));
+    for (const token of parsed.options) {
+      if (isScoreboard(token)) {
+        const producers = token.startsWith("$") && token.includes(".") ? (code.waits.get(row) ?? []) : [];
+        const sentence = h("p", {}, h("code", {}, token), ` ${tokenWords(token)}`);
+        if (producers.length > 0) sentence.append(": sent at ", ...commas(producers.map((producer) => this.link(kernel, producer))));
+        sentence.append(".");
+        more.append(sentence);
+      } else if (OPTION_WORDS[token] !== undefined && token !== "Compacted") {
+        more.append(h("p", {}, h("code", {}, token), ` ${OPTION_WORDS[token]}`));
+      }
+    }
+    this.uses(kernel, row, register, more);
+    if (code.live !== null) more.append(h("p", {}, `${plural(code.live[row], "register")} live here.`));
+    const bits = code.flags[row];
+    if (bits & PROLOGUE) more.append(h("p", {}, "Of the prologue: it counts in no line's share."));
+    else if (bits & LOST) more.append(h("p", {}, "The compiler lost the line: the one shown is that of the row before."));
+    else if (bits & INHERITED) more.append(h("p", {}, "Without a line of its own: the one shown is its neighbour's."));
+    if (bits & FROM_STAGE) more.append(h("p", {}, "Its line is told by the stages; the line table lost it."));
+    return h("div", { class: "w" }, h("span", { class: "at" }, hex(code.offset[row])), h("div", {}, first, more));
+  }
+
+  /** Who wrote what the row reads, and who reads what it writes. */
+  private uses(kernel: Kernel, row: number, register: number | null, into: HTMLElement): void {
+    const neighbours = kernel.code.neighbours(row, register);
+    if (neighbours === null) return;
+    const told = (others: Map<number, number[]>, verb: string, empty: string): void => {
+      if (others.size === 0) return void (register !== null && into.append(h("p", {}, empty)));
+      const parts = Array.from(others).slice(0, 6).map(([other, registers]) => h("span", {}, `${registersOf(registers)} `, this.link(kernel, other)));
+      const more = others.size > 6 ? ` and ${others.size - 6} more` : "";
+      into.append(h("p", {}, verb, ...commas(parts), `${more}.`));
+    };
+    told(neighbours.writers, "Reads what was written at (w): ", `Does not read r${register}.`);
+    told(neighbours.readers, "Its result is read at (r): ", `Nobody reads r${register} of it.`);
+  }
+
+  private trail(kernel: Kernel, { place, key }: Shown): HTMLElement | null {
+    const { places } = kernel;
+    const chain = place >= 0 ? places.chain(place) : [];
+    if (chain.length < 2) {
+      const callers = chain.length === 0 && key >= 0 ? Array.from(rowsOf(places.callers, key)) : [];
+      if (callers.length === 0) return null;
+      const links = callers.slice(0, 8).map((caller) => this.place(kernel, caller));
+      const more = callers.length > 8 ? h("span", {}, `and ${callers.length - 8} more`) : null;
+      return h("div", { class: "w" }, h("span", { class: "lab" }, "Inlined into"), h("div", { class: "trail" }, ...links, more));
+    }
+    const parts: HTMLElement[] = [h("span", { class: "here" }, this.nameOf(kernel, places.key[chain[0]]))];
+    for (const caller of chain.slice(1)) parts.push(h("span", {}, "called at"), this.place(kernel, places.key[caller]));
+    return h("div", { class: "w" }, h("span", { class: "lab" }, "Inlined"), h("div", { class: "trail" }, ...parts));
+  }
+
+  private line(kernel: Kernel, shown: Shown): HTMLElement | null {
+    const { key } = shown;
+    const { code, places, weights } = kernel;
+    if (key < 0) return h("div", { class: "w" }, h("span", { class: "lab" }, "Line"), h("p", {}, "– The compiler gave it no source line."));
+    const instructions = weights.instructions[key];
+    const body = h("div", { class: "line" });
+    const first = h("p", {}, instructions === 0 ? "No instruction of its own" : h("b", {}, count(instructions)));
+    if (instructions > 0) first.append(` instruction${instructions === 1 ? "" : "s"}, ${percent(instructions, code.count)}% of the kernel`);
+    if (weights.memory[key] > 0) first.append(`, ${count(weights.memory[key])} bytes moved`);
+    if (weights.spills[key] > 0) first.append(`, ${count(weights.spills[key])} bytes spilled or filled`);
+    first.append(".");
+    const lit = shown.lit.map(({ name, lines }) => `${count(lines)} in ${name}`).join(", ");
+    const second = h("p", {}, `${shown.isExact ? "Exactly this instruction" : "By line"}: ${lit}. `);
+    if (shown.hasExact)
+      second.append(h("button", { class: "link", type: "button", onclick: this.actions.exact }, shown.isExact ? "the whole line (x)" : "exact links of this instruction (x)"), " ");
+    second.append(h("button", { class: "link", type: "button", onclick: this.actions.list }, "list (L)"));
+    body.append(first, second);
+    return h("div", { class: "w" }, h("span", { class: "lab" }, `Line ${places.keyLine[key]}`), body);
+  }
+
+  private place(kernel: Kernel, key: number): HTMLElement {
+    return h("button", { class: "link", type: "button", onclick: () => this.actions.goToLine(key) }, this.nameOf(kernel, key));
+  }
+
+  private nameOf(kernel: Kernel, key: number): string {
+    const path = kernel.files[kernel.places.keyFile[key]] ?? "";
+    return `${path.split("/").pop()}:${kernel.places.keyLine[key]}`;
+  }
+
+  private link(kernel: Kernel, row: number): HTMLElement {
+    return h("button", { class: "link", type: "button", onclick: () => this.actions.goToRow(row) }, hex(kernel.code.offset[row]));
+  }
+}
+
+/** Registers in words: `r32`, `r32–r35`. */
+function registersOf(registers: number[]): string {
+  const sorted = [...new Set(registers)].sort((left, right) => left - right);
+  const first = sorted[0];
+  const last = sorted[sorted.length - 1];
+  if (sorted.length === 1) return `r${first}`;
+  return last - first === sorted.length - 1 ? `r${first}–r${last}` : sorted.slice(0, 4).map((each) => `r${each}`).join(" ");
+}
+
+function commas(parts: (HTMLElement | string)[]): (HTMLElement | string)[] {
+  return parts.flatMap((each, index) => (index === 0 ? [each] : [", ", each]));
+}

@@ -1,0 +1,76 @@
+import { h } from "../dom";
+
+const KEYS: [title: string, keys: [key: string, does: string][]][] = [
+  [
+    "Moving",
+    [
+      ["j k ↓ ↑", "next, previous line"],
+      ["Enter", "pin the line; again, or Esc: unpin"],
+      ["n N", "next, previous lit line; with nothing pinned the next hottest"],
+      ["Tab, Shift+Tab", "next, previous pane or control"],
+      ["[ ]", "previous, next stage"],
+      ["f", "fold or unfold the block"],
+      ["g l", "go to a source line"],
+      ["g p, F4", "go to the peak of live registers"],
+      ["K", "list of kernels"],
+    ],
+  ],
+  [
+    "Showing",
+    [
+      ["1 2 3 4", "colour by instructions, memory, spills, lines"],
+      ["o", "short operands, or as IGA writes them"],
+      ["x", "a pinned instruction: its exact links, or its whole line"],
+      ["L", "what is lit, as a list"],
+      ["/", "find in all panes; Enter, Shift+Enter: next, previous"],
+      ["c", "compare"],
+      ["e", "edit the source (kernlens serve)"],
+      ["Ctrl+Enter", "compile (kernlens serve)"],
+      ["Esc", "close, leave the field, unpin"],
+    ],
+  ],
+];
+
+const WORDS: [word: string, means: string][] = [
+  ["454‹", "from line 454, inlined: one mark per call"],
+  ["line in italics", "of the prologue, or without a line of its own: it counts in no line's share"],
+  ["–", "no source line, or a figure that is not known; never 0"],
+  ["solid bar", "belongs to the line that is lit"],
+  ["dotted bar", "the line was inlined here, or is called from here"],
+  ["w, r", "beside the line of an instruction: wrote what the pinned one reads; reads what it wrote. Click a register for it alone"],
+  ["<0>", "short operands: all channels read one value. Subregister 0 and regions side by side are left out"],
+  ["(W)", "runs whatever the execution mask says"],
+  ["(16|M0)", "16 channels, from channel 0 on"],
+  ["I@2", "waits for the second last instruction of the integer pipe (F float, L long, M math, A any)"],
+  ["$3.dst", "waits for the result of the message that holds token 3; $3.src: until it has read its operands"],
+];
+
+const SEARCH: [word: string, means: string][] = [
+  ["text", "lines with this text, upper and lower case alike"],
+  ["re:add.*f", "lines that a regular expression finds"],
+  ["op:send", "instructions whose opcode begins so"],
+  ["line:486", "what comes from this source line"],
+  ["reg:r32", "instructions that name this register"],
+];
+
+function table(rows: [string, string][], isKey: boolean): HTMLElement {
+  return h(
+    "dl",
+    {},
+    ...rows.flatMap(([word, means]) => [h("dt", {}, isKey ? h("kbd", {}, word) : h("code", {}, word)), h("dd", {}, means)]),
+  );
+}
+
+/** The sheet that `?` opens. `letters` is whether single letters act, `turn` changes that. */
+export function helpSheet(letters: boolean, turn: (on: boolean) => void): HTMLElement {
+  const box = h("input", { type: "checkbox", onchange: () => turn(box.checked) });
+  box.checked = letters;
+  return h(
+    "div",
+    { class: "help" },
+    ...KEYS.map(([title, keys]) => h("section", {}, h("h3", {}, title), table(keys, true))),
+    h("section", {}, h("h3", {}, "Reading the panes"), table(WORDS, false)),
+    h("section", {}, h("h3", {}, "Finding"), table(SEARCH, false)),
+    h("p", {}, h("label", {}, box, " Single letters are keys (never within a field or an editor)")),
+  );
+}

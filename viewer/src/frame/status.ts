@@ -1,0 +1,65 @@
+import { fill, h } from "../dom";
+import type { Kernel } from "../document/kernel";
+import { plural } from "../dom";
+
+/** The bar at the bottom: what is pinned, which keys do what now, how far the map reaches; and what a screen reader is told. */
+export class Status {
+  readonly element = h("footer", {});
+  private readonly pinned = h("span", { class: "pinned" });
+  private readonly keys = h("span", { class: "keys" });
+  private readonly coverage = h("span", { class: "coverage" });
+  private readonly told = h("span", { class: "told" });
+  private readonly spoken = h("div", { class: "spoken", role: "status", "aria-live": "polite" });
+  private timer = 0;
+  private speaking = 0;
+
+  constructor(help: () => void) {
+    this.element.append(
+      this.pinned,
+      this.told,
+      this.keys,
+      this.coverage,
+      h("button", { class: "help", type: "button", onclick: help }, h("kbd", {}, "?"), " keys"),
+      this.spoken,
+    );
+  }
+
+  /** A sentence for the eye and the ear, which goes after a while. */
+  tell(sentence: string): void {
+    this.told.textContent = sentence;
+    this.say(sentence, 0);
+    clearTimeout(this.timer);
+    this.timer = window.setTimeout(() => (this.told.textContent = ""), 6000);
+  }
+
+  /** A sentence for the ear alone; of several in a row, the last. */
+  say(sentence: string, after = 300): void {
+    clearTimeout(this.speaking);
+    this.speaking = window.setTimeout(() => (this.spoken.textContent = sentence), after);
+  }
+
+  pin(sentence: string | null): void {
+    fill(this.pinned, sentence === null ? null : `● ${sentence}`);
+    fill(this.keys, sentence === null ? "hover lights, click pins" : "n N next lit · Esc unpin");
+  }
+
+  cover(kernel: Kernel | null): void {
+    const words = kernel === null ? "" : coverageWords(kernel);
+    const short = kernel === null ? "" : `${kernel.coverage.own} of ${kernel.code.count} have their own line`;
+    this.coverage.title = words;
+    fill(this.coverage, h("span", { class: "long" }, words), h("span", { class: "short", "aria-hidden": "true" }, short));
+  }
+}
+
+export function coverageWords(kernel: Kernel): string {
+  const { own, prologue, bare, inherited, none } = kernel.coverage;
+  const all = kernel.code.count;
+  if (all === 0) return "";
+  if (own === all) return `all ${plural(all, "instruction")} have a line of their own`;
+  const parts = [`${own} of ${plural(all, "instruction")} ${own === 1 ? "has a line of its" : "have a line of their"} own`];
+  if (prologue > 0) parts.push(`${prologue} of the prologue inherit${prologue === 1 ? "s" : ""} one`);
+  if (bare > 0) parts.push(`${bare} of the prologue ${bare === 1 ? "has" : "have"} none`);
+  if (inherited > 0) parts.push(`${inherited} inherit${inherited === 1 ? "s" : ""} a neighbour's`);
+  if (none > 0) parts.push(`${none} ${parts.length > 1 ? "more " : ""}${none === 1 ? "has" : "have"} none`);
+  return parts.join(", ");
+}

@@ -1,0 +1,167 @@
+import { nearest, rowsOf } from "./document/csr";
+import type { Kernel } from "./document/kernel";
+import { plural } from "./dom";
+import type { Shown } from "./frame/detail";
+import type { Layout, Slot } from "./frame/layout";
+import { DARK, type Light, type Lighting } from "./lighting";
+import { CodePane } from "./panes/code";
+import type { Linked } from "./panes/linked";
+import type { Marks } from "./panes/ruler";
+
+/** A line of a pane that was pointed at, and the row it is (-1 in the source). */
+export interface Target {
+  linked: Linked;
+  line: number;
+  row: number;
+  key: number;
+}
+
+/** What belongs together over all panes: lights it, marks it in the rulers, and finds what is nearest. */
+export class Links {
+  pinned: Target | null = null;
+  exact = false;
+  /** The register that was clicked in the pinned instruction; null: all of its registers. */
+  register: number | null = null;
+  found: Map<Linked, Int32Array> = new Map();
+
+  constructor(
+    private readonly lighting: Lighting,
+    private readonly layout: Layout,
+  ) {}
+
+  target(linked: Linked, line: number): Target | null {
+    const key = linked.keyAt(line);
+    const row = linked.kind === "source" ? -1 : linked.rowAt(line);
+    return key < 0 && row < 0 ? null : { linked, line, row, key };
+  }
+
+  /** Rows of a pane that are exactly the target's instruction; null where no exact link is known. */
+  exactRows(target: Target, linked: Linked): Int32Array | null {
+    if (target.row < 0 || target.linked.rows === null || linked.rows === null) return null;
+    if (target.linked === linked) return Int32Array.of(target.row);
+    const rows = linked.rows.exact(target.linked.rows, target.row);
+    return rows.length > 0 ? rows : null;
+  }
+
+  hasExact(target: Target): boolean {
+    return this.linkedPanes().some((linked) => linked !== target.linked && this.exactRows(target, linked) !== null);
+  }
+
+  light(target: Target | null): Light {
+    if (target === null) return DARK;
+    if (!this.exact || target.row < 0) return { key: target.key, exact: null };
+    const exact: string[] = [];
+    for (const slot of this.layout.slots) {
+      if (slot.linked === null) continue;
+      for (const row of (this.exactRows(target, slot.linked) ?? []).slice(0, 400)) exact.push(`.slot${slot.number} .R${row}`);
+    }
+    return { key: target.key, exact };
+  }
+
+  /** Editor lines of a pane that are lit by a target. */
+  lines(target: Target, linked: Linked): Int32Array {
+    if (this.exact && target.row >= 0 && linked.kind !== "source")
+      return (this.exactRows(target, linked) ?? new Int32Array(0)).map((row) => linked.lineOf(row));
+    return linked.linesOf({ key: target.key, exact: null });
+  }
+
+  hover(kernel: Kernel, target: Target | null): void {
+    // What is pinned stands out already.
+    const isPinned = target !== null && target.key >= 0 && target.key === this.pinned?.key;
+    this.lighting.hover(kernel, isPinned ? DARK : this.light(target));
+    this.mark(target);
+  }
+
+  pin(kernel: Kernel, target: Target | null): void {
+    this.pinned = target;
+    const slot = target === null ? null : this.layout.slotOf(target.linked);
+    const selected = target !== null && target.row >= 0 && slot !== null ? `.slot${slot.number} .R${target.row}` : null;
+    this.lighting.pin(kernel, this.light(target), selected, this.uses(kernel, target));
+    this.mark(null);
+  }
+
+  /** Style sheet's rules that mark who wrote what the pinned instruction reads (w), and who reads what it wrote (r). */
+  private uses(kernel: Kernel, target: Target | null): string {
+    const slot = target === null ? null : this.layout.slotOf(target.linked);
+    if (target === null || slot === null || target.linked.kind !== "code" || target.row < 0) return "";
+    const neighbours = kernel.code.neighbours(target.row, this.register);
+    if (neighbours === null) return "";
+    const rule = (rows: Iterable<number>, letter: string): string => {
+      const selectors = Array.from(rows, (row) => `.slot${slot.number} .R${row} .from::before`).slice(0, 400);
+      return selectors.length === 0 ? "" : `${selectors.join()}{content:"${letter}"}`;
+    };
+    return rule(neighbours.writers.keys(), "w") + rule(neighbours.readers.keys(), "r");
+  }
+
+  /** Brings the target's nearest counterpart into view in each other pane that shows none. */
+  scroll(target: Target): void {
+    for (const linked of this.linkedPanes()) {
+      if (linked === target.linked) continue;
+      const exact = this.exactRows(target, linked);
+      const lines = exact !== null ? exact.map((row) => linked.lineOf(row)) : this.lines(target, linked);
+      if (lines.length === 0) continue;
+      const { view } = linked.pane;
+      const middle = view.lineBlockAtHeight(view.scrollDOM.scrollTop + view.scrollDOM.clientHeight / 2);
+      const line = nearest(lines.sort(), view.state.doc.lineAt(middle.from).number - 1);
+      if (linked instanceof CodePane) linked.reveal(line);
+      if (!linked.pane.sees(line)) linked.pane.show(line);
+    }
+  }
+
+  /** Marks in rulers what is hovered, pinned and found; and says beside the tabs how much it is. */
+  mark(hovered: Target | null): void {
+    const target = this.pinned ?? hovered;
+    for (const slot of this.layout.slots) {
+      const { linked } = slot;
+      if (linked === null) continue;
+      const marks: Marks[] = [];
+      const found = this.found.get(linked);
+      if (found !== undefined) marks.push({ lines: found, colour: "hit" });
+      if (target !== null) marks.push({ lines: this.lines(target, linked), colour: "lit" });
+      linked.pane.ruler.set(marks);
+      this.tell(slot, marks.at(-1)?.colour === "lit" ? marks.at(-1)?.lines.length ?? 0 : null, found?.length ?? null);
+    }
+  }
+
+  /** What the detail says of a target. */
+  shown(target: Target): Shown {
+    const lit = this.linkedPanes()
+      .filter((linked) => linked.kind !== "source")
+      .map((linked) => ({ name: linked.kind === "code" ? "machine code" : linked.title, lines: this.lines(target, linked).length }));
+    return {
+      key: target.key,
+      place: target.linked.placeAt(target.line),
+      row: target.linked.kind === "code" ? target.row : -1,
+      register: target === this.pinned ? this.register : null,
+      isExact: this.exact && target.row >= 0,
+      hasExact: this.hasExact(target),
+      lit,
+    };
+  }
+
+  /** A target as a screen reader hears it. */
+  words(kernel: Kernel, target: Target): string {
+    if (target.key < 0) return "no source line";
+    const { places, weights, code } = kernel;
+    const instructions = weights.instructions[target.key];
+    const share = code.count > 0 ? Math.round((100 * instructions) / code.count) : 0;
+    const others = this.linkedPanes()
+      .filter(({ kind }) => kind === "stage")
+      .map((linked) => `${rowsOf(linked.rows?.own ?? EMPTY, target.key).length} in ${linked.title}`);
+    return [`line ${places.keyLine[target.key]}`, plural(instructions, "instruction"), `${share} percent`, ...others].join(", ");
+  }
+
+  linkedPanes(): Linked[] {
+    return this.layout.slots.flatMap(({ linked }) => (linked === null ? [] : [linked]));
+  }
+
+  private tell(slot: Slot, lit: number | null, found: number | null): void {
+    const parts: string[] = [];
+    if (found !== null) parts.push(`${found} found`);
+    if (lit !== null) parts.push(`${lit} lit`);
+    const text = parts.join(" · ");
+    if (slot.told.textContent !== text) slot.told.textContent = text;
+  }
+}
+
+const EMPTY = { start: new Int32Array(1), rows: new Int32Array(0) };

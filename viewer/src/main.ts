@@ -1,0 +1,28 @@
+import { App } from "./app";
+import { HttpSource, takeToken } from "./document/http";
+import { ReportSource } from "./document/report";
+import codeStyle from "./style/code.css?raw";
+import frameStyle from "./style/frame.css?raw";
+import panesStyle from "./style/panes.css?raw";
+import tokensStyle from "./style/tokens.css?raw";
+
+/** Puts the viewer into the page's element `kernlens`, in a shadow root whose style sheets no policy has to allow. */
+function start(host: HTMLElement): void {
+  const page = new CSSStyleSheet();
+  page.replaceSync("html,body{margin:0;height:100%;overflow:hidden}");
+  document.adoptedStyleSheets = [...document.adoptedStyleSheets, page];
+  const root = host.attachShadow({ mode: "open" });
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(tokensStyle + frameStyle + panesStyle + codeStyle);
+  root.adoptedStyleSheets = [sheet];
+  // So that canvases get colours, not the words that they are written with (light-dark).
+  for (const name of ["--mark-lit", "--mark-hit", "--lv", "--accent", "--warn"])
+    CSS.registerProperty({ name, syntax: "<color>", inherits: true, initialValue: "transparent" });
+  const source = host.dataset.mode === "serve" ? new HttpSource(takeToken()) : new ReportSource(document);
+  const app = new App(root, source);
+  root.append(app.element);
+  void app.start();
+}
+
+const host = document.getElementById("kernlens");
+if (host !== null) start(host);

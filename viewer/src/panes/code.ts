@@ -1,0 +1,246 @@
+import { codeFolding, foldEffect, foldState, unfoldEffect } from "@codemirror/language";
+import { EditorView } from "@codemirror/view";
+
+import type { Kernel } from "../document/kernel";
+import { FROM_STAGE, ILLEGAL, PROLOGUE } from "../document/kernel";
+import { count, hex } from "../dom";
+import { columnsOf, layOut, scoreboardOf } from "../machine/operands";
+import { parse, type Parsed, registerOf } from "../machine/parse";
+import { Branches } from "./branches";
+import { Cell, cells, part, shadeClass } from "./gutter";
+import { GEN, highlight } from "./highlight";
+import { Linked, type Surroundings } from "./linked";
+import { Pane } from "./pane";
+import { Strip } from "./strip";
+
+export interface CodeSurroundings extends Surroundings {
+  /** The reader clicked a token of the scoreboard. */
+  follow(row: number, token: string): void;
+  /** The reader clicked a branch's label. */
+  goToRow(row: number): void;
+  /** The reader clicked a general register of an instruction. */
+  register(from: Linked, line: number, register: number): void;
+}
+
+/** The machine code: a header per basic block, then its instructions. */
+export class CodePane extends Linked {
+  readonly kind = "code";
+  readonly title = "Machine code";
+  readonly pane!: Pane;
+  readonly parsed: Parsed[];
+  readonly strip: Strip | null;
+  private readonly lineOfRow: Int32Array;
+  /** The row of each line; of a block's header, -1 minus its block. */
+  private readonly rowOfLine: Int32Array;
+  private readonly branches: Branches;
+
+  constructor(
+    kernel: Kernel,
+    readonly short: boolean,
+    around: CodeSurroundings,
+  ) {
+    const { code } = kernel;
+    super(kernel, code);
+    this.parsed = code.lines.map(parse);
+    const columns = columnsOf(this.parsed);
+    const lines: string[] = [];
+    const rowOfLine: number[] = [];
+    this.lineOfRow = new Int32Array(code.count);
+    const headers = code.blocks.length > 1;
+    for (let block = 0; block < code.blocks.length; block++) {
+      if (headers) {
+        lines.push(this.describe(block));
+        rowOfLine.push(-1 - block);
+      }
+      for (let row = code.blocks[block]; row < code.blockEnd(block); row++) {
+        this.lineOfRow[row] = lines.length;
+        rowOfLine.push(row);
+        lines.push(short ? layOut(this.parsed[row], columns) : code.lines[row]);
+      }
+    }
+    this.rowOfLine = Int32Array.from(rowOfLine);
+    this.branches = new Branches(this.pairs());
+    const most = Math.max(1, ...(code.live ?? []));
+    this.pane = new Pane({
+      root: around.root,
+      kind: "gen",
+      label: "Machine code",
+      lines,
+      classOf: (line) => this.lineClass(line, around),
+      extensions: [
+        codeFolding({ placeholderText: "…" }),
+        highlight(GEN),
+        cells("numbers", (line) => this.cell(line, around, most)),
+        ...(short ? [cells("scoreboard", (line) => this.scoreboard(line, around), "after")] : []),
+        EditorView.clipboardOutputFilter.of((text) => this.copied() ?? text),
+      ],
+      onHover: (line) => around.hover(this, line),
+      onPin: (line) => around.pin(this, line),
+      onCursor: (line) => around.cursor(this, line),
+    });
+    this.strip = code.live === null ? null : new Strip(this, code.live);
+    if (this.strip !== null) this.pane.element.append(this.strip.element);
+    this.pane.view.scrollDOM.addEventListener("click", (event) => this.clicked(event, around), { capture: true });
+  }
+
+  /** Words that do more than pin their row: tokens, registers, labels, and the arrow that folds. */
+  private clicked(event: MouseEvent, around: CodeSurroundings): void {
+    const word = event.target;
+    if (!(word instanceof HTMLElement) || !this.pane.view.state.selection.main.empty) return;
+    const line = this.pane.lineAtY(event.clientY);
+    const row = this.rowAt(line);
+    const register = word.classList.contains("t-r") ? registerOf(word.textContent ?? "") : null;
+    if (row < 0) {
+      if (word.closest(".header") !== null) this.toggle(line);
+    } else if (word.classList.contains("token")) {
+      around.follow(row, word.textContent ?? "");
+    } else if (word.classList.contains("t-f") && this.kernel.code.targets.has(row)) {
+      around.goToRow(this.kernel.code.targets.get(row)?.[0] ?? row);
+    } else if (register?.file === "r") {
+      around.register(this, line, register.number);
+    } else {
+      return;
+    }
+    event.stopPropagation();
+  }
+
+  override rowAt(line: number): number {
+    return line < 0 || line >= this.rowOfLine.length || this.rowOfLine[line] < 0 ? -1 : this.rowOfLine[line];
+  }
+
+  override numberAt(line: number): string {
+    const row = this.rowAt(line);
+    return row < 0 ? "" : hex(this.kernel.code.offset[row]);
+  }
+
+  override lineOf(row: number): number {
+    return this.lineOfRow[row];
+  }
+
+  /** Folds or unfolds the block of a line. */
+  toggle(line: number): void {
+    const { view } = this.pane;
+    let header = line;
+    while (header > 0 && this.rowOfLine[header] >= 0) header--;
+    if (this.rowOfLine[header] >= 0) return;
+    const block = -1 - this.rowOfLine[header];
+    const from = view.state.doc.line(header + 1).to;
+    const to = view.state.doc.line(this.lineOf(this.kernel.code.blockEnd(block) - 1) + 1).to;
+    view.dispatch({ effects: (this.isFolded(from) ? unfoldEffect : foldEffect).of({ from, to }), selection: { anchor: from } });
+    this.pane.refresh();
+  }
+
+  /** Opens the block that a line is in. */
+  reveal(line: number): void {
+    let header = line;
+    while (header > 0 && this.rowOfLine[header] >= 0) header--;
+    if (this.rowOfLine[header] < 0 && this.isFolded(this.pane.view.state.doc.line(header + 1).to)) this.toggle(header);
+  }
+
+  private isFolded(from: number): boolean {
+    let folded = false;
+    this.pane.view.state.field(foldState, false)?.between(from, from, (start) => void (folded ||= start === from));
+    return folded;
+  }
+
+  private *pairs(): Iterable<[number, number]> {
+    for (const [row, targets] of this.kernel.code.targets) {
+      for (const target of new Set(targets)) if (target !== row + 1) yield [this.lineOfRow[row], this.lineOfRow[target]];
+    }
+  }
+
+  private describe(block: number): string {
+    const { code, places } = this.kernel;
+    const first = code.blocks[block];
+    const end = code.blockEnd(block);
+    let low = Number.MAX_SAFE_INTEGER;
+    let high = -1;
+    let prologue = 0;
+    for (let row = first; row < end; row++) {
+      if (code.flags[row] & PROLOGUE) prologue++;
+      if (code.key[row] < 0 || (code.inherited !== null && code.inherited[row] !== 0)) continue;
+      low = Math.min(low, places.keyLine[code.key[row]]);
+      high = Math.max(high, places.keyLine[code.key[row]]);
+    }
+    const parts = [`${hex(code.offset[first])}`, `${count(end - first)} instruction${end - first === 1 ? "" : "s"}`];
+    if (high >= 0) parts.push(low === high ? `line ${low}` : `lines ${low}–${high}`);
+    if (prologue > 0) parts.push(`prologue ${prologue}`);
+    const depth = code.depth[block] ?? 0;
+    if (depth > 0) parts.push(depth === 1 ? "in a loop" : `in ${depth} loops`);
+    return `block ${block}  ${parts.join(" · ")}`;
+  }
+
+  private lineClass(line: number, around: Surroundings): string {
+    const row = this.rowAt(line);
+    if (row < 0) return "header";
+    const { flags } = this.kernel.code;
+    const extra = flags[row] & ILLEGAL ? " illegal" : flags[row] & FROM_STAGE ? " from-stage" : "";
+    return this.classesOf(row, this.shadeOf(row, around)) + extra;
+  }
+
+  private shadeOf(row: number, around: Surroundings): number {
+    const { code } = this.kernel;
+    return around.shade(code.inherited?.[row] ? -1 : code.key[row]);
+  }
+
+  private cell(line: number, around: Surroundings, most: number): Cell {
+    const row = this.rowAt(line);
+    const lanes = this.branches.at(line);
+    if (row < 0) {
+      // The gutter is drawn once before the pane is there.
+      const folded = this.pane !== undefined && this.isFolded(this.pane.view.state.doc.line(line + 1).to);
+      return new Cell(`${line} ${folded}`, "header", () => [lanesOf(lanes), part("fold", folded ? "▸" : "▾")]);
+    }
+    const { code } = this.kernel;
+    const shade = this.shadeOf(row, around);
+    return new Cell(`${line} ${shade}`, this.lineClass(line, around), () => {
+      const parts = [lanesOf(lanes), part("ln", code.offset[row].toString(16).padStart(4, "0"))];
+      parts.push(part(`bar ${shadeClass(shade)}`), part("from", this.lineLabel(row)));
+      if (code.live !== null) {
+        const live = part("live");
+        live.append(part(`p${Math.round((20 * code.live[row]) / most)}`));
+        live.title = `${code.live[row]} registers live`;
+        parts.push(live);
+      }
+      return parts;
+    });
+  }
+
+  private scoreboard(line: number, around: Surroundings): Cell | null {
+    const row = this.rowAt(line);
+    if (row < 0) return null;
+    const tokens = scoreboardOf(this.parsed[row]);
+    return new Cell(`${line}`, this.lineClass(line, around), () => tokens.map((token) => part("token", token)));
+  }
+
+  /** IGA's text of the rows that are selected; null while the selection is within one. */
+  private copied(): string | null {
+    const { state } = this.pane.view;
+    const { from, to, empty } = state.selection.main;
+    const first = state.doc.lineAt(from);
+    const last = state.doc.lineAt(to);
+    if (!empty && first.number === last.number && (from > first.from || to < last.to)) return null;
+    const end = to === last.from && last.number > first.number ? last.number - 1 : last.number;
+    const texts: string[] = [];
+    for (let line = first.number - 1; line < end; line++) {
+      const row = this.rowAt(line);
+      if (row >= 0) texts.push(this.kernel.code.lines[row]);
+    }
+    return texts.join("\n");
+  }
+}
+
+function lanesOf(lanes: string): HTMLElement {
+  const element = part("lanes");
+  for (const letter of lanes) element.append(part(LANE[letter]));
+  return element;
+}
+
+const LANE: Record<string, string> = {
+  " ": "lane",
+  "|": "lane through",
+  a: "lane top",
+  A: "lane top head",
+  b: "lane bottom",
+  B: "lane bottom head",
+};

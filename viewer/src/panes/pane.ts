@@ -1,0 +1,151 @@
+import { standardKeymap } from "@codemirror/commands";
+import { EditorSelection, EditorState, type Extension, Text } from "@codemirror/state";
+import { drawSelection, EditorView, highlightActiveLine, keymap } from "@codemirror/view";
+
+import { lineClasses, refresh } from "./classes";
+import { Ruler } from "./ruler";
+
+export interface PaneOptions {
+  root: ShadowRoot;
+  /** The pane's accessible name. */
+  label: string;
+  /** One of the fixed classes of style/code.css. */
+  kind: string;
+  lines: string[];
+  classOf(line: number): string;
+  extensions: Extension[];
+  onHover(line: number): void;
+  onPin(line: number): void;
+  onCursor(line: number): void;
+}
+
+/** One text in CodeMirror: read-only, lines counted from 0, with a ruler of marks at its right. */
+export class Pane {
+  readonly element: HTMLElement;
+  readonly view: EditorView;
+  readonly ruler: Ruler;
+  private pointer = -1;
+  private frame = 0;
+  private hovered = -1;
+  private quiet = false;
+
+  constructor(private readonly options: PaneOptions) {
+    this.element = document.createElement("div");
+    this.element.className = `code ${options.kind}`;
+    const state = EditorState.create({
+      doc: Text.of(options.lines.length > 0 ? options.lines : [""]),
+      extensions: [
+        EditorState.readOnly.of(true),
+        EditorView.editable.of(false),
+        EditorView.contentAttributes.of({
+          tabindex: "0",
+          role: "textbox",
+          "aria-readonly": "true",
+          "aria-multiline": "true",
+          "aria-label": options.label,
+        }),
+        drawSelection({ cursorBlinkRate: 0 }),
+        highlightActiveLine(),
+        keymap.of(standardKeymap),
+        lineClasses((line) => options.classOf(line)),
+        EditorView.updateListener.of((update) => {
+          if (update.geometryChanged || update.viewportChanged) this.ruler.schedule();
+          if (update.selectionSet && !this.quiet) {
+            const line = this.cursor;
+            if (line !== update.startState.doc.lineAt(update.startState.selection.main.head).number - 1) options.onCursor(line);
+          }
+        }),
+        ...options.extensions,
+      ],
+    });
+    this.view = new EditorView({ state, parent: this.element, root: options.root });
+    this.ruler = new Ruler(this);
+    this.element.append(this.ruler.element);
+    const scroller = this.view.scrollDOM;
+    scroller.addEventListener("mousemove", (event) => this.moved(event.clientY), { passive: true });
+    scroller.addEventListener("mouseleave", () => this.leave(), { passive: true });
+    scroller.addEventListener("scroll", () => this.ruler.schedule(), { passive: true });
+    scroller.addEventListener("click", (event) => this.clicked(event));
+  }
+
+  get lineCount(): number {
+    return this.view.state.doc.lines;
+  }
+
+  /** The line of the cursor. */
+  get cursor(): number {
+    return this.view.state.doc.lineAt(this.view.state.selection.main.head).number - 1;
+  }
+
+  focus(): void {
+    this.view.focus();
+  }
+
+  /** Puts the cursor in a line, without telling so, and brings it into view. */
+  show(line: number, where: "center" | "nearest" = "center"): void {
+    const at = this.view.state.doc.line(Math.min(Math.max(0, line), this.lineCount - 1) + 1);
+    this.quiet = true;
+    this.view.dispatch({
+      selection: EditorSelection.cursor(at.from),
+      effects: EditorView.scrollIntoView(at.from, { y: where, x: "start" }),
+    });
+    this.quiet = false;
+  }
+
+  /** Moves the cursor as a key would. */
+  move(line: number): void {
+    if (line < 0 || line >= this.lineCount) return;
+    const at = this.view.state.doc.line(line + 1);
+    this.view.dispatch({ selection: EditorSelection.cursor(at.from), scrollIntoView: true });
+  }
+
+  /** What lines look like has changed. */
+  refresh(): void {
+    this.view.dispatch({ effects: refresh.of(null) });
+  }
+
+  /** Whether a line is in sight, whole. */
+  sees(line: number): boolean {
+    const { scrollTop, clientHeight } = this.view.scrollDOM;
+    const block = this.view.lineBlockAt(this.view.state.doc.line(line + 1).from);
+    return block.top >= scrollTop && block.bottom <= scrollTop + clientHeight;
+  }
+
+  destroy(): void {
+    cancelAnimationFrame(this.frame);
+    this.ruler.destroy();
+    this.view.destroy();
+  }
+
+  lineAtY(clientY: number): number {
+    const height = clientY - this.view.documentTop;
+    if (height < 0 || height > this.view.contentHeight) return -1;
+    return this.view.state.doc.lineAt(this.view.lineBlockAtHeight(height).from).number - 1;
+  }
+
+  /** At most one change of what is lit in a frame of the screen, and none while the line is the same. */
+  private moved(clientY: number): void {
+    this.pointer = clientY;
+    this.frame ||= requestAnimationFrame(() => {
+      this.frame = 0;
+      const line = this.lineAtY(this.pointer);
+      if (line === this.hovered) return;
+      this.hovered = line;
+      this.options.onHover(line);
+    });
+  }
+
+  private leave(): void {
+    cancelAnimationFrame(this.frame);
+    this.frame = 0;
+    this.hovered = -1;
+    this.options.onHover(-1);
+  }
+
+  private clicked(event: MouseEvent): void {
+    // Selecting text by dragging pins nothing.
+    if (event.button !== 0 || !this.view.state.selection.main.empty) return;
+    const line = this.lineAtY(event.clientY);
+    if (line >= 0) this.options.onPin(line);
+  }
+}

@@ -1,0 +1,70 @@
+import { plural } from "../dom";
+import type { CodePane } from "./code";
+import { fitted } from "./ruler";
+
+/** Live registers over the whole kernel, against the register file: a click goes there, `g p` to the peak. */
+export class Strip {
+  readonly element = document.createElement("canvas");
+  readonly peak: number;
+  private frame = 0;
+  private readonly size: ResizeObserver;
+
+  constructor(
+    private readonly code: CodePane,
+    private readonly live: Int32Array,
+  ) {
+    this.peak = code.kernel.code.peak?.row ?? live.indexOf(live.reduce((most, value) => Math.max(most, value), 0));
+    const { peak } = this;
+    this.element.className = "strip";
+    this.element.setAttribute("role", "img");
+    this.element.setAttribute("aria-label", `Live registers: ${plural(live[peak] ?? 0, "register")} at the peak`);
+    this.element.title = "Live registers over the kernel: click goes there, g p to the peak";
+    this.size = new ResizeObserver(() => this.schedule());
+    this.size.observe(this.element);
+    this.element.addEventListener("click", (event) => {
+      const box = this.element.getBoundingClientRect();
+      const row = Math.floor(((event.clientY - box.top) / box.height) * live.length);
+      this.code.pane.show(this.code.lineOf(Math.min(Math.max(0, row), live.length - 1)));
+    });
+    this.code.pane.view.scrollDOM.addEventListener("scroll", () => this.schedule(), { passive: true });
+  }
+
+  schedule(): void {
+    this.frame ||= requestAnimationFrame(() => {
+      this.frame = 0;
+      this.draw();
+    });
+  }
+
+  private draw(): void {
+    const context = fitted(this.element);
+    if (context === null || this.live.length === 0) return;
+    const { width, height } = this.element;
+    const style = getComputedStyle(this.element);
+    const registers = this.code.kernel.program.kernels.registers[this.code.kernel.row] ?? this.live[this.peak];
+    const whole = Math.max(registers, this.live[this.peak], 1);
+    context.fillStyle = style.getPropertyValue("--lv");
+    for (let y = 0; y < height; y++) {
+      const from = Math.floor((y / height) * this.live.length);
+      const to = Math.max(from + 1, Math.floor(((y + 1) / height) * this.live.length));
+      let most = 0;
+      for (let row = from; row < to; row++) most = Math.max(most, this.live[row]);
+      context.fillRect(0, y, (most / whole) * width, 1);
+    }
+    const { view } = this.code.pane;
+    const share = (top: number): number => {
+      const line = view.state.doc.lineAt(view.lineBlockAtHeight(top).from).number - 1;
+      let row = this.code.rowAt(line);
+      if (row < 0) row = this.code.rowAt(line + 1);
+      return row / this.live.length;
+    };
+    const top = share(view.scrollDOM.scrollTop) * height;
+    const bottom = share(view.scrollDOM.scrollTop + view.scrollDOM.clientHeight) * height;
+    context.globalAlpha = 0.16;
+    context.fillStyle = style.getPropertyValue("--accent");
+    context.fillRect(0, top, width, Math.max(4, bottom - top));
+    context.globalAlpha = 1;
+    context.fillStyle = style.getPropertyValue("--warn");
+    context.fillRect(0, Math.round((this.peak / this.live.length) * height), width, 2);
+  }
+}

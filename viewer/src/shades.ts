@@ -1,0 +1,55 @@
+import type { Kernel } from "./document/kernel";
+import { count, percent } from "./dom";
+import type { Colour } from "./state";
+
+/** Colours of source lines: a step of heat (0 none, 1 to 8, log scaled) or, in the colours of lines, 100 and one of 12 hues. */
+export class Shades {
+  private readonly steps: Uint8Array;
+  private readonly weights: ArrayLike<number>;
+  private readonly whole: number;
+
+  constructor(
+    kernel: Kernel,
+    readonly colour: Colour,
+  ) {
+    const { weights, places, code } = kernel;
+    this.weights = colour === "memory" ? weights.memory : colour === "spills" ? weights.spills : weights.instructions;
+    let most = 0;
+    let sum = 0;
+    for (let key = 0; key < places.keys; key++) {
+      most = Math.max(most, this.weights[key]);
+      sum += this.weights[key];
+    }
+    this.whole = colour === "memory" || colour === "spills" ? sum : code.count;
+    this.steps = new Uint8Array(places.keys);
+    let hue = 0;
+    for (let key = 0; key < places.keys; key++) {
+      const weight = this.weights[key];
+      if (weight === 0) continue;
+      // Neighbours differ: hues go round in an order that keeps near ones apart.
+      if (colour === "lines") this.steps[key] = 100 + ((hue++ * 5) % 12);
+      else this.steps[key] = Math.max(1, Math.round((8 * Math.log1p(weight)) / Math.log1p(most)));
+    }
+  }
+
+  of(key: number): number {
+    return key < 0 ? 0 : this.steps[key];
+  }
+
+  figure(key: number): { value: string; share: string } {
+    const weight = key < 0 ? 0 : this.weights[key];
+    if (weight === 0) return { value: "", share: "" };
+    return { value: weight >= 100_000 ? `${Math.round(weight / 1000)}k` : count(weight), share: percent(weight, this.whole) };
+  }
+
+  /** Keys from the heaviest down. */
+  ranking(): number[] {
+    const keys = Array.from(this.steps.keys()).filter((key) => this.weights[key] > 0);
+    return keys.sort((left, right) => this.weights[right] - this.weights[left]);
+  }
+
+  /** What stands above the figures of the source. */
+  get heading(): [value: string, share: string] {
+    return this.colour === "memory" || this.colour === "spills" ? ["bytes", "%"] : ["instr", "%"];
+  }
+}

@@ -1,0 +1,83 @@
+/** What a link to this page says: everything that a reader chose, nothing that is under the pointer. */
+
+export type Colour = "instr" | "memory" | "spills" | "lines";
+export const COLOURS: readonly Colour[] = ["instr", "memory", "spills", "lines"];
+
+export interface State {
+  /** The program's id; "" until a document is there. */
+  program: string;
+  kernel: string;
+  stage: string;
+  /** The source file that is shown, by its number in the program, -1 for the kernel's own. */
+  file: number;
+  /** The pinned line, and the offset of the pinned instruction where one was. */
+  line: { path: string; line: number } | null;
+  offset: number | null;
+  exact: boolean;
+  colour: Colour;
+  view: string;
+  /** What the other views add (compare's sides, a pass): kept as it is. */
+  more: Record<string, string>;
+}
+
+export const START: State = {
+  program: "",
+  kernel: "",
+  stage: "",
+  file: -1,
+  line: null,
+  offset: null,
+  exact: false,
+  colour: "instr",
+  view: "panes",
+  more: {},
+};
+
+const OWN = new Set(["k", "p", "s", "l", "i", "x", "c", "v", "t"]);
+
+export function toFragment(state: State): string {
+  const parameters: [string, string][] = [];
+  if (state.kernel !== "") parameters.push(["k", state.kernel]);
+  if (state.program !== "") parameters.push(["p", state.program]);
+  if (state.stage !== "") parameters.push(["s", state.stage]);
+  if (state.line !== null) parameters.push(["l", `${state.line.path}:${state.line.line}`]);
+  if (state.offset !== null) parameters.push(["i", `0x${state.offset.toString(16)}`]);
+  if (state.exact) parameters.push(["x", "1"]);
+  if (state.colour !== "instr") parameters.push(["c", state.colour]);
+  if (state.view !== "panes") parameters.push(["v", state.view]);
+  parameters.push(...Object.entries(state.more));
+  // Readable: only what would end a value is escaped.
+  const escaped = parameters.map(([key, value]) => `${key}=${encodeURIComponent(value).replace(/%(2F|3A|2C)/g, decodeURIComponent)}`);
+  return `#${escaped.join("&")}`;
+}
+
+export function fromFragment(fragment: string): Partial<State> {
+  const parameters = new URLSearchParams(fragment.replace(/^#/, "").replaceAll("+", "%2B"));
+  const state: Partial<State> = { line: null, offset: null, exact: parameters.get("x") === "1", more: {} };
+  state.kernel = parameters.get("k") ?? "";
+  state.program = parameters.get("p") ?? "";
+  state.stage = parameters.get("s") ?? "";
+  const line = /^(.*):(\d{1,9})$/.exec(parameters.get("l") ?? "");
+  if (line !== null) state.line = { path: line[1], line: Number(line[2]) };
+  const offset = /^0x([0-9a-f]{1,8})$/.exec(parameters.get("i") ?? "");
+  if (offset !== null) state.offset = Number.parseInt(offset[1], 16);
+  const colour = parameters.get("c") as Colour | null;
+  state.colour = colour !== null && COLOURS.includes(colour) ? colour : "instr";
+  state.view = parameters.get("v") ?? "panes";
+  for (const [key, value] of parameters) if (!OWN.has(key)) (state.more ??= {})[key] = value;
+  return state;
+}
+
+export type How = "push" | "replace";
+
+/** Puts a state into the address; sandboxed frames (notebooks) have no history of their own and stay without. */
+export function writeAddress(state: State, how: How): void {
+  const fragment = toFragment(state);
+  if (fragment === location.hash) return;
+  try {
+    if (how === "push") history.pushState(null, "", fragment);
+    else history.replaceState(null, "", fragment);
+  } catch (problem) {
+    if (!(problem instanceof DOMException)) throw problem;
+  }
+}
