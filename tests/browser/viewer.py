@@ -20,7 +20,9 @@ class Viewer:
     def ready(self) -> None:
         """Waits until panes, or what stands in their place, are there."""
         self.tab.locator(".cm-content, .message").first.wait_for()
-        self.tab.wait_for_function("document.getElementById('kernlens').shadowRoot.querySelectorAll('.progress:not([hidden])').length === 0")
+        self.tab.wait_for_function(
+            "document.getElementById('kernlens').shadowRoot.querySelectorAll('.progress:not([hidden])').length === 0"
+        )
 
     def find(self, selector: str) -> Locator:
         return self.tab.locator(selector)

@@ -16,7 +16,7 @@ from starlette.routing import Route
 
 from kernlens.errors import KernlensError
 from kernlens.explorer import questions
-from kernlens.explorer.answers import json_response
+from kernlens.explorer.answers import JSON, json_response
 from kernlens.explorer.body import json_body
 from kernlens.explorer.compile_queue import CompileQueue
 from kernlens.explorer.compile_request import CompileRequest, compile_request
@@ -26,7 +26,6 @@ from kernlens.explorer.guard import COMPILE
 from kernlens.explorer.page import Page
 from kernlens.explorer.refusal import FAULT, RefusedError
 from kernlens.explorer.served import Chunks, Served
-from kernlens.report.explore.packing import encoded
 from kernlens.toolchain.confinement import Limits
 from kernlens.toolchain.recorded_sources import check_options
 
@@ -56,7 +55,6 @@ class Explorer:
         self._toolchains = tuple(toolchains)
         self._results = Results()
         self._chunks = Chunks(served, self._results)
-        self._index = encoded(served.document.index)
         self._page = Page()
         self._pool = ThreadPoolExecutor(_ANSWERING, thread_name_prefix="answer")
         self.queue = CompileQueue(jobs, on_fault)
@@ -98,7 +96,7 @@ class Explorer:
         return self._page.icon()
 
     async def _get_index(self, request: Request) -> Response:
-        return Response(self._index, media_type="application/json")
+        return Response(await self._answered(self._chunks.index), media_type=JSON)
 
     async def _get_chunk(self, request: Request) -> Response:
         chunk = request.path_params["chunk"]

@@ -38,11 +38,13 @@ _STEPS = 2
 @dataclass(frozen=True, slots=True)
 class Result:
     """How a compile ended. ``folders`` are the temporary ones of the compile, the innermost first, which answers leave out;
-    ``document`` is None if there is no binary. ``size`` is in bytes, of all that the build holds."""
+    ``document`` is None if there is no binary, and ``ids`` are those of its programs. ``size`` is in bytes, of all that the
+    build holds."""
 
     build: Build
     folders: tuple[str, ...]
     document: Document | None
+    ids: tuple[str, ...]
     size: int
 
     def event(self) -> dict[str, Any]:
@@ -97,10 +99,8 @@ class Results:
     def program(self, program: str) -> Program | None:
         """Return the program of this id, without its stages; None if no kept result has it."""
         for result in self.all():
-            entries = result.document.index["programs"] if result.document else []
-            for number, entry in enumerate(entries):
-                if entry["id"] == program:
-                    return result.programs()[number]
+            if program in result.ids:
+                return result.programs()[result.ids.index(program)]
         return None
 
     def all(self) -> list[Result]:
@@ -194,7 +194,8 @@ class CompileWork:
         tell({"event": "stage", "done": _STEPS, "of": _STEPS})
         size = len(built.binary) + len(built.debug) + len(built.spirv) + len(built.log)
         size += sum(snapshot.size or 0 for snapshot in built.snapshots) + sum(len(each.text) for each in built.sources)
-        return Result(built, (pipeline.written_below, outside), made, size)
+        ids = tuple(entry["id"] for entry in made.index["programs"]) if made else ()
+        return Result(built, (pipeline.written_below, outside), made, ids, size)
 
 
 def _by_hand(build: Build, folder: str) -> Build:

@@ -18,7 +18,7 @@ from kernlens.model.build import Build, Source
 from kernlens.model.program import Program
 from kernlens.pipeline.compile_stages import compile_stages
 from kernlens.report.explore import Document, document
-from kernlens.report.explore.packing import packed
+from kernlens.report.explore.packing import encoded, packed
 from kernlens.toolchain.confinement import Limits
 from kernlens.toolchain.includes import with_lines
 from kernlens.toolchain.source_reading import open_regular
@@ -40,18 +40,18 @@ class SourceBuild:
 @dataclass(frozen=True)
 class Served:
     """What is served. ``contents`` are those of paths that are no sources, ``include`` the folders to include files from:
-    those that the user named, and those of sources among the paths."""
+    those that the user named, and those of sources among the paths. ``ids`` are the programs'."""
 
     contents: tuple[Contents, ...]
     programs: tuple[Program, ...]
     failed: tuple[Build, ...]
     include: tuple[str, ...]
     document: Document
+    ids: tuple[str, ...]
 
     def program(self, program: str) -> Program | None:
         """The program of this id; None if there is none."""
-        entries = zip(self.programs, self.document.index["programs"], strict=False)
-        return next((each for each, entry in entries if entry["id"] == program), None)
+        return next((each for each, known in zip(self.programs, self.ids, strict=True) if known == program), None)
 
     def sources(self, path: str, text: str, program: Program | None) -> tuple[Sequence[Source], str]:
         """The sources of the program that has a file of this path, the main one first, with a new text for the file; and
@@ -113,7 +113,8 @@ def open_served(
         failed += failed_here
     title = ", ".join(os.path.basename(os.path.abspath(path)) for path in paths)
     made = document(programs, title=title, version=__version__, failed=failed)
-    return Served(tuple(opened), tuple(programs), tuple(failed), tuple(dict.fromkeys(folders)), made)
+    ids = tuple(entry["id"] for entry in made.index["programs"][: len(programs)])
+    return Served(tuple(opened), tuple(programs), tuple(failed), tuple(dict.fromkeys(folders)), made, ids)
 
 
 def _compiled(path: str, how: SourceBuild, include: Sequence[str], limits: Limits) -> Build:
@@ -146,12 +147,19 @@ class Chunks:
     """The chunks of what is served and of all results that are kept, by their ids; usable from several threads."""
 
     def __init__(self, served: Served, results: Results, most: int = KEPT) -> None:
-        self._served = served.document.chunks
+        self._served = served.document
         self._results = results
         self._most = most
         self._size = 0
         self._kept: OrderedDict[str, bytes] = OrderedDict()
         self._lock = threading.Lock()
+        #: One chunk is made at a time: what programs read on first use is made for one reader.
+        self._making = threading.Lock()
+
+    def index(self) -> bytes:
+        """Return the index of what is served, with the figures that are known by now."""
+        with self._making:
+            return encoded(self._served.index)
 
     def kept(self, chunk: str) -> bytes | None:
         """Return a chunk if it is at hand."""
@@ -163,7 +171,8 @@ class Chunks:
 
     def made(self, chunk: str) -> bytes:
         """Make a chunk, and keep it. Raises KeyError if there is none of this id, KernlensError if it cannot be read."""
-        content = self._made(chunk)
+        with self._making:
+            content = self.kept(chunk) or self._made(chunk)
         with self._lock:
             self._size += len(content) - len(self._kept.pop(chunk, b""))
             self._kept[chunk] = content
@@ -172,8 +181,8 @@ class Chunks:
         return content
 
     def _made(self, chunk: str) -> bytes:
-        if chunk in self._served:
-            return self._served[chunk]
+        if chunk in self._served.chunks:
+            return self._served.chunks[chunk]
         for result in self._results.all():
             if result.document is not None and chunk in result.document.chunks:
                 return packed(result.without_folders(result.document.chunks.content(chunk)))
