@@ -131,14 +131,13 @@ def _compiled(path: str, how: SourceBuild, include: Sequence[str], limits: Limit
 
 def _failed_builds(path: str) -> list[Build]:
     """The builds without a binary in a recording, which have no program."""
-    from kernlens.loading.identify import START
     from kernlens.recording.reader import Recording
-    from kernlens.recording.schema import is_recording
+    from kernlens.recording.schema import HEADER_SIZE, is_recording
 
     if os.path.isdir(path):
         return []
     with open_regular(path) as file:
-        if not is_recording(file.read(START)):
+        if not is_recording(file.read(HEADER_SIZE)):
             return []
     return [build for build in Recording(path).builds() if not build.ok]
 
