@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +25,8 @@ class Viewer:
             "document.getElementById('kernlens').shadowRoot.querySelectorAll('.progress:not([hidden])').length === 0"
         )
 
-    def find(self, selector: str) -> Locator:
-        return self.tab.locator(selector)
+    def find(self, selector: str, **having: Any) -> Locator:
+        return self.tab.locator(selector, **having)
 
     def text(self, selector: str) -> str:
         return self.tab.locator(selector).first.inner_text()
@@ -39,8 +40,13 @@ class Viewer:
         return self.tab.locator(f".{pane} .cm-line", has_text=text).first
 
     def pin(self, pane: str, text: str) -> None:
-        """Clicks a line at its beginning, where no word has a meaning of its own."""
-        self.line(pane, text).click(position={"x": 1, "y": 8})
+        """Clicks a line where it begins, on no word that has a meaning of its own."""
+        line = self.line(pane, text)
+        line.scroll_into_view_if_needed()
+        box, pane_box = line.bounding_box(), self.tab.locator(f".{pane} .cm-scroller").bounding_box()
+        assert box is not None
+        assert pane_box is not None
+        self.tab.mouse.click(pane_box["x"] + 12, box["y"] + box["height"] / 2)
 
     @property
     def pinned(self) -> str:
@@ -84,8 +90,6 @@ class Viewer:
                 "awaitPromise": True,
             },
         )
-        import json
-
         found: list[str] = json.loads(answer["result"]["value"])
         return found
 
@@ -100,9 +104,11 @@ class Viewer:
                 if (element.checkVisibility({visibilityProperty: true}) === false) continue;
                 const box = element.getBoundingClientRect();
                 const wide = element.scrollWidth > element.clientWidth + 1 && element.clientWidth > 0;
-                const dots = getComputedStyle(element).textOverflow === "ellipsis" && element.closest("[title]") !== null;
+                let dots = false;
+                for (let at = element; at instanceof Element; at = at.parentElement)
+                  dots ||= getComputedStyle(at).textOverflow === "ellipsis" && at.closest("[title]") !== null;
                 const outside = box.right > innerWidth + 1 || box.left < -1;
-                if ((wide && !dots) || outside) cut.push(`${element.tagName} ${element.className} ${element.textContent.slice(0, 60)}`);
+                if ((wide || outside) && !dots) cut.push(`${element.tagName} ${element.className} ${Math.round(box.left)}-${Math.round(box.right)} ${element.textContent.slice(0, 60)}`);
               }
               return cut;
             }"""

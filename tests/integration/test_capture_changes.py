@@ -14,6 +14,7 @@ import kernlens
 from kernlens.model.build import Build
 from kernlens.recording.reader import Recording
 from kernlens.toolchain.toolchains import Toolchain
+from tests.explore_reader import Page
 from tests.integration.capture_fixtures import alone, captured, dg2, folder, platform
 from tests.integration.opencl_layer_fixtures import Platform, cpu_runtime, pocl
 from tests.integration.toolchain_fixtures import newest
@@ -209,7 +210,9 @@ def test_a_page_and_json(dg2: Platform, folder: Path, tmp_path: Path) -> None:
         ("add", 5, True),
         ("multiply", 0, True),
     ]
-    assert "kernel void add" in page.read_text()
+    read = Page(page.read_text("utf-8"))
+    (program,) = read.index["programs"]
+    assert "kernel void add" in read.chunk(program["files"][0]["chunk"])["text"]
     elsewhere = ("--html", str(page), "--json", str(tmp_path / "no" / "x.json"))
     done = captured(dg2, folder, tmp_path, str(folder / "app"), "source", "7", options=elsewhere)
     assert done.status == 7, "what cannot be written is told"

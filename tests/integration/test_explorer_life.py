@@ -66,6 +66,22 @@ def test_the_same_answers_as_json(recording: Path, corpus_sample: list[Built], t
         server.chunk(program["kernels"]["chunk"][0])
 
 
+def test_the_table_of_a_sweep(recording: Path, tmp_path: Path) -> None:
+    row = dict.fromkeys(("source", "device", "toolchain", "compiler", "options", "kernel", "figures", "reason"))
+    document = {"schema": 1, "rows": [{**row, "device": "dg2", "figures": {"spills": 1}}]}
+    table = tmp_path / "table.json"
+    table.write_text(json.dumps(document))
+    with serving(recording, table) as server:
+        assert server.get("/api/sweep").json() == document
+        assert len(server.index()["programs"]) == 2
+    for other in ('{"schema": 1, "rows": [{}]}', '{"schema": 1', "{}"):
+        table.write_text(other)
+        status, errors = refused(table)  # It is taken for a source.
+        assert (status, "--device" in errors) == (2, True)
+    with serving(recording) as server:
+        assert server.get("/api/sweep").status_code == 404
+
+
 @pytest.mark.parametrize("how", ["removed", "cut", "overwritten"])
 def test_a_file_that_vanishes_stays_served(corpus_sample: list[Built], tmp_path: Path, how: str) -> None:
     """A mapped file that is cut would kill the server at its next look."""

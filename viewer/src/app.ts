@@ -124,8 +124,8 @@ export class App implements CodeSurroundings {
     const pin = how === "replace" ? {} : { line: null, offset: null, exact: false };
     this.go({ kernel: name, program: this.isNamedTwice(name) ? program.id : "", ...pin }, how);
     this.element.classList.remove("drawer");
-    this.show(program, row, null);
     if (!isSame) {
+      this.show(program, row, null);
       const slow = window.setTimeout(() => this.layout.slots.forEach((slot) => slot.busy()), 150);
       try {
         const chunk = program.kernels.chunk[row];
@@ -144,13 +144,17 @@ export class App implements CodeSurroundings {
     if (kernel === null) return;
     this.links.exact = this.state.exact;
     this.links.pinned = null;
-    this.shades = new Shades(kernel, this.state.colour);
-    this.show(program, row, kernel);
-    await this.filler.fill(isSame);
-    if (turn !== this.opening) return;
-    this.find(this.query);
+    if (!isSame) {
+      this.shades = new Shades(kernel, this.state.colour);
+      this.show(program, row, kernel);
+      await this.filler.fill(false);
+      if (turn !== this.opening) return;
+      this.find(this.query);
+      this.status.say(`${kernel.program.kernels.shown[row]}, ${kernel.code.count} instructions`);
+    } else if (this.shades?.colour !== this.state.colour) {
+      this.colour(this.state.colour);
+    }
     this.restorePin();
-    this.status.say(`${kernel.program.kernels.shown[row]}, ${kernel.code.count} instructions`);
   }
 
   private show(program: ProgramInfo, row: number, kernel: Kernel | null): void {

@@ -1,6 +1,6 @@
 import type { App } from "./app";
 import { lastAtMost } from "./document/csr";
-import { h } from "./dom";
+import { h, hex } from "./dom";
 import type { Keys } from "./keys";
 import { CodePane } from "./panes/code";
 import type { Linked } from "./panes/linked";
@@ -81,7 +81,7 @@ function peak(app: App): void {
   code.reveal(line);
   code.pane.show(line);
   code.pane.focus();
-  app.tell(`${at.registers} registers are live at ${code.kernel.code.offset[at.row].toString(16)}, the most of this kernel.`);
+  app.tell(`${at.registers} registers are live at ${hex(code.kernel.code.offset[at.row])}, the most of this kernel.`);
 }
 
 /** Asks for a source line and goes there. */

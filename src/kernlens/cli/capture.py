@@ -122,8 +122,8 @@ def _replacement(text: str) -> tuple[str, str]:
 
 def _write_answers(done: Capture, html: str | None, json_file: str | None) -> None:
     """Write what was asked for beside the recording; what cannot be is told, and the exit status stays the application's."""
-    from kernlens.cli.listings import Html, listing
     from kernlens.cli.output import print_pieces
+    from kernlens.cli.report import report_page
     from kernlens.errors import KernlensError
     from kernlens.loading import open_file
     from kernlens.report.json_text import json_pieces
@@ -132,7 +132,7 @@ def _write_answers(done: Capture, html: str | None, json_file: str | None) -> No
         if json_file is not None:
             print_pieces([*json_pieces(_document(done)), "\n"], json_file)
         if html is not None and done.recording is not None:
-            print_pieces(listing(open_file(str(done.recording)), (), None, Html(None)), html)
+            print_pieces(report_page(open_file(str(done.recording))), html)
     except KernlensError as error:
         print_message(f"kernlens: {error}")
 

@@ -169,21 +169,6 @@ class PressureJson(Json):
         self._frame({"schema": SCHEMA}, is_indented=False)
 
 
-class Html(Json):
-    """The page that shows the document of ``annotate``."""
-
-    def __init__(self, only: LineChoice | None = None) -> None:
-        from kernlens.report.page import around_document, in_script
-
-        super().__init__(only, is_placed=True)
-        before, after = around_document()
-        self.head, self.tail = before + self.head, f"{self.tail[:-1]}{after}\n"
-        self._in_script = in_script
-
-    def text(self, listed: Listed) -> str:
-        return self._in_script(super().text(listed))
-
-
 def listing(
     contents: Contents, kernel_names: Sequence[str], device: str | None, form: Form, only: LineChoice | None = None
 ) -> Iterator[str]:

@@ -7,11 +7,13 @@ import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from kernlens import __version__
 from kernlens.compiling import compiler_name, is_source
 from kernlens.errors import NotFoundError, UnsupportedError
 from kernlens.explorer.compile_work import Results, confined
+from kernlens.explorer.sweep_file import sweep_in
 from kernlens.loading import open_build, open_file
 from kernlens.loading.open import Contents
 from kernlens.model.build import Build, Source
@@ -40,7 +42,8 @@ class SourceBuild:
 @dataclass(frozen=True)
 class Served:
     """What is served. ``contents`` are those of paths that are no sources, ``include`` the folders to include files from:
-    those that the user named, and those of sources among the paths. ``ids`` are the programs'."""
+    those that the user named, and those of sources among the paths. ``ids`` are the programs'; ``sweep`` is
+    the table of a sweep, None if no path is one."""
 
     contents: tuple[Contents, ...]
     programs: tuple[Program, ...]
@@ -48,6 +51,7 @@ class Served:
     include: tuple[str, ...]
     document: Document
     ids: tuple[str, ...]
+    sweep: dict[str, Any] | None
 
     def program(self, program: str) -> Program | None:
         """The program of this id; None if there is none."""
@@ -91,11 +95,15 @@ def open_served(
     programs: list[Program] = []
     failed: list[Build] = []
     opened: list[Contents] = []
+    sweep: dict[str, Any] | None = None
     folders = [os.path.abspath(folder) for folder in include]
     for folder in folders:
         if not os.path.isdir(folder):
             raise NotFoundError(f"there is no folder {folder} to include files from")
     for path in dict.fromkeys(paths):
+        if os.path.isfile(path) and (table := sweep_in(path)) is not None:
+            sweep = table
+            continue
         if is_source(path):
             folders.append(os.path.dirname(os.path.abspath(path)))
             build = _compiled(path, source_build, include, limits)
@@ -114,7 +122,7 @@ def open_served(
     title = ", ".join(os.path.basename(os.path.abspath(path)) for path in paths)
     made = document(programs, title=title, version=__version__, failed=failed)
     ids = tuple(entry["id"] for entry in made.index["programs"][: len(programs)])
-    return Served(tuple(opened), tuple(programs), tuple(failed), tuple(dict.fromkeys(folders)), made, ids)
+    return Served(tuple(opened), tuple(programs), tuple(failed), tuple(dict.fromkeys(folders)), made, ids, sweep)
 
 
 def _compiled(path: str, how: SourceBuild, include: Sequence[str], limits: Limits) -> Build:

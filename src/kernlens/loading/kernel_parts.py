@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from kernlens.model.instruction import Instructions
     from kernlens.model.line_table import LineTable
     from kernlens.model.pressure import Pressure
+    from kernlens.model.register_links import RegisterLinks, RegisterRows
     from kernlens.model.source_map import SourceMap
+    from kernlens.model.spilled_value import SpilledValue
 
 NO_TABLE = "the debug data holds no line table for this kernel"
 ADVICE = "build with -gline-tables-only (or -g) to get one"
@@ -91,6 +93,24 @@ class Code:
         from kernlens.analysis.flow.pressure import pressure_of
 
         return pressure_of(kernel.instructions)
+
+    def spilled_values(self, kernel: Kernel) -> tuple[SpilledValue, ...] | None:
+        beside = self.beside()
+        if not beside.snapshots:
+            return None
+        from kernlens.loading.spilled_values import spilled_values
+
+        return spilled_values(kernel.name, kernel.line_table, beside)
+
+    def register_rows(self, kernel: Kernel) -> dict[int, RegisterRows]:
+        from kernlens.analysis.flow.register_links import register_rows
+
+        return register_rows(kernel.instructions)
+
+    def register_links(self, kernel: Kernel, index: int) -> RegisterLinks:
+        from kernlens.analysis.flow.register_links import register_links
+
+        return register_links(kernel.instructions, index)
 
     def beside(self) -> Beside:
         """The stages of the compile that were kept."""

@@ -1,6 +1,6 @@
 """Figures: what can be said of a kernel in one number each. The only list of them.
 
-The tables of ``compile`` and ``inspect``, the JSON documents, the HTML page, the words above a listing, notebooks and the
+The tables of ``compile`` and ``inspect``, the JSON documents, the viewer, the words above a listing, notebooks and the
 table of ``docs/figures.md`` are all made from ``FIGURES``: a new figure is one entry here (and, if a binary states it, a
 field of ``KernelResources``, which that format's reader fills). ``COSTS`` are figures of source lines too, ``PRESSURES``
 those of the registers that code needs. What takes an analysis is read through a part of the kernel, as its source map is:

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from kernlens.model.instruction import Instructions
     from kernlens.model.line_table import LineTable
     from kernlens.model.pressure import Pressure
+    from kernlens.model.register_links import RegisterLinks, RegisterRows
     from kernlens.model.source_map import SourceMap
+    from kernlens.model.spilled_value import SpilledValue
 
 
 #: The first byte of a ``call``, without its highest bit, on all devices; instructions begin at multiples of 8 bytes.
@@ -75,6 +77,12 @@ class KernelParts(Protocol):
     def costs(self, kernel: Kernel) -> Mapping[str, int]: ...
 
     def pressure(self, kernel: Kernel) -> Pressure | None: ...
+
+    def spilled_values(self, kernel: Kernel) -> tuple[SpilledValue, ...] | None: ...
+
+    def register_rows(self, kernel: Kernel) -> dict[int, RegisterRows]: ...
+
+    def register_links(self, kernel: Kernel, index: int) -> RegisterLinks: ...
 
 
 class Kernel:
@@ -177,3 +185,20 @@ class Kernel:
         """How many of its registers it needs at once, instruction by instruction; None where the decoder does not tell what
         instructions do to registers. Raises UnsupportedError like ``instructions``."""
         return self._parts.pressure(self)
+
+    @cached_property
+    def spilled_values(self) -> tuple[SpilledValue, ...] | None:
+        """The values that did not fit into its registers, by their names in the stages of its compile; None where these were
+        not kept."""
+        return self._parts.spilled_values(self)
+
+    @cached_property
+    def register_rows(self) -> dict[int, RegisterRows]:
+        """The instructions that write and read each general register, by its number. It is empty where ``pressure`` is None.
+        Raises UnsupportedError like ``instructions``."""
+        return self._parts.register_rows(self)
+
+    def register_links(self, index: int) -> RegisterLinks:
+        """Where instruction ``index`` may have its registers' values from, and where those that it writes may go. It is empty
+        where ``pressure`` is None. Raises UnsupportedError like ``instructions``, IndexError if there is no such one."""
+        return self._parts.register_links(self, index)

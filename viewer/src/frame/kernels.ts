@@ -137,7 +137,7 @@ export class KernelList {
       {},
       h(
         "button",
-        { type: "button", title: words, "aria-label": words, onclick: () => this.open(entry) },
+        { type: "button", title: words, onclick: () => this.open(entry) },
         nameOf(short),
         h("em", {}, figure(instructions)),
         h("em", { class: narrow ? "warn" : null }, figure(simd)),

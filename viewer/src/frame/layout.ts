@@ -6,12 +6,12 @@ export type Kind = "source" | "stage" | "code";
 type Mode = "wide" | "medium" | "narrow";
 
 const NAMES: Record<Kind, string> = { source: "Source", stage: "Stage", code: "Machine code" };
-const FIRST: Record<Kind, number> = { source: 31, stage: 26, code: 43 };
+const FIRST: Record<Kind, number> = { source: 30, stage: 24, code: 46 };
 
 /** A place for a pane: its head with tabs, its body with a pane or a message. */
 export class Slot {
   readonly element: HTMLElement;
-  readonly tabs = h("div", { class: "tabs", role: "tablist" });
+  readonly tabs = h("div", { class: "tabs", role: "group" });
   readonly told = h("em", { class: "told" });
   readonly tools = h("span", { class: "tools" });
   private readonly body = h("div", { class: "body" });
@@ -27,6 +27,7 @@ export class Slot {
   ) {
     this.share = FIRST[kind];
     this.element = h("section", { class: `pane ${kind}-pane slot${number}`, "aria-label": NAMES[kind] });
+    this.tabs.setAttribute("aria-label", `${NAMES[kind]}: what is shown`);
     this.element.append(h("div", { class: "head" }, this.tabs, this.told, this.tools), this.bar, this.body);
   }
 

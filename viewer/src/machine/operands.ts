@@ -39,7 +39,7 @@ export interface Columns {
 const PREDICATE = 4;
 
 export function columnsOf(instructions: readonly Parsed[]): Columns {
-  const widths = { head: PREDICATE + 5, size: 7, operand: 8 };
+  const widths = { head: PREDICATE + 5, size: 7, operand: 7 };
   for (const parsed of instructions) {
     widths.head = Math.max(widths.head, Math.min(14, headOf(parsed).length + 1));
     if (parsed.channels > 0) widths.size = Math.max(widths.size, sizeOf(parsed).length + 1);

@@ -194,7 +194,7 @@ export class Filler {
   }
 
   private tab(text: string, title: string, on: boolean, act: () => void): HTMLElement {
-    return h("button", { type: "button", role: "tab", class: on ? "tab on" : "tab", title, "aria-selected": String(on), onclick: act }, text);
+    return h("button", { type: "button", class: on ? "tab on" : "tab", title, "aria-pressed": String(on), onclick: act }, text);
   }
 
   private tools(slot: Slot): void {

@@ -22,6 +22,7 @@ from kernlens.model.stage_map import StageRows
 #: What the two texts number or word each in its own way: with -g, where a variable's value is, by its address space.
 _NUMBERS = re.compile(r"!\d+|(?<= )#\d+|!DIExpression\([^()]*\)")
 _ID = re.compile(r"(?<!\s)\s*+; visa id: (\d+)\s*$")
+_VALUE = re.compile(r'\s*(%(?:"[^"]*"|[-\w.$]+)) = ')
 _BRANCHES = ("  br ", "  switch ")
 #: A source place, and the calls that it was inlined through.
 _Location = tuple[SourcePlace | None, tuple[SourcePlace, ...]]
@@ -128,6 +129,17 @@ def _functions(text: str) -> dict[str, list[LlvmInstruction]]:
     for instruction in read_llvm_instructions(text):
         functions.setdefault(instruction.function, []).append(instruction)
     return functions
+
+
+def read_visa_values(text: str) -> dict[int, str | None]:
+    """Reads, by the number of the first vISA instruction of each LLVM instruction, ascending, the name of the value that it
+    makes (``%add4.i``), None where it makes none. Of several with one number, the last one became it."""
+    values: dict[int, str | None] = {}
+    for line in text.split("\n"):
+        if match := _ID.search(line):
+            value = _VALUE.match(line)
+            values[int(match[1][:9])] = value[1] if value else None
+    return dict(sorted(values.items()))
 
 
 def _bare(line: str) -> str:

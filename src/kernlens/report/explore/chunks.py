@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
+from threading import Lock
 from typing import Any, NamedTuple
 
 from kernlens.report.explore.packing import encoded, packed
@@ -17,10 +18,12 @@ class Packed(NamedTuple):
 
 
 class Chunks(Mapping[str, bytes]):
-    """The chunks of a document by their ids, packed. A chunk is made each time it is asked for."""
+    """The chunks of a document by their ids, packed. A chunk is made each time it is asked for,
+    by one thread at a time."""
 
     def __init__(self) -> None:
         self._makers: dict[str, tuple[str, Callable[[], Any]]] = {}
+        self._lock = Lock()
         #: Kernel's chunk -> the figures that came to light when it was made.
         self.figures: dict[str, Mapping[str, int | None]] = {}
 
@@ -35,7 +38,9 @@ class Chunks(Mapping[str, bytes]):
 
     def content(self, chunk_id: str) -> bytes:
         """Returns what a chunk unpacks to. Raises KeyError if there is none of this id."""
-        made = self._makers[chunk_id][1]()
+        make = self._makers[chunk_id][1]
+        with self._lock:  # What was read for one chunk is kept for the next.
+            made = make()
         if "figures" in made:
             self.figures[chunk_id] = made["figures"]
         return encoded(made)

@@ -18,8 +18,8 @@ POLICY = (
     "default-src 'none'; script-src 'sha256-{hash}'; style-src 'none'; base-uri 'none'; form-action 'none';"
     " require-trusted-types-for 'script'"
 )
-#: Control characters and halves of characters, which HTML cannot hold.
-_NO_TEXT = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+#: Control characters and halves of characters, which HTML cannot hold, separators, and what turns the direction of text.
+_NO_TEXT = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _HEAD = """<!DOCTYPE html>
 <html lang="en">
 <head>
