@@ -111,12 +111,26 @@ def compared(
     source_roots: Sequence[str] = (),
 ) -> Difference:
     """Open two sides, each with its title, and compare them; the rest is that of ``diff``."""
-    (old_side, old_title), (new_side, new_title) = sides
-    old, new = programs_of([old_side, new_side], source_roots, stages=stages, all_passes=all_passes)
+    openings, titles = zip(*sides, strict=True)
+    old, new = programs_of(openings, source_roots, stages=stages, all_passes=all_passes)
+    return between(old, new, titles, kernel_names, sort, stages=stages, all_passes=all_passes)
+
+
+def between(
+    old: Sequence[Program],
+    new: Sequence[Program],
+    titles: Sequence[str],
+    kernel_names: Sequence[str] = (),
+    sort: str | None = None,
+    *,
+    stages: bool = False,
+    all_passes: bool = False,
+) -> Difference:
+    """Compare the programs of two sides, which have these titles; the rest is that of ``diff``."""
     pairing = _chosen(pair(old, new), kernel_names)
     changes = by_badness(changed(pairing.kernels), sort)
     partings = _partings(changes, all_passes) if stages else [None] * len(changes)
-    return Difference(old_title, new_title, old, new, pairing, tuple(changes), tuple(partings))
+    return Difference(titles[0], titles[1], old, new, pairing, tuple(changes), tuple(partings))
 
 
 def changed(pairs: Sequence[KernelPair]) -> list[KernelChange]:

@@ -121,6 +121,10 @@ TABLE = [
     (2, "recording redact add.klens"),
     (2, "run --simulate skl -- no-such-program"),
     (2, "run"),
+    (0, "serve scale.bin --no-browser --idle 0.2"),
+    (2, "serve damaged.bin --no-browser"),
+    (2, "serve good.cl --no-browser"),  # for which device?
+    (2, "serve scale.bin --no-browser --port 65536"),
     (0, "stages add.klens"),
     (2, "stages add.klens --line 1"),
     (2, "stages good.cl"),

@@ -45,10 +45,36 @@ ALLOWED = {
     "linking": {"analysis", "formats", "model", "runtime", "toolchain"},
     "pipeline": {"formats", "loading", "model", "recording", "runtime", "toolchain"},
     "capturing": {"formats", "isa", "loading", "log", "model", "pipeline", "recording", "runtime", "toolchain"},
-    # Modules of the package itself (compiling, comparing, checking, doctor): what Python and the command line share.
-    "verbs": {"analysis", "formats", "isa", "loading", "model", "pipeline", "recording", "report", "toolchain"},
+    # Modules of the package itself (compiling, comparing, checking, forecasting, doctor): what Python, the command line and
+    # the server share.
+    "verbs": {
+        "analysis",
+        "formats",
+        "isa",
+        "linking",
+        "loading",
+        "model",
+        "pipeline",
+        "recording",
+        "report",
+        "toolchain",
+    },
+    # The server of kernlens serve. What it answers, others compute.
+    "explorer": {"isa", "loading", "log", "model", "pipeline", "recording", "report", "toolchain", "verbs"},
     "cli": {
-        *("analysis", "capturing", "formats", "isa", "linking", "loading", "log", "model", "pipeline", "recording"),
+        *(
+            "analysis",
+            "capturing",
+            "explorer",
+            "formats",
+            "isa",
+            "linking",
+            "loading",
+            "log",
+            "model",
+            "pipeline",
+            "recording",
+        ),
         *("report", "runtime", "toolchain", "verbs"),
     },
     # The public modules for live objects: they only export what the rooms hold, and no room imports them.

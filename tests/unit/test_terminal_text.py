@@ -267,6 +267,7 @@ def test_words_about_the_machine(run: Run, monkeypatch: pytest.MonkeyPatch) -> N
         ("run", "--simulate", HOSTILE, "--", HOSTILE),
         ("capture", "--simulate", HOSTILE, "--", HOSTILE),
         ("devices", HOSTILE),
+        ("serve", HOSTILE, "--no-browser"),
         ("layer", f"--{HOSTILE}"),
         (HOSTILE,),
     ):

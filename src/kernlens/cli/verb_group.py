@@ -28,6 +28,7 @@ VERBS = {
     "recording": "What recordings hold; merge, prune and redact them.",
     "report": "One HTML file that shows source, stages and machine code side by side.",
     "run": "An application on a simulated device.",
+    "serve": "The explorer in the browser: programs, their stages and machine code, and compiles in place.",
     "stages": "A program at every stage of its compile, and one source line followed through all of them.",
     "symbols": "What modules export and import, and their relocations.",
     "toolchain": "Compilers and drivers side by side: list, add, remove.",

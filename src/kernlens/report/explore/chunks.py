@@ -36,14 +36,18 @@ class Chunks(Mapping[str, bytes]):
         """Returns what a chunk holds: ``kernel``, ``source``, ``meta``, ``log`` or ``passes``."""
         return self._makers[chunk_id][0]
 
-    def packed(self, chunk_id: str) -> Packed:
-        """Returns a chunk with its size. Raises KeyError if there is none of this id."""
+    def content(self, chunk_id: str) -> bytes:
+        """Returns what a chunk unpacks to. Raises KeyError if there is none of this id."""
         make = self._makers[chunk_id][1]
         with self._lock:  # What was read for one chunk is kept for the next.
             made = make()
         if "figures" in made:
             self.figures[chunk_id] = made["figures"]
-        content = encoded(made)
+        return encoded(made)
+
+    def packed(self, chunk_id: str) -> Packed:
+        """Returns a chunk with its size. Raises KeyError if there is none of this id."""
+        content = self.content(chunk_id)
         return Packed(packed(content), len(content))
 
     def __getitem__(self, chunk_id: str) -> bytes:
