@@ -111,9 +111,9 @@ def compared(
     source_roots: Sequence[str] = (),
 ) -> Difference:
     """Open two sides, each with its title, and compare them; the rest is that of ``diff``."""
-    openings, titles = zip(*sides, strict=True)
+    openings = [opening for opening, _ in sides]
     old, new = programs_of(openings, source_roots, stages=stages, all_passes=all_passes)
-    return between(old, new, titles, kernel_names, sort, stages=stages, all_passes=all_passes)
+    return between(old, new, [title for _, title in sides], kernel_names, sort, stages=stages, all_passes=all_passes)
 
 
 def between(
