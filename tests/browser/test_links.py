@@ -1,5 +1,5 @@
-"""What lights up is what the answers of ``annotate --json`` and the stages say: 50 random instructions of three kernels, of both
-compilers."""
+"""What lights up is what the document's places and vISA numbers say, which tests/integration/test_explore_links.py
+compares with ``annotate --json``: 50 random instructions of three kernels, of both compilers."""
 
 from __future__ import annotations
 
@@ -61,7 +61,10 @@ def test_links_are_those_of_the_map(open_report: Open, denoise: Document) -> Non
             own = [
                 f"{chunk.offsets[other]:#06x}"
                 for other, at in enumerate(chunk.places)
-                if line is not None and at is not None and (at.path, at.line) == line and not chunk.flags[other] & NOT_OWN
+                if line is not None
+                and at is not None
+                and (at.path, at.line) == line
+                and not chunk.flags[other] & NOT_OWN
             ]
             of_stage = [
                 str(stage.lines[other])
