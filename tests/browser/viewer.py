@@ -21,9 +21,7 @@ class Viewer:
     def ready(self) -> None:
         """Waits until panes, or what stands in their place, are there."""
         self.tab.locator(".cm-content, .message").first.wait_for()
-        self.tab.wait_for_function(
-            "document.getElementById('kernlens').shadowRoot.querySelectorAll('.progress:not([hidden])').length === 0"
-        )
+        self.tab.locator(".progress:visible").first.wait_for(state="detached")
 
     def find(self, selector: str, **having: Any) -> Locator:
         return self.tab.locator(selector, **having)
@@ -99,16 +97,24 @@ class Viewer:
             """() => {
               const root = document.getElementById("kernlens").shadowRoot;
               const cut = [];
-              for (const element of root.querySelectorAll("header *, .build *, nav *, .head *, aside *, footer *, .switcher *, .message *, dialog[open] *")) {
-                if (element.children.length > 0 || element.textContent.trim() === "" || element.closest("option, .spoken, .cm-editor")) continue;
+              const zones = ["header", ".build", "nav", ".head", "aside", "footer", ".switcher", ".message", "dialog[open]"];
+              for (const element of root.querySelectorAll(zones.map(zone => zone + " *").join())) {
+                if (element.children.length > 0 || element.textContent.trim() === "") continue;
+                if (element.closest("option, .spoken, .cm-editor")) continue;
                 if (element.checkVisibility({visibilityProperty: true}) === false) continue;
-                const box = element.getBoundingClientRect();
-                const wide = element.scrollWidth > element.clientWidth + 1 && element.clientWidth > 0;
-                let dots = false;
-                for (let at = element; at instanceof Element; at = at.parentElement)
-                  dots ||= getComputedStyle(at).textOverflow === "ellipsis" && at.closest("[title]") !== null;
-                const outside = box.right > innerWidth + 1 || box.left < -1;
-                if ((wide || outside) && !dots) cut.push(`${element.tagName} ${element.className} ${Math.round(box.left)}-${Math.round(box.right)} ${element.textContent.slice(0, 60)}`);
+                const {left, right} = element.getBoundingClientRect();
+                let wrong = right > innerWidth + 1 || left < -1 ? "outside" : "";
+                // Dots are fine where a title says the rest; buttons are never cut.
+                const dots = at => getComputedStyle(at).textOverflow === "ellipsis" && at.closest("[title]") !== null;
+                if (element.clientWidth > 0 && element.scrollWidth > element.clientWidth + 1 && !dots(element)) wrong = "wide";
+                for (let at = element.parentElement; at !== null; at = at.parentElement) {
+                  const {overflowX} = getComputedStyle(at);
+                  if (overflowX === "visible" || right <= at.getBoundingClientRect().right + 1) continue;
+                  const isFine = (dots(at) || dots(element)) && element.tagName !== "BUTTON";
+                  wrong = overflowX === "hidden" && !isFine ? "clipped" : "";
+                  break;
+                }
+                if (wrong) cut.push(`${wrong}: ${element.tagName} ${element.className} ${element.textContent.slice(0, 60)}`);
               }
               return cut;
             }"""

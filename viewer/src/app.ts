@@ -166,6 +166,7 @@ export class App implements CodeSurroundings {
     }
     this.restorePin();
     this.views.show();
+    performance.mark("kernlens: shown");
   }
 
   /** A kernel of the document, read once. */
@@ -291,7 +292,7 @@ export class App implements CodeSurroundings {
     const line = code.lineOf(row);
     code.reveal(line);
     code.pane.show(line);
-    this.pin(code, line);
+    if (this.links.pinned?.linked !== code || this.links.pinned.line !== line) this.pin(code, line);
   }
 
   async goToLine(key: number): Promise<void> {

@@ -79,8 +79,16 @@ export class KernelList {
       const on = entry.program.id === program.id && entry.row === row;
       element.classList.toggle("on", on);
       element.firstElementChild?.setAttribute("aria-current", String(on));
-      if (on) element.scrollIntoView({ block: "nearest" });
+      if (on) this.reveal(element);
     }
+  }
+
+  /** By hand: scrollIntoView would have Tab begin here. */
+  private reveal(item: HTMLElement): void {
+    const { offsetTop, offsetHeight } = item;
+    const top = offsetTop - this.list.offsetTop;
+    if (top < this.list.scrollTop) this.list.scrollTop = top;
+    else if (top + offsetHeight > this.list.scrollTop + this.list.clientHeight) this.list.scrollTop = top + offsetHeight - this.list.clientHeight;
   }
 
   focus(): void {
@@ -161,7 +169,7 @@ export class KernelList {
 
 /** A name whose end stays in sight where it is too long: names of one file differ there. */
 function nameOf(name: string): HTMLElement {
-  const cut = name.length > 13 ? name.length - 6 : name.length;
+  const cut = name.length > 12 ? name.length - 6 : name.length;
   return h("span", { class: "name" }, h("span", {}, name.slice(0, cut)), h("span", {}, name.slice(cut)));
 }
 
