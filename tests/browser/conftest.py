@@ -58,7 +58,10 @@ def open_report(browser: Browser, tmp_path: Path) -> Iterator[Open]:
         tab.on("console", lambda message: problems.append(f"{message.type}: {message.text}"))
         tab.on("pageerror", lambda error: problems.append(str(error)))
         # The page itself may be loaded, and nothing else.
-        tab.on("request", lambda request: request.url == path.as_uri() or problems.append(f"request: {request.url}"))
+        allowed = path.as_uri()
+        tab.on(
+            "request", lambda request: problems.extend([f"request: {request.url}"] if request.url != allowed else [])
+        )
         opened.append((tab, problems))
         tab.goto(path.as_uri() + at)
         return Viewer(tab)

@@ -1,5 +1,5 @@
-"""What lights up is what the answers of ``annotate --json`` and the stages say: 50 random instructions of three kernels, of both
-compilers."""
+"""What lights up is what the document's places and vISA numbers say, which tests/integration/test_explore_links.py
+compares with ``annotate --json``: 50 random instructions of three kernels, of both compilers."""
 
 from __future__ import annotations
 

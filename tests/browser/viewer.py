@@ -21,9 +21,7 @@ class Viewer:
     def ready(self) -> None:
         """Waits until panes, or what stands in their place, are there."""
         self.tab.locator(".cm-content, .message").first.wait_for()
-        self.tab.wait_for_function(
-            "document.getElementById('kernlens').shadowRoot.querySelectorAll('.progress:not([hidden])').length === 0"
-        )
+        self.tab.locator(".progress:visible").first.wait_for(state="detached")
 
     def find(self, selector: str, **having: Any) -> Locator:
         return self.tab.locator(selector, **having)
@@ -99,8 +97,10 @@ class Viewer:
             """() => {
               const root = document.getElementById("kernlens").shadowRoot;
               const cut = [];
-              for (const element of root.querySelectorAll("header *, .build *, nav *, .head *, aside *, footer *, .switcher *, .message *, dialog[open] *")) {
-                if (element.children.length > 0 || element.textContent.trim() === "" || element.closest("option, .spoken, .cm-editor")) continue;
+              const zones = ["header", ".build", "nav", ".head", "aside", "footer", ".switcher", ".message", "dialog[open]"];
+              for (const element of root.querySelectorAll(zones.map(zone => zone + " *").join())) {
+                if (element.children.length > 0 || element.textContent.trim() === "") continue;
+                if (element.closest("option, .spoken, .cm-editor")) continue;
                 if (element.checkVisibility({visibilityProperty: true}) === false) continue;
                 const box = element.getBoundingClientRect();
                 const wide = element.scrollWidth > element.clientWidth + 1 && element.clientWidth > 0;
@@ -108,7 +108,8 @@ class Viewer:
                 for (let at = element; at instanceof Element; at = at.parentElement)
                   dots ||= getComputedStyle(at).textOverflow === "ellipsis" && at.closest("[title]") !== null;
                 const outside = box.right > innerWidth + 1 || box.left < -1;
-                if ((wide || outside) && !dots) cut.push(`${element.tagName} ${element.className} ${Math.round(box.left)}-${Math.round(box.right)} ${element.textContent.slice(0, 60)}`);
+                if ((wide || outside) && !dots)
+                  cut.push(`${element.tagName} ${element.className} at ${box.left}: ${element.textContent.slice(0, 60)}`);
               }
               return cut;
             }"""

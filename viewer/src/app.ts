@@ -155,6 +155,7 @@ export class App implements CodeSurroundings {
       this.colour(this.state.colour);
     }
     this.restorePin();
+    performance.mark("kernlens: shown");
   }
 
   private show(program: ProgramInfo, row: number, kernel: Kernel | null): void {
@@ -252,7 +253,7 @@ export class App implements CodeSurroundings {
     const line = code.lineOf(row);
     code.reveal(line);
     code.pane.show(line);
-    this.pin(code, line);
+    if (this.links.pinned?.linked !== code || this.links.pinned.line !== line) this.pin(code, line);
   }
 
   async goToLine(key: number): Promise<void> {

@@ -58,9 +58,11 @@ export async function copyText(text: string, tell: (sentence: string) => void): 
   }
 }
 
+const NUMBERS = new Intl.NumberFormat("en-US");
+
 /** A short form of a number with thousands separated, as in 25,000. */
 export function count(value: number): string {
-  return value.toLocaleString("en-US");
+  return NUMBERS.format(value);
 }
 
 export function plural(value: number, one: string, many = `${one}s`): string {

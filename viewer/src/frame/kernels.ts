@@ -79,8 +79,16 @@ export class KernelList {
       const on = entry.program.id === program.id && entry.row === row;
       element.classList.toggle("on", on);
       element.firstElementChild?.setAttribute("aria-current", String(on));
-      if (on) element.scrollIntoView({ block: "nearest" });
+      if (on) this.reveal(element);
     }
+  }
+
+  /** By hand: scrollIntoView would have Tab begin here. */
+  private reveal(item: HTMLElement): void {
+    const { offsetTop, offsetHeight } = item;
+    const top = offsetTop - this.list.offsetTop;
+    if (top < this.list.scrollTop) this.list.scrollTop = top;
+    else if (top + offsetHeight > this.list.scrollTop + this.list.clientHeight) this.list.scrollTop = top + offsetHeight - this.list.clientHeight;
   }
 
   focus(): void {

@@ -20,6 +20,19 @@ export function isScalar(region: string): boolean {
  * one channel every region is the same, and none is written.
  */
 export function shorten(operand: string, channels: number): string {
+  const cache = channels === 1 ? known.one : known.many;
+  let short = cache.get(operand);
+  if (short === undefined) {
+    if (cache.size > 50_000) cache.clear();
+    cache.set(operand, (short = shortened(operand, channels)));
+  }
+  return short;
+}
+
+/** A large kernel has a hundred thousand operands, of which a few thousand differ. */
+const known = { one: new Map<string, string>(), many: new Map<string, string>() };
+
+function shortened(operand: string, channels: number): string {
   return operand
     .replace(/^([-~!(a-z)]*[a-z]+\d+)\.0(?=[<:]|$)/, (whole, name: string) => (/f\d+$/.test(name) ? whole : name))
     .replace(/<([\d;,]+)>/, (whole, region: string) => {

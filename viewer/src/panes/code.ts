@@ -208,7 +208,7 @@ export class CodePane extends Linked {
 
   private scoreboard(line: number, around: Surroundings): Cell | null {
     const row = this.rowAt(line);
-    if (row < 0) return null;
+    if (row < 0) return new Cell("header", "header", () => []);
     const tokens = scoreboardOf(this.parsed[row]);
     return new Cell(`${line}`, this.lineClass(line, around), () => tokens.map((token) => part("token", token)));
   }

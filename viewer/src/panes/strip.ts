@@ -59,7 +59,8 @@ export class Strip {
       return row / this.live.length;
     };
     const top = share(view.scrollDOM.scrollTop) * height;
-    const bottom = share(view.scrollDOM.scrollTop + view.scrollDOM.clientHeight) * height;
+    const end = view.scrollDOM.scrollTop + view.scrollDOM.clientHeight;
+    const bottom = end >= view.contentHeight ? height : share(end) * height;
     context.globalAlpha = 0.16;
     context.fillStyle = style.getPropertyValue("--accent");
     context.fillRect(0, top, width, Math.max(4, bottom - top));

@@ -1,0 +1,113 @@
+"""Documents made by hand: small, and with whatever a test is about in them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kernlens.report.explore.chunks import Chunks
+from kernlens.report.explore.document import Document
+from kernlens.report.explore.packing import deltas
+
+SOURCE = "kernel void add(global int *a)\n{\n  a[0] += 1;\n}\n"
+ROWS = [
+    "(W)     mov (8|M0)               r2.0<1>:ud    r0.0<1;1,0>:ud",
+    "        add (16|M0)              r4.0<1>:f     r2.0<1;1,0>:f     -r3.0<0;1,0>:f    {I@1}",
+    "        send.dc0 (16|M0)         r6       r4      null:0  0x0            0x02106E00           {A@1,$3}",
+    "(f0.0)  goto (16|M0)                         L0                  L0",
+    "(W)     mov (8|M0)               r127.0<1>:ud  r6.0<1;1,0>:ud                   {Compacted,$3.dst}",
+]
+
+
+def made(
+    *,
+    name: str = "add",
+    path: str = "add.cl",
+    source: str | None = SOURCE,
+    options: str = "",
+    command: str | None = "ocloc compile -file add.cl",
+    title: str = "add.klens",
+    log: str = "",
+    rows: list[str] | None = None,
+    stage: str | None = "define void @add() {\n  %1 = add i32 %0, 1\n}",
+    stage_missing: str | None = None,
+    has_lines: bool = True,
+    has_kernels: bool = True,
+    has_code: bool = True,
+    is_damaged: bool = False,
+    has_program: bool = True,
+) -> Document:
+    """One program with one kernel of a few instructions, each of line 3 of ``path``; or what is left of it."""
+    chunks = Chunks()
+    rows = ROWS if rows is None else rows
+    count = len(rows)
+    kernel = {
+        "schema": 2, "kind": "kernel", "name": name, "warning": None,
+        "files": [path] if has_lines else [],
+        "places": {"file": [0], "line": [3], "column": [3], "caller": [-1]} if has_lines
+        else {"file": [], "line": [], "column": [], "caller": []},
+        "code": code(rows, 0 if has_lines else -1) if has_code else None,
+        "stages": [] if stage is None else [{
+            "stage": "llvm-codegen", "attempt": 1, "text": stage, "missing": stage_missing,
+            "line": deltas(range(1, stage.count("\n") + 2)),
+            "place": deltas([-2, 0 if has_lines else -1, *[-2] * (stage.count("\n") - 1)][: stage.count("\n") + 1]),
+            "id": None, "ids": None, "functions": [],
+        }],
+        "missing": {} if has_code else {"code": "no decoder knows the device made-up"},
+    }  # fmt: skip
+    if not has_lines:
+        kernel["missing"] |= {"lines": "it was built without -gline-tables-only"}
+    chunks.add("kernel", "a" * 16, lambda: kernel)
+    if source is not None:
+        chunks.add("source", "b" * 16, lambda: {"schema": 2, "kind": "source", "text": source})
+    if log:
+        chunks.add("log", "c" * 16, lambda: {"schema": 2, "kind": "log", "text": log})
+    columns: dict[str, list[Any]] = {
+        "name": [name], "shown": [name], "simd": [16], "registers": [128], "spill_bytes": [0], "instructions": [count],
+        "memory": [None], "peak": [None], "lines": [int(has_lines)], "chunk": ["d" * 16 if is_damaged else "a" * 16],
+    }  # fmt: skip
+    program = {
+        "id": "e" * 16, "name": "add", "format": "zebin", "device": "dg2", "device_title": "DG2", "device_words": "dg2",
+        "register_bytes": 32, "toolchain": "system", "versions": ["IGC 1"], "options": options, "command": command,
+        "ok": has_kernels, "reason": None if has_kernels else "the compiler found an error", "log": "c" * 16 if log else None,
+        "files": [{
+            "path": path, "origin": "recording", "lines": None, "chunk": None if source is None else "b" * 16,
+            "missing": None if source is not None else "not recorded (redacted)",
+        }] if has_lines else [],
+        "kernels": columns if has_kernels else {key: [] for key in columns},
+        "reasons": {} if has_lines else {"0": "it was built without -gline-tables-only"},
+        "stages": [] if stage is None else [
+            {"name": "llvm-codegen", "attempt": 1, "scope": "program", "title": "LLVM IR, last", "sentence": "", "meta": None},
+        ],
+        "no_stages": "recorded without the stages of the compile; kernlens stages add.cl --device dg2 -o FILE keeps them"
+        if stage is None else None,
+        "passes": None,
+    }  # fmt: skip
+    index = {
+        "schema": 2,
+        "kernlens": "0",
+        "title": title,
+        "redacted": [],
+        "figures": [],
+        "opcodes": {},
+        "programs": [program] if has_program else [],
+    }
+    return Document(index | {"chunks": {chunk: {"kind": chunks.kind(chunk)} for chunk in chunks}}, chunks)
+
+
+def code(rows: list[str], place: int) -> dict[str, Any]:
+    """The columns of these instructions, each of 16 bytes, all of one place; a ``goto`` goes to the first."""
+    gotos = [row for row, text in enumerate(rows) if " goto " in text]
+    return {
+        "text": "\n".join(rows), "offset": deltas(range(0, 16 * len(rows), 16)), "size": [16] * len(rows),
+        "opcode": ["some"], "op": [0] * len(rows), "place": deltas([place] * len(rows)), "flags": [0] * len(rows), "id": None,
+        "block": deltas([0, *(row + 1 for row in gotos if row + 1 < len(rows))]), "depth": [1] * (1 + len(gotos)),
+        "targets": [[row, 0] for row in gotos],
+        "wait": {"row": deltas([4]), "back": [2]} if len(rows) > 4 else {"row": [], "back": []},
+        "message": {"row": deltas([2]), "kind": [0], "kinds": [{
+            "target": "dc0", "operation": "write", "action": "store", "memory": "global", "bytes": 64, "spill": False,
+            "answer": 0, "addresses": 2, "data": 2, "words": "writes up to 64 bytes of global memory through the data cache",
+        }]} if len(rows) > 2 else {"row": [], "kind": [], "kinds": []},
+        "live": [2, 3, 5, 4, 1] if len(rows) == 5 else None, "peak": {"row": 2, "registers": 5} if len(rows) == 5 else None,
+        "is_lower_bound": False,
+        "use": {"row": deltas([1, 2, 4]), "back": [1, 1, 2], "register": [2, 4, 6]} if len(rows) == 5 else None,
+    }  # fmt: skip

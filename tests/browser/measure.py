@@ -1,0 +1,173 @@
+"""Measures the viewer by hand, on a quiet machine: how long a large kernel takes to open, and a hover.
+
+    python -m tests.browser.measure [REPORT.html] [--runs 3]
+
+Without a report: a kernel of 25,000 instructions with 2,000 source lines, 60,000 of LLVM IR and 30,000 of vISA is made up.
+The best of the runs counts: other work on the machine only adds; "processor" is the page's own time, whatever else runs.
+Limits: opens in 1.5 s; 95 of 100 hovers take 8 ms of script and show after 50 ms.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, sync_playwright
+
+from kernlens.report.explore.chunks import Chunks
+from kernlens.report.explore.document import Document
+from kernlens.report.explore.packing import deltas
+from kernlens.report.explore.page import page, viewer_script
+from tests.browser.made import made
+
+LINES, LLVM, VISA, CODE = 2_000, 60_000, 30_000, 25_000
+
+#: From inside: a hover's script is what its event's listeners and the next frame's callbacks take; it is shown when a task runs
+#: after that frame.
+COUNT = """
+window.hovers = [];
+const ask = window.requestAnimationFrame.bind(window);
+let script = 0;
+window.requestAnimationFrame = callback => ask(time => {
+  const from = performance.now();
+  callback(time);
+  script += performance.now() - from;
+});
+addEventListener("mousemove", event => {
+  const from = performance.now();
+  script = 0;
+  queueMicrotask(() => script += performance.now() - from);
+  ask(() => setTimeout(() => hovers.push([script, performance.now() - from])));
+}, {capture: true});
+"""
+
+
+def large() -> Document:
+    """A kernel as large as the largest, with every line of its source spread over all texts."""
+    rng = random.Random(14)
+    small = made(source="\n".join(f"  value += input[{line}] * weight; // line {line}" for line in range(1, LINES + 1)))
+    place = [min(LINES - 1, int(rng.expovariate(1 / 300))) for _ in range(LLVM)]
+    chunks = Chunks()
+    columns: dict[str, Any] = small.index["programs"][0]
+    rows = [
+        f"        add (16|M0)              r{n % 120}.0<1>:f     r{n % 90}.0<1;1,0>:f     r7.0<0;1,0>:f    {{I@1}}"
+        for n in range(CODE)
+    ]
+    kernel = {
+        "schema": 2,
+        "kind": "kernel",
+        "name": "add",
+        "warning": None,
+        "missing": {},
+        "files": ["add.cl"],
+        "places": {"file": [0] * LINES, "line": [1] * LINES, "column": [3] * LINES, "caller": [-1] * LINES},
+        "code": {
+            "text": "\n".join(rows),
+            "offset": deltas(range(0, 16 * CODE, 16)),
+            "size": [16] * CODE,
+            "opcode": ["add"],
+            "op": [0] * CODE,
+            "place": deltas(place[:CODE]),
+            "flags": [0] * CODE,
+            "id": deltas(range(CODE)),
+            "block": deltas(range(0, CODE, 28)),
+            "depth": [0] * len(range(0, CODE, 28)),
+            "targets": [[n, max(0, n - 200)] for n in range(27, CODE, 28)],
+            "wait": {"row": [], "back": []},
+            "message": {"row": [], "kind": [], "kinds": []},
+            "live": [40 + n % 60 for n in range(CODE)],
+            "peak": {"row": 59, "registers": 99},
+            "is_lower_bound": False,
+            "use": None,
+        },
+        "stages": [
+            stage("llvm-codegen", LLVM, place, "  %{n} = fadd fast float %{m}, %weight.{n}, !dbg !{n}"),
+            stage("visa", VISA, place, "    add (M1, 16) V{n}(0,0)<1> V{m}(0,0)<1;1,0> V7(0,0)<0;1,0>"),
+        ],
+    }
+    chunks.add("kernel", "a" * 16, lambda: kernel)
+    chunks.add("source", "b" * 16, lambda: {"schema": 2, "kind": "source", "text": source_of(small)})
+    columns["kernels"]["instructions"] = [CODE]
+    columns["stages"] = [
+        {"name": name, "attempt": 1, "scope": "kernel", "title": title, "sentence": "", "meta": None}
+        for name, title in (("llvm-codegen", "LLVM IR, last"), ("visa", "vISA"))
+    ]
+    return Document(small.index | {"programs": [columns]}, chunks)
+
+
+def source_of(document: Document) -> str:
+    from tests.explore_reader import unpacked
+
+    return str(unpacked(document.chunks["b" * 16])["text"])
+
+
+def stage(name: str, count: int, place: list[int], shape: str) -> dict[str, Any]:
+    return {
+        "stage": name, "attempt": 1, "text": "\n".join(shape.format(n=n, m=n // 2) for n in range(count)), "missing": None,
+        "line": deltas(range(1, count + 1)), "place": deltas(place[:count]), "id": None, "ids": None, "functions": [],
+    }  # fmt: skip
+
+
+def run(browser: Browser, address: str) -> dict[str, float]:
+    """Opens the page once and moves over all panes."""
+    tab = browser.new_page(viewport={"width": 1440, "height": 900})
+    tab.add_init_script(COUNT)
+    protocol = tab.context.new_cdp_session(tab)
+    protocol.send("Performance.enable", {"timeDomain": "threadTicks"})
+    tab.goto(address)
+    opened = tab.evaluate(
+        """async () => {
+          while (performance.getEntriesByName("kernlens: shown").length === 0) await new Promise(done => setTimeout(done, 5));
+          await new Promise(done => requestAnimationFrame(() => setTimeout(done)));
+          return performance.now();
+        }"""
+    )
+    metrics = {each["name"]: each["value"] for each in protocol.send("Performance.getMetrics")["metrics"]}
+    rng = random.Random(9)
+    boxes = [box for pane in tab.locator(".cm-scroller").all() if (box := pane.bounding_box())]
+    for _ in range(160):
+        box = rng.choice(boxes)
+        tab.mouse.move(box["x"] + rng.random() * box["width"] * 0.8, box["y"] + rng.random() * box["height"] * 0.95)
+        tab.wait_for_timeout(30)
+    hovers = tab.evaluate("hovers")
+    heap = tab.evaluate("performance.memory?.usedJSHeapSize ?? 0")
+    nodes = tab.evaluate("document.getElementById('kernlens').shadowRoot.querySelectorAll('*').length")
+    tab.close()
+    script = sorted(each[0] for each in hovers)
+    shown_after = sorted(each[1] for each in hovers)
+    at = int(len(hovers) * 0.95)
+    return {
+        "open, ms": opened,
+        "open, processor, ms": 1000 * metrics["TaskDuration"],
+        "hover script p95, ms": script[at],
+        "hover shown p50, ms": shown_after[len(hovers) // 2],
+        "hover shown p95, ms": shown_after[at],
+        "heap, MB": heap / 1e6,
+        "elements": nodes,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("report", nargs="?", type=Path)
+    parser.add_argument("--runs", type=int, default=3)
+    words = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        path = words.report
+        if path is None:
+            path = Path(folder) / "large.html"
+            path.write_text("".join(page(large(), viewer_script())))
+        print(f"{path}: {path.stat().st_size:,} bytes")
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        runs = [run(browser, path.resolve().as_uri()) for _ in range(words.runs)]
+        browser.close()
+    for name in runs[0]:
+        figures = [figures[name] for figures in runs]
+        print(f"{name:24} best {min(figures):8.1f}   all {', '.join(f'{figure:.1f}' for figure in figures)}")
+
+
+if __name__ == "__main__":
+    main()

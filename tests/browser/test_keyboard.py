@@ -1,0 +1,114 @@
+"""Everything by keys alone, as somebody without a pointer uses it; and what a screen reader is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.browser.conftest import Open
+from tests.browser.made import made
+
+
+def test_a_walk_by_keys(open_report: Open, sharpen_page: Path) -> None:
+    viewer = open_report(sharpen_page)
+    # To the first pane by Tab alone: the focus always shows where it is, and nothing traps it.
+    names = []
+    for _ in range(60):
+        viewer.press("Tab")
+        names.append(viewer.focused())
+        if names[-1].startswith("Source sharpen.cl"):
+            break
+    assert any("Find in all panes" in name for name in names)
+    assert names[-1].startswith("Source sharpen.cl")
+    # The hottest line first; then from lit line to lit line in another pane.
+    viewer.press("n")
+    pinned = viewer.pinned
+    assert pinned.startswith("● Pinned line")
+    viewer.find(".spoken", has_text="percent").wait_for(state="attached")
+    viewer.press("j", "j", "Enter")
+    assert viewer.pinned != pinned
+    viewer.press("Escape")
+    assert viewer.pinned == ""
+    viewer.press("Tab")
+    assert viewer.focused() != names[-1]
+    # Stages, colours, operands, sheets.
+    stage = viewer.find(".stage-pane .cm-content").get_attribute("aria-label")
+    viewer.press("]")
+    assert viewer.find(".stage-pane .cm-content").get_attribute("aria-label") != stage
+    viewer.press("2")
+    assert viewer.text(".source-pane .columns").startswith("bytes")
+    viewer.press("o")
+    assert "<1;1,0>" in viewer.text(".gen .cm-content")
+    viewer.press("o", "?")
+    viewer.find("dialog[open]").wait_for()
+    viewer.press("Escape")
+    assert viewer.find("dialog[open]").count() == 0
+    # The list of kernels: arrows and Enter.
+    name = viewer.text(".pick .name")
+    viewer.press("K", "ArrowDown", "Enter")
+    viewer.find(".pick .name", has_not_text=name).wait_for()
+    # The splitter.
+    splitter = viewer.find(".splitter").first
+    before = splitter.get_attribute("aria-valuenow")
+    splitter.focus()
+    viewer.press("ArrowRight")
+    assert splitter.get_attribute("aria-valuenow") == str(int(before or 0) + 2)
+
+
+def test_finding(open_report: Open, sharpen_page: Path) -> None:
+    viewer = open_report(sharpen_page)
+    viewer.press("/")
+    viewer.tab.keyboard.type("op:send")
+    viewer.find(".code-pane .told", has_text="found").wait_for()
+    assert viewer.text(".source-pane .told") == "0 found"
+    viewer.press("Enter", "Enter")
+    assert viewer.text(".find .found").startswith("2 of ")
+    # Letters are letters in a field.
+    assert viewer.find(".find input").input_value() == "op:send"
+    for query in ("re:send\\..*r\\d+", "line:25", "reg:r4", "float4", "re:("):
+        viewer.find(".find input").fill(query)
+        viewer.find(".find .found", has_text="regular" if query == "re:(" else "").wait_for(state="attached")
+    viewer.press("Escape")
+    assert viewer.find(".find input").input_value() == ""
+
+
+def test_machine_code(open_report: Open) -> None:
+    viewer = open_report(made())
+    # Short operands: no subregister 0, no contiguous region, one value for all channels as <0>.
+    row = viewer.line("gen", "add ")
+    assert row.inner_text().split() == ["add", "(16|M0)", "r4:f", "r2:f", "-r3<0>:f"]
+    viewer.press("g", "p")
+    viewer.find("footer .told", has_text="5 registers are live at 0x0020").wait_for()
+    viewer.pin("gen", "send")
+    detail = viewer.text("aside")
+    assert "Writes up to 64 bytes of global memory" in detail
+    assert "r4 0x0010" in detail
+    assert "r6 0x0040" in detail
+    # A token leads to the message that is waited for, a register to who wrote it.
+    viewer.find(".token", has_text="$3.dst").click()
+    assert "&i=0x20" in viewer.address
+    viewer.line("gen", "add ").locator(".t-r", has_text="r2").click()
+    assert "&i=0x10" in viewer.address
+    assert "r2 0x0000" in viewer.text("aside")
+    assert viewer.find(".gen .R0 .from").evaluate("e => getComputedStyle(e, '::before').content") == '"w"'
+    # A block folds and unfolds, by key and by click.
+    rows = viewer.find(".gen .cm-line").count()
+    viewer.press("f")
+    assert viewer.find(".gen .cm-line").count() < rows
+    viewer.find(".gen .cm-line.header").first.click()
+    assert viewer.find(".gen .cm-line").count() == rows
+
+
+def test_copying_gives_the_text_of_iga(open_report: Open) -> None:
+    viewer = open_report(made())
+    viewer.find(".gen .cm-content").focus()
+    viewer.press("Control+a")
+    copied = viewer.find(".gen .cm-content").evaluate(
+        """content => {
+          const data = new DataTransfer();
+          content.dispatchEvent(new ClipboardEvent("copy", {clipboardData: data, bubbles: true, cancelable: true}));
+          return data.getData("text/plain");
+        }"""
+    )
+    assert "r2.0<1;1,0>:f     -r3.0<0;1,0>:f    {I@1}" in copied
+    assert "block" not in copied
+    assert len(copied.split("\n")) == 5

@@ -1,0 +1,66 @@
+"""What is missing, wrong or hostile: said in words, with what to do, and never as markup."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.browser.conftest import Open
+from tests.browser.made import made
+
+HOSTILE = "</script><img src=x onerror=document.title='got'><b>\x1b[31m\"'&amp;\u202egpj"
+
+STATES = {
+    "lines": (made(has_lines=False), ".source-pane .message", ["-gline-tables-only", "built without"]),
+    "source": (made(source=None), ".source-pane .tools", ["no text", "redacted"]),
+    "stages": (made(stage=None), ".stage-pane .message", ["recorded without", "kernlens stages add.cl --device dg2"]),
+    "a stage": (made(stage_missing="it is too large to be shown"), ".stage-pane .message", ["too large"]),
+    "code": (made(has_code=False, rows=[]), ".code-pane .message", ["no decoder knows"]),
+    "kernels": (
+        made(has_kernels=False, log="error: 3 <b>"),
+        ".source-pane .message",
+        ["found an error", "error: 3 <b>"],
+    ),
+    "a chunk": (made(is_damaged=True), ".code-pane .message", ["without this part", "Try again"]),
+}
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_what_is_missing_is_said(open_report: Open, state: str) -> None:
+    document, where, words = STATES[state]
+    viewer = open_report(document)
+    viewer.find(where).first.wait_for()
+    for word in words:
+        assert word in viewer.text(where)
+    assert viewer.cut_texts() == []
+    if state not in ("code", "kernels", "a chunk"):
+        assert viewer.line("gen", "add").is_visible()
+
+
+def test_hostile_texts_are_shown_as_texts(open_report: Open) -> None:
+    document = made(
+        name=HOSTILE, path=HOSTILE, source=f"{HOSTILE}\n\n{HOSTILE}", options=HOSTILE, command=HOSTILE, title=HOSTILE,
+        rows=[HOSTILE, *([HOSTILE + " L0"] * 2), "x" * 200_000], stage=f"{HOSTILE}\n{HOSTILE}\n{'y' * 200_000}",
+    )  # fmt: skip
+    viewer = open_report(document)
+    assert "onerror" in viewer.text(".pick .name")
+    assert "onerror" in viewer.text(".how .options")
+    assert "onerror" in viewer.text(".source .cm-line")
+    assert "onerror" in viewer.text(".stage .cm-line")
+    viewer.pin("stage", "onerror")
+    viewer.press("L")
+    viewer.find("dialog[open]").wait_for()
+    assert viewer.find("img[src], dialog b, nav b").count() == 0
+    assert viewer.tab.title().endswith("· dg2 · kernlens")
+    assert not viewer.scrolls_sideways()
+
+
+def test_a_hostile_log_is_shown_as_text(open_report: Open) -> None:
+    viewer = open_report(made(has_kernels=False, log=HOSTILE))
+    viewer.find(".log").wait_for()
+    assert viewer.text(".log").startswith("</script><img")
+    assert viewer.find("img[src]").count() == 0
+
+
+def test_a_document_without_programs(open_report: Open) -> None:
+    viewer = open_report(made(has_program=False))
+    assert "holds no program" in viewer.text(".source-pane .message")
