@@ -7,6 +7,7 @@ from typing import Any
 from kernlens.errors import KernlensError
 from kernlens.model.figures import LINE_ORDERS
 from kernlens.model.kernel import Kernel
+from kernlens.model.source_map import SourceMap
 from kernlens.model.stage_text import StageText, StageTexts
 from kernlens.report.explore.code import code_document, compacted_of
 from kernlens.report.explore.packing import RAW_LIMIT, deltas
@@ -21,18 +22,21 @@ def kernel_document(kernel: Kernel, texts: StageTexts) -> dict[str, Any]:
     the reason in ``missing``."""
     missing: dict[str, str] = {}
     code: dict[str, Any] | None = None
+    source_map: SourceMap | None = None
     names: dict[str, str] = {}
     try:
-        table = kernel.line_table
-        names = names_of_table(table.directory, [file.path for file in table.files]) if table else {}
+        source_map = kernel.source_map
         if kernel.line_table_reason:
             missing["lines"] = kernel.line_table_reason
     except KernlensError as error:
         missing["lines"] = str(error)
+    if source_map is not None:
+        table = source_map.table
+        names = names_of_table(table.directory, [file.path for file in table.files])
     places = Places(names)
     try:
         numbers = texts.visa_numbers(kernel.name, compacted_of(kernel.instructions))
-        code = code_document(kernel, places, numbers)
+        code = code_document(kernel, source_map, places, numbers)
     except KernlensError as error:
         missing["code"] = str(error)
     stages, room = [], RAW_LIMIT // 8
@@ -49,7 +53,7 @@ def kernel_document(kernel: Kernel, texts: StageTexts) -> dict[str, Any]:
             "memory": LINE_ORDERS["memory"].sum(kernel.costs) if code else None,
             "peak": code["peak"]["registers"] if code and code["peak"] else None,
         },
-        "warning": kernel.line_warning if code else None,
+        "warning": source_map.warning if source_map else None,
         "stages": stages,
         "missing": missing,
     }
