@@ -223,6 +223,20 @@ def test_what_cannot_be_read_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [stage["missing"] for stage in document_of_kernel["stages"]] == [None, None]
 
 
+def test_what_is_too_large_for_a_chunk_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = document([opened(built())])
+    chunk = made.index["programs"][0]["kernels"]["chunk"][0]
+    whole = made.chunks.packed(chunk).size
+    monkeypatch.setattr("kernlens.report.explore.chunks.RAW_LIMIT", whole - 1)
+    smaller = unpacked(made.chunks[chunk])
+    assert {stage["missing"] for stage in smaller["stages"]} == {"it is too large to be shown"}
+    assert len(KernelChunk(smaller).rows) == 3
+    monkeypatch.setattr("kernlens.report.explore.kernel_chunk.MOST_INSTRUCTIONS", 2)
+    smallest = unpacked(made.chunks[chunk])
+    assert smallest["code"] is None
+    assert "3 instructions are more" in smallest["missing"]["code"]
+
+
 def test_a_failed_build_has_its_log() -> None:
     made = document([], failed=[built(ok=False, reason="it does not compile")])
     (entry,) = made.index["programs"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kernlens.errors import KernlensError
+from kernlens.errors import KernlensError, UnsupportedError
 from kernlens.model.figures import LINE_ORDERS
 from kernlens.model.kernel import Kernel
 from kernlens.model.source_map import SourceMap
@@ -15,6 +15,10 @@ from kernlens.report.explore.places import NO_PLACE, Places, names_of_table
 
 #: The place of a row that is no instruction.
 NO_INSTRUCTION = -2
+#: The most instructions that are shown: with their texts and columns they take 200 bytes each.
+MOST_INSTRUCTIONS = 250_000
+_TOO_LARGE = "it is too large to be shown"
+_EMPTY: dict[str, Any] = {"text": "", "line": [], "place": [], "id": None, "ids": None, "functions": []}
 
 
 def kernel_document(kernel: Kernel, texts: StageTexts) -> dict[str, Any]:
@@ -35,6 +39,9 @@ def kernel_document(kernel: Kernel, texts: StageTexts) -> dict[str, Any]:
         names = names_of_table(table.directory, [file.path for file in table.files])
     places = Places(names)
     try:
+        if len(kernel.instructions) > MOST_INSTRUCTIONS:
+            count = f"{len(kernel.instructions):,} instructions"
+            raise UnsupportedError(f"{count} are more than are shown; kernlens annotate prints them")
         numbers = texts.visa_numbers(kernel.name, compacted_of(kernel.instructions))
         code = code_document(kernel, source_map, places, numbers)
     except KernlensError as error:
@@ -42,7 +49,7 @@ def kernel_document(kernel: Kernel, texts: StageTexts) -> dict[str, Any]:
     stages, room = [], RAW_LIMIT // 8
     for text in texts.of_kernel(kernel.name):
         room -= sum(map(len, text.rows)) + 4 * len(text.rows)
-        stages.append(_stage(text, places) if room >= 0 else _missing_stage(text, "it is too large to be shown"))
+        stages.append(_stage(text, places) if room >= 0 else _missing_stage(text, _TOO_LARGE))
     return {
         "schema": 2,
         "kind": "kernel",
@@ -57,6 +64,12 @@ def kernel_document(kernel: Kernel, texts: StageTexts) -> dict[str, Any]:
         "stages": stages,
         "missing": missing,
     }
+
+
+def without_stage_texts(document: dict[str, Any]) -> dict[str, Any]:
+    """The document of a kernel that is too large for one chunk."""
+    stages = [{**stage, **_EMPTY, "missing": _TOO_LARGE} for stage in document["stages"]]
+    return document | {"stages": stages}
 
 
 def _stage(text: StageText, places: Places) -> dict[str, Any]:
@@ -85,5 +98,4 @@ def _stage(text: StageText, places: Places) -> dict[str, Any]:
 
 
 def _missing_stage(text: StageText, reason: str) -> dict[str, Any]:
-    empty: dict[str, Any] = {"text": "", "line": [], "place": [], "id": None, "ids": None, "functions": []}
-    return {"stage": text.of.stage, "attempt": text.of.attempt, **empty, "missing": reason}
+    return {"stage": text.of.stage, "attempt": text.of.attempt, **_EMPTY, "missing": reason}
