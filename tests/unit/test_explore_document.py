@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import kernlens
+from kernlens.errors import FormatError, UnsupportedError
 from kernlens.isa.device_table import GEN9, GEN11, XE2, XE3, XE_HP, XE_HPC, XE_HPG, XE_LP
 from kernlens.isa.opcodes import EXPLANATIONS
 from kernlens.loading.open import open_build
@@ -201,6 +202,41 @@ def test_why_there_are_no_stages_and_how_to_keep_them() -> None:
     assert "kernlens stages scale.cl --device skl -o FILE" in entry["no_stages"]
 
 
+def test_what_cannot_be_read_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(*words: Any, **others: Any) -> Any:
+        raise UnsupportedError("nobody knows the device")
+
+    def damaged(*words: Any, **others: Any) -> Any:
+        raise FormatError("the table ends early", format="dwarf")
+
+    made = document([opened(built())])
+    chunk = made.index["programs"][0]["kernels"]["chunk"][0]
+    with monkeypatch.context() as broken:
+        broken.setattr("kernlens.analysis.correlate.correlate", damaged)
+        document_of_kernel = unpacked(made.chunks[chunk])
+        assert document_of_kernel["missing"] == {"lines": "dwarf: the table ends early"}
+        assert set(KernelChunk(document_of_kernel).places) == {None}
+    monkeypatch.setattr("kernlens.isa.decode.decode_many", unknown)
+    document_of_kernel = unpacked(made.chunks[chunk])
+    assert document_of_kernel["code"] is None
+    assert document_of_kernel["missing"]["code"] == "nobody knows the device"
+    assert [stage["missing"] for stage in document_of_kernel["stages"]] == [None, None]
+
+
+def test_what_is_too_large_for_a_chunk_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = document([opened(built())])
+    chunk = made.index["programs"][0]["kernels"]["chunk"][0]
+    whole = made.chunks.packed(chunk).size
+    monkeypatch.setattr("kernlens.report.explore.chunks.RAW_LIMIT", whole - 1)
+    smaller = unpacked(made.chunks[chunk])
+    assert {stage["missing"] for stage in smaller["stages"]} == {"it is too large to be shown"}
+    assert len(KernelChunk(smaller).rows) == 3
+    monkeypatch.setattr("kernlens.report.explore.kernel_chunk.MOST_INSTRUCTIONS", 2)
+    smallest = unpacked(made.chunks[chunk])
+    assert smallest["code"] is None
+    assert "3 instructions are more" in smallest["missing"]["code"]
+
+
 def test_a_failed_build_has_its_log() -> None:
     made = document([], failed=[built(ok=False, reason="it does not compile")])
     (entry,) = made.index["programs"]
@@ -333,7 +369,6 @@ def test_instructions_are_counted_by_their_sizes() -> None:
 
 def test_every_opcode_of_every_device_is_explained() -> None:
     """Of Skylake to Panther Lake, as far as an installed libiga64 knows them."""
-    from kernlens.errors import UnsupportedError
     from kernlens.isa.iga_library import library_for
     from kernlens.loading.kernel_parts import register_roots
 

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from threading import Lock
 from typing import Any, NamedTuple
 
-from kernlens.report.explore.packing import encoded, packed
+from kernlens.report.explore.kernel_chunk import without_stage_texts
+from kernlens.report.explore.packing import RAW_LIMIT, encoded, packed
 
 
 class Packed(NamedTuple):
@@ -43,7 +44,10 @@ class Chunks(Mapping[str, bytes]):
             made = make()
         if "figures" in made:
             self.figures[chunk_id] = made["figures"]
-        return encoded(made)
+        content = encoded(made)
+        if len(content) > RAW_LIMIT and made["kind"] == "kernel":
+            content = encoded(without_stage_texts(made))
+        return content
 
     def packed(self, chunk_id: str) -> Packed:
         """Returns a chunk with its size. Raises KeyError if there is none of this id."""

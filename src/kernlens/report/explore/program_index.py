@@ -36,7 +36,7 @@ STAGES = {
 _COLUMNS = ("name", "shown", "lines", "chunk")
 #: The bit of an instruction's first doubleword that says it is compacted to 8 bytes, on all devices.
 _COMPACTED = 1 << 29
-_NOT_KEPT = "recorded without the stages of the compile; kernlens stages {source} --device {device} -o FILE keeps them"
+_NOT_KEPT = "no stages of the compile were kept; kernlens stages {source} --device {device} -o FILE keeps them"
 _LEFT_OUT = "source text was left out of this document"
 _NOT_AT_HAND = "the text of this file is not at hand; --source-root DIR looks for it in a folder"
 
@@ -151,7 +151,7 @@ class ProgramEntries:
         missing = _LEFT_OUT if self._redaction is not None else source.unread
         return {
             "path": source.path,
-            "origin": source.origin,
+            "origin": None if source.unread else source.origin,
             "lines": None if source.unread else text.count("\n") + 1,
             "chunk": None if missing else self._text_chunk("source", text),
             "missing": missing or None,
