@@ -11,7 +11,7 @@ from playwright.sync_api import Browser
 
 from tests.browser.conftest import LISTEN
 from tests.browser.viewer import Viewer
-from tests.integration.explorer_fixtures import SOURCE, Server, serving
+from tests.integration.explorer_fixtures import MAIN, SOURCE, Server, serving
 
 #: What a compile on a busy machine may take.
 LONG = 60_000
@@ -94,7 +94,7 @@ def test_two_configurations_are_compared(server: Server, open_served: OpenServed
     viewer.find("nav .tag", has_text="edited").first.wait_for()
     viewer.find("header button", has_text="Compare").click()
     viewer.find(".differences dt", has_text="options").wait_for()
-    assert viewer.find(".compare .lines tbody tr").count() > 1
+    viewer.find(".compare .lines tbody tr").nth(1).wait_for()
 
 
 def test_what_cannot_be_linked_or_was_not_swept_is_said(server: Server, open_served: OpenServed) -> None:

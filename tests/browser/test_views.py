@@ -9,6 +9,7 @@ import pytest
 import kernlens
 from kernlens.analysis.stage_changes import pass_steps
 from kernlens.comparing import between
+from kernlens.model.program import Program
 from kernlens.report.explore import document
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM
 from tests.browser.conftest import Open
@@ -25,7 +26,7 @@ NEW = "// by three\n" + OLD.replace("*= by", "*= by * by + sqrt(by)")
 
 
 @pytest.fixture
-def two(tmp_path: Path) -> list[kernlens.Program]:
+def two(tmp_path: Path) -> list[Program]:
     """One kernel before and after an edit."""
     programs = []
     for name, text in (("old", OLD), ("new", NEW)):
@@ -36,7 +37,7 @@ def two(tmp_path: Path) -> list[kernlens.Program]:
     return programs
 
 
-def test_an_edited_line_is_the_one_that_differs(open_report: Open, two: list[kernlens.Program]) -> None:
+def test_an_edited_line_is_the_one_that_differs(open_report: Open, two: list[Program]) -> None:
     viewer = open_report(document(two, title="two"))
     viewer.press("c")
     rows = viewer.find(".compare .lines tbody tr")
@@ -64,14 +65,14 @@ def test_an_edited_line_is_the_one_that_differs(open_report: Open, two: list[ker
     viewer.find(".compare").wait_for()
 
 
-def test_equal_kernels_differ_in_nothing(open_report: Open, two: list[kernlens.Program]) -> None:
+def test_equal_kernels_differ_in_nothing(open_report: Open, two: list[Program]) -> None:
     viewer = open_report(document([two[0], two[0]], title="same"))
     viewer.press("c")
     viewer.find(".compare .lines p", has_text="No line differs").wait_for()
     assert "are the same" in viewer.text(".differences")
 
 
-def test_one_kernel_alone_has_nothing_to_be_compared_with(open_report: Open, two: list[kernlens.Program]) -> None:
+def test_one_kernel_alone_has_nothing_to_be_compared_with(open_report: Open, two: list[Program]) -> None:
     viewer = open_report(document(two[:1], title="one"))
     viewer.press("c")
     assert "kernlens serve old.klens new.klens" in viewer.text(".compare .message")
@@ -102,6 +103,6 @@ def test_passes_are_those_of_stages(
     assert viewer.axe() == []
 
 
-def test_passes_that_were_not_kept_say_how_to_keep_them(open_report: Open, two: list[kernlens.Program]) -> None:
+def test_passes_that_were_not_kept_say_how_to_keep_them(open_report: Open, two: list[Program]) -> None:
     viewer = open_report(document(two[:1], title="one"), at="#v=passes")
     assert "--all-passes" in viewer.text(".passes .diff .message")
