@@ -37,6 +37,7 @@ def pressure_of(instructions: Instructions) -> Pressure | None:
         peak_index=live.index(peak) if live else None,
         named=liveness.named,
         register_bytes=effects.register_bytes,
+        has_calls=any(route.is_call for route in effects.routes.values()),
         is_lower_bound=liveness.blocks.is_open or any(effect.is_lower_bound for effect in effects.effects),
     )
 
