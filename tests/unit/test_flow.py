@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kernlens.analysis.flow import liveness as liveness_module
 from kernlens.analysis.flow.blocks import blocks_of
 from kernlens.analysis.flow.definitions import definitions_of
 from kernlens.analysis.flow.liveness import Liveness
@@ -180,6 +181,17 @@ def test_time_is_linear_in_branches() -> None:
     nested = effects(code, {index: to(count - 1 - index, falls=True) for index in range(count // 2, count)})
     with processor_time(5):
         assert max(Liveness(nested).counts) <= 26
+
+
+def test_what_would_take_too_much_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    count = 20_000
+    far = Effect(((GENERAL + 511 * 64, 1),), ())
+    wide = of(Effects(64, [far] * count, {index: to(0, falls=True) for index in range(count)}))
+    assert pressure_of(wide) is None
+    assert held_at(wide, None, 0) == []
+    assert register_links(wide, 0) == RegisterLinks([], [], [], [])
+    monkeypatch.setattr(liveness_module, "_STEPS_PER_BLOCK", 0)
+    assert pressure_of(of(effects("a= =a b= =b", {1: to(0, falls=True)}))) is None
 
 
 @pytest.mark.parametrize("numbers", [[], [0], [0, 1], [3, 500], [511]])

@@ -17,7 +17,10 @@ from kernlens.report.listing import heading
 from kernlens.report.source_lines import short_names, source_line, source_texts
 from kernlens.report.table import Cell, table
 
-_UNKNOWN = "  Register pressure is not known: the decoder does not tell what these instructions do to registers."
+_UNKNOWN = (
+    "  Register pressure is not known: the decoder does not tell what these instructions do to registers, or their branches"
+    " are too many to follow."
+)
 
 
 def pressure_document(kernel: Kernel, *, has_live: bool) -> dict[str, Any] | None:
