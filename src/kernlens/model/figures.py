@@ -203,7 +203,7 @@ def _of_pressure(key: str, heading: str, meaning: str, origin: str) -> Figure:
         meaning=meaning,
         origin=origin,
         read=lambda kernel: None if kernel.pressure is None else attribute(kernel.pressure),
-        unknown="the decoder does not tell what these instructions do to registers",
+        unknown="the decoder does not tell what the instructions do to registers, or their branches are too many to follow",
         needs_decoding=True,
     )
 
