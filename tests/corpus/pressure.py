@@ -15,7 +15,7 @@ from pathlib import Path
 from kernlens.analysis.flow.pressure import pressure_of
 from kernlens.isa.decode import decode
 from kernlens.isa.devices import device
-from kernlens.isa.iga_library import add_search_path
+from kernlens.isa.iga_library import search_also
 from kernlens.model.effects import mask, registers_in
 from kernlens.model.instruction import Instructions
 from tests.corpus.build import Built, build
@@ -97,7 +97,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--device", action="append", help="default: bmg")
     parser.add_argument("--program", action="append", help="a name or the start of one, e.g. darktable/ (default: all)")
     chosen = parser.parse_args(arguments)
-    add_search_path(str(chosen.newest_root))
+    search_also(lambda: [str(chosen.newest_root)])
     prefixes = tuple(chosen.program or [""])
     selected = [program for program in programs() if program.name.startswith(prefixes)]
     is_right = True

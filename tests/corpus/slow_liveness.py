@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from kernlens.analysis.flow.liveness import Liveness
-from kernlens.isa.iga_library import add_search_path
+from kernlens.isa.iga_library import search_also
 from kernlens.model.kernel import Kernel
 from tests.corpus.build import Built, build
 from tests.corpus.checks import WIDE_REGISTERS, load
@@ -176,7 +176,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--longest", type=int, default=1500)
     chosen = parser.parse_args(arguments)
     if chosen.newest_root:
-        add_search_path(str(chosen.newest_root))
+        search_also(lambda: [str(chosen.newest_root)])
     compiler = newest(chosen.newest_root) if chosen.newest_root else DEBIAN
     devices = chosen.device or (NEWEST_DEVICES if chosen.newest_root else DEVICES)
     is_right = True

@@ -17,6 +17,7 @@ import pytest
 
 from tests.corpus.build import Built
 from tests.explore_reader import Page
+from tests.unit.test_package import modules_of
 
 KERNEL = "sharpen_mix"
 
@@ -53,6 +54,31 @@ def recording(darktable_kernels: Path, tmp_path_factory: pytest.TempPathFactory)
     table = answer("compile", darktable_kernels / "sharpen.cl", "--device", "skl,dg2", "-o", path)
     assert re.search(rf"{KERNEL} +dg2 +32 +128 ", table)
     return path
+
+
+#: What only recordings, kept stages, compilers, and devices that the system's libiga64 does not know need.
+NOT_FOR_A_FILE = {
+    *(".loading.stage_maps", ".loading.stated_places", ".model.stage", ".recording.reader", ".toolchain.toolchains"),
+    *(
+        "ctypes",
+        "json",
+        "logging",
+        "orjson",
+        "pathlib",
+        "pickle",
+        "rich",
+        "shutil",
+        "sqlite3",
+        "subprocess",
+        "tempfile",
+    ),
+}
+
+
+def test_annotate_loads_no_more_than_it_needs(binary: Path) -> None:
+    found = modules_of("annotate", str(binary), "--kernel", KERNEL)
+    assert {".loading.decoding", ".formats.dwarf.line_program", ".report.listing"} <= found
+    assert not found & NOT_FOR_A_FILE
 
 
 @pytest.fixture(scope="module")

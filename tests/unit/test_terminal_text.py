@@ -194,6 +194,15 @@ def test_what_differs_from_a_hostile_binary(run: Run, file: Path, hostile_binary
     assert all(SHOWN in run("diff", *sides).out for sides in ((file, hostile_binary), (hostile_binary, file)))
 
 
+def test_the_budgets_of_a_hostile_binary(run: Run, hostile_binary: Path, tmp_path: Path) -> None:
+    words = ("--max-instructions", "0", "--junit", tmp_path / "x.xml", "--sarif", tmp_path / "x.sarif")
+    done = run("check", hostile_binary, *words)
+    assert (done.status, SHOWN in done.out) == (1, True)
+    assert all(strange((tmp_path / name).read_text()) == set() for name in ("x.xml", "x.sarif"))
+    done = run("check", hostile_binary, "--max-instructions", "0", "--kernel", HOSTILE)
+    assert (done.status, SHOWN in done.out + done.err) == (2, True)
+
+
 def test_modules_with_hostile_symbols(run: Run, tmp_path: Path) -> None:
     name = HOSTILE_LINE + "\nforged"
     user, library = tmp_path / f"user{HOSTILE}.spv", tmp_path / "library.spv"
@@ -258,6 +267,7 @@ def test_words_about_the_machine(run: Run, monkeypatch: pytest.MonkeyPatch) -> N
         ("run", "--simulate", HOSTILE, "--", HOSTILE),
         ("capture", "--simulate", HOSTILE, "--", HOSTILE),
         ("devices", HOSTILE),
+        ("serve", HOSTILE, "--no-browser"),
         ("layer", f"--{HOSTILE}"),
         (HOSTILE,),
     ):

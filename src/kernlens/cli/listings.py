@@ -8,7 +8,8 @@ from functools import partial
 from itertools import starmap
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
-from kernlens.cli.options import chosen, kernels_named, select
+from kernlens.analysis.kernel_names import kernels_named
+from kernlens.cli.options import chosen, select
 from kernlens.cli.output import is_coloured, terminal_width
 from kernlens.cli.shares import in_shares
 from kernlens.errors import KernlensError, NoCodeError, UnsupportedError

@@ -197,6 +197,10 @@ def _stage_maps(program: Program) -> tuple[StageMap, ...]:
 
 
 def _stage_texts(debug: KeptDebug) -> StageTexts:
+    from kernlens.model.stage_text import NoStages
+
+    if debug.beside is None:
+        return NoStages()
     from kernlens.loading.stage_texts import KeptStageTexts
 
     return KeptStageTexts(debug.beside)

@@ -79,7 +79,7 @@ class Code:
         found = kernel.instructions
         joined = correlate(found.offsets, table, self._prologue(kernel), found.stops, found.called)
         beside = self.beside()
-        if not beside.snapshots:
+        if beside is None:
             return joined
         from kernlens.loading.stated_places import with_stated_places
 
@@ -97,7 +97,7 @@ class Code:
 
     def spilled_values(self, kernel: Kernel) -> tuple[SpilledValue, ...] | None:
         beside = self.beside()
-        if not beside.snapshots:
+        if beside is None or not beside.snapshots:
             return None
         from kernlens.loading.spilled_values import spilled_values
 
@@ -117,11 +117,9 @@ class Code:
         """What a notebook shows of the kernel; of bare instructions there is no more than the listing."""
         return None
 
-    def beside(self) -> Beside:
-        """The stages of the compile that were kept."""
-        from kernlens.loading.stage_maps import Beside
-
-        return Beside(())
+    def beside(self) -> Beside | None:
+        """The stages of the compile, if any were kept."""
+        return None
 
     def _prologue(self, kernel: Kernel) -> int:
         """The number of instructions that load the kernel's payload and set the thread up."""
@@ -152,8 +150,10 @@ class KeptDebug:
         self._budget = budget
 
     @cached_property
-    def beside(self) -> Beside:
-        """The stages of the compile."""
+    def beside(self) -> Beside | None:
+        """The stages of the compile, if any were kept."""
+        if not self._build.snapshots:
+            return None
         from kernlens.loading.stage_maps import Beside
 
         return Beside.of_stages(self._build.snapshots)
@@ -212,7 +212,7 @@ class DebugCode(Code):
     def line_table_reason(self) -> str | None:
         return self._debug.line_table_reason(self._name)
 
-    def beside(self) -> Beside:
+    def beside(self) -> Beside | None:
         return self._debug.beside
 
     def page(self, kernel: Kernel) -> str | None:
@@ -295,11 +295,15 @@ class ZebinCode(DebugCode):
 @cache
 def register_roots() -> None:
     """Let instructions be decoded by the libiga64 of every toolchain root too: the system's may be too old."""
-    from kernlens.isa.iga_library import add_search_path
+    from kernlens.isa.iga_library import search_also
+
+    search_also(_roots)
+
+
+def _roots() -> list[str]:
     from kernlens.toolchain.toolchains import roots
 
-    for root in roots().values():
-        add_search_path(str(root))
+    return [str(root) for root in roots().values()]
 
 
 def without_debug(build_options: str | None) -> str:

@@ -5,8 +5,7 @@ Numbers are those of libiga64's enumerations (``iga_types_ext.hpp``, ``iga_types
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from kernlens.dataclass import dataclass
 from kernlens.model.instruction_record import OperandRecord
 
 _NONE, _DIRECT, _MACRO, _INDIRECT, _IMMEDIATE, _LABEL = range(6)

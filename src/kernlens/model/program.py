@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from kernlens.dataclass import dataclass, field
 from kernlens.errors import UnknownKernelError
 from kernlens.model.binary import EMPTY, Relocation, Symbol
 from kernlens.model.build import Build

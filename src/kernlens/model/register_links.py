@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from kernlens.dataclass import dataclass
 
 #: Stands for the instruction that wrote what registers hold when a thread begins.
 BEFORE_THE_CODE = -1

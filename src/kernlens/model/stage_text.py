@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
+from kernlens.dataclass import dataclass, field
 from kernlens.model.source_map import SourcePlace
 
 

@@ -47,8 +47,18 @@ export class Slot {
     fill(this.body, h("div", { class: "message" }, ...parts));
   }
 
+  /** What stands below the pane: a list of the compiler's messages, or nothing. */
+  below(element: HTMLElement | null): void {
+    this.element.querySelector(":scope > .problems")?.remove();
+    if (element !== null) this.element.append(element);
+  }
+
   busy(): void {
     this.bar.hidden = false;
+  }
+
+  rest(): void {
+    this.bar.hidden = true;
   }
 }
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kernlens.analysis.flow.definitions import definitions_of
 from kernlens.analysis.flow.liveness import liveness_of
+from kernlens.dataclass import dataclass
 from kernlens.model.effects import registers_in
 from kernlens.model.instruction import Instructions
 from kernlens.model.pressure import Pressure

@@ -63,7 +63,7 @@ def read_visa_llvm_lines(text: str, codegen: CodegenFunctions) -> StageRows:
     """Reads the instructions of a ``.visa.ll``, with source places from ``codegen``; one without ``!dbg`` has none."""
     rows = StageRows()
     lines = text.split("\n")
-    for function, instructions in _functions(text).items():
+    for function, instructions in _by_function(text).items():
         locations = codegen.locations(instructions, lines) or [_NOWHERE] * len(instructions)
         for instruction, (place, calls) in zip(instructions, locations, strict=True):
             rows.add(instruction.line, place, calls, function)
@@ -91,7 +91,7 @@ def read_visa_starts(text: str, codegen: CodegenFunctions) -> list[VisaStart]:
     """
     lines = text.split("\n")
     starts: dict[int, VisaStart] = {}
-    for function, instructions in _functions(text).items():
+    for function, instructions in _by_function(text).items():
         locations = codegen.locations(instructions, lines)
         for instruction, location in zip(instructions, locations or (), strict=locations is not None):
             line = lines[instruction.line - 1]
@@ -109,7 +109,7 @@ def read_visa_ranges(text: str, codegen: CodegenFunctions) -> dict[int, range]:
     the branch. Functions that differ from ``codegen`` are left out."""
     lines = text.split("\n")
     starts: dict[int, tuple[int, bool]] = {}
-    for function, instructions in _functions(text).items():
+    for function, instructions in _by_function(text).items():
         if codegen.locations(instructions, lines) is None:
             continue
         for instruction, line_number in zip(instructions, codegen.lines_of(function), strict=True):
@@ -124,7 +124,7 @@ def read_visa_ranges(text: str, codegen: CodegenFunctions) -> dict[int, range]:
     return ranges
 
 
-def _functions(text: str) -> dict[str, list[LlvmInstruction]]:
+def _by_function(text: str) -> dict[str, list[LlvmInstruction]]:
     functions: dict[str, list[LlvmInstruction]] = {}
     for instruction in read_llvm_instructions(text):
         functions.setdefault(instruction.function, []).append(instruction)

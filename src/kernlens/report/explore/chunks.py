@@ -37,8 +37,8 @@ class Chunks(Mapping[str, bytes]):
         """Returns what a chunk holds: ``kernel``, ``source``, ``meta``, ``log`` or ``passes``."""
         return self._makers[chunk_id][0]
 
-    def packed(self, chunk_id: str) -> Packed:
-        """Returns a chunk with its size. Raises KeyError if there is none of this id."""
+    def content(self, chunk_id: str) -> bytes:
+        """Returns what a chunk unpacks to. Raises KeyError if there is none of this id."""
         make = self._makers[chunk_id][1]
         with self._lock:  # What was read for one chunk is kept for the next.
             made = make()
@@ -47,6 +47,11 @@ class Chunks(Mapping[str, bytes]):
         content = encoded(made)
         if len(content) > RAW_LIMIT and made["kind"] == "kernel":
             content = encoded(without_stage_texts(made))
+        return content
+
+    def packed(self, chunk_id: str) -> Packed:
+        """Returns a chunk with its size. Raises KeyError if there is none of this id."""
+        content = self.content(chunk_id)
         return Packed(packed(content), len(content))
 
     def __getitem__(self, chunk_id: str) -> bytes:

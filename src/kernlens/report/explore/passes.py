@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from difflib import unified_diff
 from typing import Any
 
-from kernlens.analysis.stage_changes import PassStep, before_pass, pass_steps, program_lines
+from kernlens.analysis.stage_changes import KnownLines, PassStep, before_pass, pass_steps, program_lines
 from kernlens.errors import KernlensError
 from kernlens.model.stage import Snapshot
 from kernlens.report.explore.packing import RAW_LIMIT
@@ -29,11 +29,12 @@ def passes_document(snapshots: Sequence[Snapshot]) -> dict[str, Any]:
         document["missing"] = f"the passes have {size:,} bytes, too many to compare; kernlens stages --all-passes does"
         return document
     lines, characters = _ALL_LINES, RAW_LIMIT // 8
+    known: KnownLines = {}
     try:
-        for step in pass_steps(snapshots):
+        for step in pass_steps(snapshots, known):
             diff, missing = None, None
             if step.changed:
-                diff, compared = _difference(snapshots, step.snapshot, min(lines, _MOST_LINES))
+                diff, compared = _difference(snapshots, step.snapshot, known, min(lines, _MOST_LINES))
                 lines -= compared
                 characters -= len(diff or "")
                 if diff is None or characters < 0:
@@ -56,10 +57,12 @@ def _pass(step: PassStep) -> dict[str, Any]:
     }
 
 
-def _difference(snapshots: Sequence[Snapshot], changed: Snapshot, most: int) -> tuple[str | None, int]:
+def _difference(
+    snapshots: Sequence[Snapshot], changed: Snapshot, known: KnownLines, most: int
+) -> tuple[str | None, int]:
     """The lines that a pass changed, with those around them, and how many were compared; None if these are more than
     ``most``. Passes leave most of a program as it was: what is alike at both ends is not compared."""
-    old, new = program_lines(before_pass(snapshots, changed)), program_lines(changed)
+    old, new = program_lines(before_pass(snapshots, changed), known), program_lines(changed, known)
     first, room = 0, min(len(old), len(new))
     while first < room and old[first] == new[first]:
         first += 1
