@@ -11,6 +11,11 @@ say "ruff"
 "$VENV/bin/ruff" check .
 say "mypy"
 "$VENV/bin/mypy"
+# The viewer's script is committed; with Node at hand it is built again, and must be the same.
+if node -e 'process.exit(parseInt(process.versions.node) < 20)' 2>/dev/null; then
+  say "viewer"
+  "$ROOT/scripts/viewer.sh" --check
+fi
 if [ $# -eq 0 ]; then
   # What the extra "fuzz" (pyproject.toml) installs here: atheris, or nothing.
   if "$VENV/bin/python" -m pip show --quiet atheris 2>/dev/null; then

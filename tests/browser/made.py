@@ -40,7 +40,7 @@ def made(
     chunks = Chunks()
     rows = ROWS if rows is None else rows
     count = len(rows)
-    kernel = {
+    kernel: dict[str, Any] = {
         "schema": 2, "kind": "kernel", "name": name, "warning": None,
         "files": [path] if has_lines else [],
         "places": {"file": [0], "line": [3], "column": [3], "caller": [-1]} if has_lines

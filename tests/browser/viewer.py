@@ -20,7 +20,7 @@ class Viewer:
 
     def ready(self) -> None:
         """Waits until panes, or what stands in their place, are there."""
-        self.tab.locator(".cm-content, .message").first.wait_for()
+        self.tab.locator(".cm-content:visible, .message:visible, .view:visible").first.wait_for()
         self.tab.locator(".progress:visible").first.wait_for(state="detached")
 
     def find(self, selector: str, **having: Any) -> Locator:
@@ -102,14 +102,19 @@ class Viewer:
                 if (element.children.length > 0 || element.textContent.trim() === "") continue;
                 if (element.closest("option, .spoken, .cm-editor")) continue;
                 if (element.checkVisibility({visibilityProperty: true}) === false) continue;
-                const box = element.getBoundingClientRect();
-                const wide = element.scrollWidth > element.clientWidth + 1 && element.clientWidth > 0;
-                let dots = false;
-                for (let at = element; at instanceof Element; at = at.parentElement)
-                  dots ||= getComputedStyle(at).textOverflow === "ellipsis" && at.closest("[title]") !== null;
-                const outside = box.right > innerWidth + 1 || box.left < -1;
-                if ((wide || outside) && !dots)
-                  cut.push(`${element.tagName} ${element.className} at ${box.left}: ${element.textContent.slice(0, 60)}`);
+                const {left, right} = element.getBoundingClientRect();
+                let wrong = right > innerWidth + 1 || left < -1 ? "outside" : "";
+                // Dots are fine where a title says the rest; buttons are never cut.
+                const dots = at => getComputedStyle(at).textOverflow === "ellipsis" && at.closest("[title]") !== null;
+                if (element.clientWidth > 0 && element.scrollWidth > element.clientWidth + 1 && !dots(element)) wrong = "wide";
+                for (let at = element.parentElement; at !== null; at = at.parentElement) {
+                  const {overflowX} = getComputedStyle(at);
+                  if (overflowX === "visible" || right <= at.getBoundingClientRect().right + 1) continue;
+                  const isFine = (dots(at) || dots(element)) && element.tagName !== "BUTTON";
+                  wrong = overflowX === "hidden" && !isFine ? "clipped" : "";
+                  break;
+                }
+                if (wrong) cut.push(`${wrong}: ${element.tagName} ${element.className} ${element.textContent.slice(0, 60)}`);
               }
               return cut;
             }"""

@@ -59,6 +59,7 @@ ALLOWED = {
         "report",
         "toolchain",
     },
+    "sweeping": {"analysis", "isa", "loading", "model", "toolchain", "verbs"},
     # The server of kernlens serve. What it answers, others compute.
     "explorer": {"isa", "loading", "log", "model", "pipeline", "recording", "report", "toolchain", "verbs"},
     "cli": {
@@ -75,12 +76,12 @@ ALLOWED = {
             "pipeline",
             "recording",
         ),
-        *("report", "runtime", "toolchain", "verbs"),
+        *("report", "runtime", "sweeping", "toolchain", "verbs"),
     },
     # The public modules for live objects: they only export what the rooms hold, and no room imports them.
     "public": {"pipeline", "runtime", "toolchain", "model"},
     # The package itself names its public functions' homes.
-    "": {"capturing", "loading", "pipeline", "verbs"},
+    "": {"capturing", "loading", "pipeline", "sweeping", "verbs"},
 }
 
 #: Modules that open files, processes or sockets: not for rooms that only compute.

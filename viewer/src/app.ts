@@ -165,8 +165,8 @@ export class App implements CodeSurroundings {
       this.colour(this.state.colour);
     }
     this.restorePin();
-    performance.mark("kernlens: shown");
     this.views.show();
+    performance.mark("kernlens: shown");
   }
 
   /** A kernel of the document, read once. */

@@ -38,9 +38,11 @@ export class Detail {
 
   clear(kernel: Kernel | null): void {
     const sentence =
-      kernel === null || kernel.hasLines
+      kernel?.hasLines === true
         ? "Point at a line of source, of a stage or of machine code: what belongs together lights up in all panes. A click keeps it."
-        : "";
+        : kernel === null
+          ? ""
+          : "Point at an instruction: what it does stands here. Nothing is linked by line, as no lines are known.";
     fill(this.element, h("div", { class: "w" }, h("p", { class: "dim" }, sentence)));
   }
 

@@ -169,7 +169,7 @@ export class KernelList {
 
 /** A name whose end stays in sight where it is too long: names of one file differ there. */
 function nameOf(name: string): HTMLElement {
-  const cut = name.length > 13 ? name.length - 6 : name.length;
+  const cut = name.length > 12 ? name.length - 6 : name.length;
   return h("span", { class: "name" }, h("span", {}, name.slice(0, cut)), h("span", {}, name.slice(cut)));
 }
 

@@ -3,7 +3,7 @@ import { EditorView } from "@codemirror/view";
 
 import type { Kernel } from "../document/kernel";
 import { FROM_STAGE, ILLEGAL, PROLOGUE } from "../document/kernel";
-import { count, hex } from "../dom";
+import { hex, plural } from "../dom";
 import { columnsOf, layOut, scoreboardOf } from "../machine/operands";
 import { parse, type Parsed, registerOf } from "../machine/parse";
 import { Branches } from "./branches";
@@ -162,12 +162,12 @@ export class CodePane extends Linked {
       low = Math.min(low, places.keyLine[code.key[row]]);
       high = Math.max(high, places.keyLine[code.key[row]]);
     }
-    const parts = [`${hex(code.offset[first])}`, `${count(end - first)} instruction${end - first === 1 ? "" : "s"}`];
+    const parts = [`block ${block}`, plural(end - first, "instruction")];
     if (high >= 0) parts.push(low === high ? `line ${low}` : `lines ${low}–${high}`);
     if (prologue > 0) parts.push(`prologue ${prologue}`);
     const depth = code.depth[block] ?? 0;
     if (depth > 0) parts.push(depth === 1 ? "in a loop" : `in ${depth} loops`);
-    return `block ${block}  ${parts.join(" · ")}`;
+    return parts.join(" · ");
   }
 
   private lineClass(line: number, around: Surroundings): string {

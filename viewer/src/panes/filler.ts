@@ -47,7 +47,8 @@ export class Filler {
   async failed(program: ProgramInfo | null): Promise<void> {
     const { layout, source } = this.app;
     const [first, ...others] = layout.slots;
-    for (const slot of others) slot.message("Nothing to show.");
+    this.heads();
+    for (const slot of others) slot.message(h("p", { class: "dim" }, "Nothing to show."));
     if (program === null) return first.message(h("p", {}, "This document holds no program."));
     first.message(h("p", {}, program.ok ? "This program holds no kernel." : `The build failed: ${program.reason ?? "no reason is known"}`));
     if (program.log === null) return;
@@ -104,13 +105,18 @@ export class Filler {
     const names = this.stages();
     if (names.length === 0) {
       const why = kernel.program.no_stages ?? "no stages are known for this program";
-      return slot.message(h("p", {}, `No stages: ${why}.`), copyOf(why, this.app));
+      const [reason, command] = why.split("; ");
+      return slot.message(h("p", {}, `No stages: ${reason}.`), command === undefined ? "" : copyOf(command, this.app));
     }
     const wanted = slot.stage || this.app.state.stage;
     const stage = kernel.stages.find(({ name }) => name === wanted) ?? kernel.stages.findLast(({ name, missing }) => name.startsWith("llvm") && missing === null) ?? kernel.stages[0];
     slot.stage = stage.name;
     if (stage.missing !== null) return slot.message(h("p", {}, `${this.titleOf(stage.name)}: ${stage.missing}`));
-    slot.show(new StagePane(kernel, stage, this.titleOf(stage.name), this.app));
+    const pane = new StagePane(kernel, stage, this.titleOf(stage.name), this.app);
+    slot.show(pane);
+    // What the kernel uses comes before it.
+    const own = stage.functions.find(([name]) => name === kernel.name);
+    if (own !== undefined && own[1] > 0) pane.pane.show(own[1], "start");
   }
 
   private async showSource(slot: Slot): Promise<void> {
@@ -156,7 +162,7 @@ export class Filler {
 
   private sourceTabs(slot: Slot): void {
     const { kernel, app } = this;
-    if (kernel === null) return fill(slot.tabs);
+    if (kernel === null || kernel.files.length === 0) return fill(slot.tabs, h("span", { class: "tab on" }, "Source"));
     const files = this.files();
     if (!files.includes(this.file) && kernel.files.length > 0) files.push(this.file);
     const names = files.map((file) => kernel.files[file]);
@@ -253,7 +259,6 @@ function picker(label: string, options: [value: string, text: string][], value: 
 
 /** A button that copies the command within a sentence. */
 function copyOf(sentence: string, app: App): Node {
-  const command = /kernlens \S.*$/.exec(sentence)?.[0].replace(/ keeps them\.?$/, "");
-  if (command === undefined) return document.createTextNode("");
-  return h("p", {}, h("code", {}, command), " ", h("button", { class: "tool", type: "button", onclick: () => void copyText(command, (told) => app.tell(told)) }, "Copy"));
+  const command = sentence.replace(/ keeps them\.?$/, "");
+  return h("p", {}, "To have them: ", h("code", {}, command), " ", h("button", { class: "tool", type: "button", onclick: () => void copyText(command, (told) => app.tell(told)) }, "Copy"));
 }

@@ -18,8 +18,8 @@ class Gap extends WidgetType {
     button.className = "gap";
     button.type = "button";
     button.tabIndex = -1;
-    button.textContent = `${this.lines} lines without code of this kernel`;
-    button.title = "Show these lines";
+    button.textContent = `${this.lines} lines without code`;
+    button.title = "None of this kernel's code comes from these lines: click to see them";
     // Else the browser puts its selection here, which opens the gap before the click has found it.
     button.addEventListener("mousedown", (event) => event.preventDefault());
     button.addEventListener("click", (event) => {

@@ -86,7 +86,7 @@ export class Pane {
   }
 
   /** Puts the cursor in a line, without telling so, and brings it into view. */
-  show(line: number, where: "center" | "nearest" = "center"): void {
+  show(line: number, where: "center" | "nearest" | "start" = "center"): void {
     const at = this.view.state.doc.line(Math.min(Math.max(0, line), this.lineCount - 1) + 1);
     this.quiet = true;
     this.view.dispatch({
