@@ -1,6 +1,6 @@
 import { Kernel } from "./document/kernel";
 import type { Index, KernelChunk, ProgramInfo } from "./document/schema";
-import { DocumentError, Kept, type Source } from "./document/source";
+import { DocumentError, Kept, ServerGone, type Source } from "./document/source";
 import { fill, h } from "./dom";
 import { find } from "./finder";
 import { BuildBar } from "./frame/build";
@@ -134,6 +134,7 @@ export class App implements CodeSurroundings {
         this.kernel = kernel;
       } catch (problem) {
         if (turn !== this.opening) return;
+        if (problem instanceof ServerGone && this.kernel !== null) return this.gone(problem, () => void this.open(entry, how));
         this.kernel = null;
         return this.layout.slots.forEach((slot) => slot.message(...told(problem, () => void this.open(entry, "replace"))));
       } finally {
@@ -142,6 +143,7 @@ export class App implements CodeSurroundings {
     }
     const { kernel } = this;
     if (kernel === null) return;
+    this.banner.hidden = true;
     this.links.exact = this.state.exact;
     this.links.pinned = null;
     if (!isSame) {
@@ -166,6 +168,14 @@ export class App implements CodeSurroundings {
     this.list.mark(program, row);
     this.status.cover(kernel);
     document.title = `${program.kernels.shown[row]} · ${program.device ?? "?"} · kernlens`;
+  }
+
+  /** The server does not answer: says so above what is still shown. */
+  private gone(problem: ServerGone, again: () => void): void {
+    for (const slot of this.layout.slots) slot.rest();
+    if (this.kernel !== null) this.show(this.kernel.program, this.kernel.row, this.kernel);
+    fill(this.banner, `${problem.message} ${problem.next ?? ""} `, h("button", { class: "tool", type: "button", onclick: again }, "Try again"));
+    this.banner.hidden = false;
   }
 
   /** A document without a kernel: the build's log, if there is one. */
@@ -370,6 +380,7 @@ export class App implements CodeSurroundings {
       this.search.tell(all === 0 ? "nothing" : `${all}`);
       this.status.say(`${all} found`);
     }
+    for (const linked of this.links.linkedPanes()) linked.pane.mark(this.links.found.get(linked) ?? null);
     this.links.mark(null);
   }
 
@@ -415,8 +426,11 @@ export class App implements CodeSurroundings {
     if (kernel === null) return;
     if (this.query !== null) this.find(this.query);
     const target = this.links.pinned === null ? null : this.targetOf(this.state);
+    this.links.exact = this.state.exact && target !== null;
     this.links.pin(kernel, target);
-    if (target !== null) this.links.scroll(target);
+    if (target === null) return this.links.mark(null);
+    this.links.scroll(target);
+    this.detail.show(kernel, this.links.shown(target));
   }
 
   stepStage(by: number): void {

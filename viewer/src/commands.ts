@@ -110,6 +110,7 @@ function counterparts(app: App): void {
   const { kernel, links } = app;
   const { pinned } = links;
   if (kernel === null || pinned === null) return app.tell("Pin a line first: click it, or press Enter.");
+  if (pinned.key < 0 && !links.exact) return app.tell("It has no source line, so nothing is lit by line; x shows its exact links.");
   const parts = links.linkedPanes().map((linked) => {
     const lines = links.lines(pinned, linked);
     const items = Array.from(lines.subarray(0, MOST), (line) =>

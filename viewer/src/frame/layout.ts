@@ -47,8 +47,13 @@ export class Slot {
     fill(this.body, h("div", { class: "message" }, ...parts));
   }
 
+  /** Says that something takes its time; what is shown stays until it is there. */
   busy(): void {
     this.bar.hidden = false;
+  }
+
+  rest(): void {
+    this.bar.hidden = true;
   }
 }
 
@@ -92,7 +97,7 @@ export class Layout {
 
   split(slot: Slot): Slot {
     const added = this.add(slot.kind, this.slots.indexOf(slot) + 1);
-    added.share = slot.share = slot.share / 2;
+    added.share = slot.share;
     this.draw();
     return added;
   }

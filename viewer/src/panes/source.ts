@@ -58,7 +58,7 @@ export class SourcePane extends Linked {
       lines,
       classOf: (line) => this.sourceClasses(line, around),
       extensions: [
-        gaps(has),
+        gaps(has, "without code", { before: 2, after: 1 }),
         cpp(),
         syntaxHighlighting(COLOURS),
         cells("numbers", (line) => {
