@@ -22,25 +22,25 @@ export function keysOf(app: App): { keys: Keys; afterG: Keys } {
     k: () => move(-1),
     Enter: () => {
       const linked = focused();
-      if (linked !== null && linked.pane.element.contains(app.root.activeElement)) app.pin(linked, linked.pane.cursor);
+      if (linked !== null && linked.pane.element.contains(app.root.activeElement)) app.pinning.pin(linked, linked.pane.cursor);
       else if (app.root.activeElement instanceof HTMLButtonElement) app.root.activeElement.click();
     },
     Escape: () => {
       if (app.element.classList.contains("drawer")) app.element.classList.remove("drawer");
-      else app.unpin();
+      else app.pinning.unpin();
     },
     n: () => nextLit(app, focused(), 1),
     N: () => nextLit(app, focused(), -1),
     "[": () => app.stepStage(-1),
     "]": () => app.stepStage(1),
     f: () => {
-      const code = app.codePane;
+      const code = app.pinning.codePane;
       if (code !== null) code.toggle(code.pane.cursor);
     },
     F4: () => peak(app),
     K: () => app.showKernels(),
     o: () => app.turnOperands(),
-    x: () => app.turnExact(),
+    x: () => app.pinning.turnExact(),
     L: () => counterparts(app),
     "/": () => app.search.focus(),
     "?": () => app.help(),
@@ -54,7 +54,7 @@ function nextLit(app: App, linked: Linked | null, by: number): void {
   const { pinned } = app.links;
   if (pinned === null) {
     const { ranking } = app;
-    if (ranking.length > 0) void app.goToLine(ranking[by > 0 ? 0 : ranking.length - 1]);
+    if (ranking.length > 0) void app.pinning.goToLine(ranking[by > 0 ? 0 : ranking.length - 1]);
     return;
   }
   if (linked === null) return;
@@ -62,7 +62,7 @@ function nextLit(app: App, linked: Linked | null, by: number): void {
   if (lines.length < 2 && linked.kind === "source") {
     const { ranking } = app;
     const at = ranking.indexOf(pinned.key);
-    void app.goToLine(ranking[(at + by + ranking.length) % ranking.length]);
+    void app.pinning.goToLine(ranking[(at + by + ranking.length) % ranking.length]);
     return;
   }
   if (lines.length === 0) return;
@@ -74,7 +74,7 @@ function nextLit(app: App, linked: Linked | null, by: number): void {
 }
 
 function peak(app: App): void {
-  const code = app.codePane;
+  const code = app.pinning.codePane;
   const at = code?.kernel.code.peak;
   if (code == null || at == null) return app.tell("Which registers are live is not known for this kernel.");
   const line = code.lineOf(at.row);

@@ -83,7 +83,7 @@ export class Filler {
     if (slot === this.app.layout.of("stage")) this.app.go({ stage: name }, "replace");
     this.stage(slot);
     this.heads();
-    this.app.restoreLight();
+    this.app.pinning.restoreLight();
   }
 
   code(slot: Slot): void {
@@ -91,7 +91,7 @@ export class Filler {
     if (kernel === null) return;
     if (kernel.code.count === 0)
       return slot.message(h("p", {}, `There is no machine code to show: ${kernel.missing.code ?? "the kernel is empty"}`));
-    slot.show(new CodePane(kernel, this.app.isShort, this.app));
+    slot.show(new CodePane(kernel, this.app.isShort, this.app.pinning));
   }
 
   private stage(slot: Slot): void {
@@ -107,7 +107,7 @@ export class Filler {
     const stage = kernel.stages.find(({ name }) => name === wanted) ?? kernel.stages.findLast(({ name, missing }) => name.startsWith("llvm") && missing === null) ?? kernel.stages[0];
     slot.stage = stage.name;
     if (stage.missing !== null) return slot.message(h("p", {}, `${this.titleOf(stage.name)}: ${stage.missing}`));
-    const pane = new StagePane(kernel, stage, this.titleOf(stage.name), this.app);
+    const pane = new StagePane(kernel, stage, this.titleOf(stage.name), this.app.pinning);
     slot.show(pane);
     // What the kernel uses comes before it.
     const own = stage.functions.find(([name]) => name === kernel.name)?.[1] ?? stage.place.findIndex((place) => place >= 0) - 2;
@@ -131,7 +131,7 @@ export class Filler {
       return slot.message(...told(problem, () => void this.showSource(slot)));
     }
     if (kernel !== this.kernel) return;
-    slot.show(new SourcePane(kernel, file, info, text, this.app));
+    slot.show(new SourcePane(kernel, file, info, text, this.app.pinning));
   }
 
   private infoOf(file: number): FileInfo {
@@ -156,7 +156,7 @@ export class Filler {
     const files = this.files();
     if (!files.includes(this.file) && kernel.files.length > 0) files.push(this.file);
     const names = files.map((file) => kernel.files[file]);
-    const open = (file: number): void => void this.source(file).then(() => app.restoreLight());
+    const open = (file: number): void => void this.source(file).then(() => app.pinning.restoreLight());
     const tabs = files.slice(0, 3).map((file) => this.tab(shortest(kernel.files[file], names), kernel.files[file], file === this.file, () => open(file)));
     const rest = files.slice(3);
     fill(slot.tabs, ...tabs, rest.length === 0 ? null : picker("More files", rest.map((file) => [String(file), kernel.files[file]]), String(this.file), (value) => open(Number(value)), `${rest.length} more`));
