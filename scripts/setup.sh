@@ -112,7 +112,7 @@ make_environment() {
   fi
   say "building kernlens and installing it into .venv (editable, with what '$1' needs)"
   if [ "$1" = test ]; then
-    quietly "$VENV/bin/python" -m pip install --quiet --editable "$ROOT[test,fuzz]"
+    quietly "$VENV/bin/python" -m pip install --quiet --editable "$ROOT[test,fuzz,docs]"
   else
     quietly "$VENV/bin/python" -m pip install --quiet --editable "$ROOT"
   fi

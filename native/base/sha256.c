@@ -1,3 +1,6 @@
+/* An own SHA-256, as the layers run in other people's processes: a library that they bring (libcrypto, of whichever version) may
+ * be another than the application's, and is one more that can be missing. Only the recorder's --replace hashes anything. The
+ * tests compare it with Python's. */
 #include "base/sha256.h"
 
 #include <stdio.h>

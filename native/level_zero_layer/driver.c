@@ -24,6 +24,7 @@ void driver_find(void)
             .native_binary = (ze_pfnModuleGetNativeBinary_t)driver_function("zeModuleGetNativeBinary"),
             .debug_info = (zet_pfnModuleGetDebugInfo_t)driver_function("zetModuleGetDebugInfo"),
             .kernel_properties = (ze_pfnKernelGetProperties_t)driver_function("zeKernelGetProperties"),
+            .get_graph = (list_get_graph)driver_function("zeCommandListGetGraphExt"),
         };
     lock_give(LOCK_PLATFORMS);
 }

@@ -3,6 +3,8 @@
 #ifndef KERNLENS_DRIVER_H
 #define KERNLENS_DRIVER_H
 
+#include "level_zero_layer/newer_api.h"
+
 #include <level_zero/ze_api.h>
 #include <level_zero/ze_ddi.h>
 #include <level_zero/zet_ddi.h>
@@ -17,6 +19,7 @@ struct driver {
     ze_pfnModuleGetNativeBinary_t native_binary;
     zet_pfnModuleGetDebugInfo_t debug_info;
     ze_pfnKernelGetProperties_t kernel_properties;
+    list_get_graph get_graph;
 };
 
 extern struct driver driver;

@@ -1,8 +1,9 @@
 #define _GNU_SOURCE
 #include "level_zero_layer/launches.h"
 
-#include "level_zero_layer/command_lists.h"
+#include "recording/lists.h"
 #include "level_zero_layer/driver.h"
+#include "level_zero_layer/graphs.h"
 #include "level_zero_layer/kernels.h"
 
 static ze_pfnCommandListCreate_t next_create;
@@ -15,6 +16,7 @@ static ze_pfnCommandListAppendLaunchKernelIndirect_t next_launch_indirect;
 static ze_pfnCommandListAppendLaunchMultipleKernelsIndirect_t next_launch_several;
 static list_launch_with_parameters next_launch_with_parameters;
 static list_launch_with_arguments next_launch_with_arguments;
+static list_create_clone next_create_clone;
 static list_append_lists next_append_lists;
 static list_append_lists_with_parameters next_append_lists_with_parameters;
 static list_host_synchronize next_list_synchronize;
@@ -40,6 +42,14 @@ static ze_result_t ZE_APICALL create_immediate(ze_context_handle_t context, ze_d
     return result;
 }
 
+static ze_result_t ZE_APICALL create_clone(ze_command_list_handle_t list, ze_command_list_handle_t *clone)
+{
+    ze_result_t result = next_create_clone(list, clone);
+    if (result == ZE_RESULT_SUCCESS)
+        list_cloned(*clone, list);
+    return result;
+}
+
 static ze_result_t ZE_APICALL destroy(ze_command_list_handle_t list)
 {
     list_destroyed(list); /* before another thread's new list may have the handle */
@@ -58,38 +68,25 @@ static ze_result_t ZE_APICALL reset(ze_command_list_handle_t list)
 static void appended(ze_command_list_handle_t list, ze_kernel_handle_t kernel, const ze_group_count_t *groups)
 {
     struct shape shape = kernel_shape(kernel, groups);
-    list_appended(list, kernel, &shape);
+    list_appended(list, graph_of(list), kernel, &shape);
     counters_write_now_and_then();
 }
 
-static ze_result_t ZE_APICALL launch(ze_command_list_handle_t list, ze_kernel_handle_t kernel, const ze_group_count_t *groups,
-                                     ze_event_handle_t event, uint32_t count, ze_event_handle_t *events)
-{
-    ze_result_t result = next_launch(list, kernel, groups, event, count, events);
-    if (result == ZE_RESULT_SUCCESS)
-        appended(list, kernel, groups);
-    return result;
-}
+/* Defines a function that appends one launch; `known` is what is known of the number of groups. */
+#define LAUNCH(name, next, known)                                                                                    \
+    static ze_result_t ZE_APICALL name(ze_command_list_handle_t list, ze_kernel_handle_t kernel,                     \
+                                       const ze_group_count_t *groups, ze_event_handle_t event, uint32_t count,      \
+                                       ze_event_handle_t *events)                                                    \
+    {                                                                                                                \
+        ze_result_t result = next(list, kernel, groups, event, count, events);                                       \
+        if (result == ZE_RESULT_SUCCESS)                                                                             \
+            appended(list, kernel, known);                                                                           \
+        return result;                                                                                               \
+    }
 
-static ze_result_t ZE_APICALL launch_cooperative(ze_command_list_handle_t list, ze_kernel_handle_t kernel,
-                                                 const ze_group_count_t *groups, ze_event_handle_t event, uint32_t count,
-                                                 ze_event_handle_t *events)
-{
-    ze_result_t result = next_launch_cooperative(list, kernel, groups, event, count, events);
-    if (result == ZE_RESULT_SUCCESS)
-        appended(list, kernel, groups);
-    return result;
-}
-
-static ze_result_t ZE_APICALL launch_indirect(ze_command_list_handle_t list, ze_kernel_handle_t kernel,
-                                              const ze_group_count_t *groups, ze_event_handle_t event, uint32_t count,
-                                              ze_event_handle_t *events)
-{
-    ze_result_t result = next_launch_indirect(list, kernel, groups, event, count, events);
-    if (result == ZE_RESULT_SUCCESS)
-        appended(list, kernel, NULL);
-    return result;
-}
+LAUNCH(launch, next_launch, groups)
+LAUNCH(launch_cooperative, next_launch_cooperative, groups)
+LAUNCH(launch_indirect, next_launch_indirect, NULL)
 
 static ze_result_t ZE_APICALL launch_several(ze_command_list_handle_t list, uint32_t kernel_count, ze_kernel_handle_t *kernels,
                                              const uint32_t *count_buffer, const ze_group_count_t *groups,
@@ -125,10 +122,12 @@ static ze_result_t ZE_APICALL launch_with_arguments(ze_command_list_handle_t lis
     return result;
 }
 
-static void executed(uint32_t count, ze_command_list_handle_t *lists)
+/* Counts lists that were appended to an immediate one. */
+static void lists_appended(ze_command_list_handle_t list, uint32_t count, ze_command_list_handle_t *lists)
 {
+    const void *graph = graph_of(list);
     for (uint32_t index = 0; index < count; ++index)
-        list_executed(lists[index]);
+        list_appended_list(list, graph, lists[index]);
     counters_write_now_and_then();
 }
 
@@ -137,7 +136,7 @@ static ze_result_t ZE_APICALL append_lists(ze_command_list_handle_t list, uint32
 {
     ze_result_t result = next_append_lists(list, list_count, lists, event, count, events);
     if (result == ZE_RESULT_SUCCESS)
-        executed(list_count, lists);
+        lists_appended(list, list_count, lists);
     return result;
 }
 
@@ -148,7 +147,7 @@ static ze_result_t ZE_APICALL append_lists_with_parameters(ze_command_list_handl
 {
     ze_result_t result = next_append_lists_with_parameters(list, list_count, lists, extensions, event, count, events);
     if (result == ZE_RESULT_SUCCESS)
-        executed(list_count, lists);
+        lists_appended(list, list_count, lists);
     return result;
 }
 
@@ -156,8 +155,9 @@ static ze_result_t ZE_APICALL execute(ze_command_queue_handle_t queue, uint32_t 
                                       ze_fence_handle_t fence)
 {
     ze_result_t result = next_execute(queue, count, lists, fence);
-    if (result == ZE_RESULT_SUCCESS)
-        executed(count, lists);
+    for (uint32_t index = 0; result == ZE_RESULT_SUCCESS && index < count; ++index)
+        list_executed(lists[index]);
+    counters_write_now_and_then();
     return result;
 }
 
@@ -180,21 +180,6 @@ static ze_result_t ZE_APICALL event_synchronize(ze_event_handle_t event, uint64_
     return next_event_synchronize(event, timeout);
 }
 
-/* An entry that the headers' table does not have; NULL if this version's does not have it either. */
-static void **newer_entry(void *table, int place, ze_api_version_t version, int since)
-{
-    return (int)version >= since ? (void **)table + place : NULL;
-}
-
-#define PUT_IN_FRONT_AT(entry, function, next, type)                                                                 \
-    do {                                                                                                             \
-        void **place = (entry);                                                                                      \
-        if (place != NULL && *place != NULL && *place != (void *)(function)) {                                       \
-            (next) = (type)*place;                                                                                   \
-            *place = (void *)(function);                                                                             \
-        }                                                                                                            \
-    } while (0)
-
 void launches_hook_lists(ze_command_list_dditable_t *table, ze_api_version_t version)
 {
     PUT_IN_FRONT(table->pfnCreate, create, next_create);
@@ -213,12 +198,15 @@ void launches_hook_lists(ze_command_list_dditable_t *table, ze_api_version_t ver
                     launch_with_arguments, next_launch_with_arguments, list_launch_with_arguments);
     PUT_IN_FRONT_AT(newer_entry(table, LIST_APPEND_LISTS_WITH_PARAMETERS, version, LIST_APPEND_LISTS_WITH_VERSION),
                     append_lists_with_parameters, next_append_lists_with_parameters, list_append_lists_with_parameters);
+    graphs_hook_lists(table, version);
 }
 
 void launches_hook_newer_lists(struct newer_list_table *table, ze_api_version_t version)
 {
-    if ((int)version >= LIST_TABLE_VERSION)
-        PUT_IN_FRONT(table->append_lists, append_lists, next_append_lists);
+    if ((int)version < LIST_TABLE_VERSION)
+        return;
+    PUT_IN_FRONT(table->create_clone, create_clone, next_create_clone);
+    PUT_IN_FRONT(table->append_lists, append_lists, next_append_lists);
 }
 
 void launches_hook_queues(ze_command_queue_dditable_t *table, ze_api_version_t version)

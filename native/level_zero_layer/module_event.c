@@ -39,20 +39,37 @@ static void add_constants(struct event *event, const ze_module_constants_t *cons
     }
 }
 
-void module_event_describe(struct event *event, const ze_module_desc_t *description)
+/* The options of an input of a static link; NULL if it has none. */
+static const char *input_options(const ze_module_program_exp_desc_t *program, uint32_t index)
 {
-    const ze_module_program_exp_desc_t *program = static_link(description);
-    for (uint32_t index = 0; program != NULL && index < program->count; ++index) {
+    return program->pBuildFlags != NULL ? program->pBuildFlags[index] : NULL;
+}
+
+static void add_inputs(struct event *event, const ze_module_program_exp_desc_t *program, const ze_module_program_exp_desc_t *given)
+{
+    for (uint32_t index = 0; index < program->count; ++index) {
+        const char *own = input_options(program, index), *options = input_options(given, index);
         field_bytes(&event->fields, "input spirv", program->pInputModules[index], program->inputSizes[index]);
-        if (program->pBuildFlags != NULL && program->pBuildFlags[index] != NULL)
-            field_text(&event->fields, "input options", program->pBuildFlags[index]);
+        if (own != NULL)
+            field_text(&event->fields, "input options", own);
+        if (options != own)
+            field_text(&event->fields, "given input options", options);
         if (program->pConstants != NULL)
             add_constants(event, program->pConstants[index]);
     }
-    if (program != NULL)
+}
+
+void module_event_describe(struct event *event, const ze_module_desc_t *description, const ze_module_desc_t *given)
+{
+    const ze_module_program_exp_desc_t *program = static_link(description);
+    if (program != NULL) {
+        add_inputs(event, program, static_link(given));
         return;
+    }
     if (description->pBuildFlags != NULL)
         field_text(&event->fields, "options", description->pBuildFlags);
+    if (given->pBuildFlags != description->pBuildFlags)
+        field_text(&event->fields, "given options", given->pBuildFlags);
     if (description->format == ZE_MODULE_FORMAT_IL_SPIRV)
         field_bytes(&event->fields, "spirv", description->pInputModule, description->inputSize);
     add_constants(event, description->pConstants);
@@ -80,16 +97,6 @@ void module_event_device(struct event *event, ze_device_handle_t device)
             field_number(&event->fields, "device ip", ip.ipVersion);
     }
     add_driver_version(event);
-}
-
-void module_event_log(struct event *event, ze_module_build_log_handle_t log)
-{
-    size_t size = 0;
-    if (driver.log_string == NULL || driver.log_string(log, &size, NULL) != ZE_RESULT_SUCCESS || size == 0)
-        return;
-    FREED char *text = calloc(1, size + 1);
-    if (text != NULL && driver.log_string(log, &size, text) == ZE_RESULT_SUCCESS)
-        field_text(&event->fields, "log", text);
 }
 
 void module_event_binary(struct event *event, ze_module_handle_t module)

@@ -24,13 +24,22 @@ static struct asked_log log_ask(ze_module_build_log_handle_t *applications)
     return (struct asked_log){.handle = (ze_module_build_log_handle_t)(void *)&no_log, .given_back = applications};
 }
 
-/* Adds the log to the event, and gives it to the application if that asked. */
-static void log_take(struct asked_log *log, struct event *event)
+/* Returns the log's text; NULL if there is none. */
+static char *log_text(const struct asked_log *log)
+{
+    size_t size = 0;
+    if (log->handle == (ze_module_build_log_handle_t)(void *)&no_log || log->handle == NULL || driver.log_string == NULL ||
+        driver.log_string(log->handle, &size, NULL) != ZE_RESULT_SUCCESS || size == 0)
+        return NULL;
+    FREED char *text = calloc(1, size + 1);
+    return text != NULL && driver.log_string(log->handle, &size, text) == ZE_RESULT_SUCCESS ? GIVE(text) : NULL;
+}
+
+/* Gives the log to the application if that asked. */
+static void log_give(const struct asked_log *log)
 {
     if (log->handle == (ze_module_build_log_handle_t)(void *)&no_log)
         return;
-    if (log->handle != NULL)
-        module_event_log(event, log->handle);
     if (log->given_back != NULL)
         *log->given_back = log->handle;
     else if (log->handle != NULL && driver.log_destroy != NULL)
@@ -55,47 +64,62 @@ static bool was_taken(ze_result_t result)
     }
 }
 
-/* A module's descriptor with other options in it. */
+/* A module's descriptor with other options in it: one text, or one for each input of a static link. */
 struct changed_options {
     ze_module_desc_t description;
     ze_module_program_exp_desc_t program;
-    char *options;
-    const char **of_inputs;
+    char **options;
+    size_t count;
 };
 
 static void changed_options_free(struct changed_options *changed)
 {
+    for (size_t index = 0; index < changed->count; ++index)
+        free(changed->options[index]);
     free(changed->options);
-    free(changed->of_inputs);
 }
 
-/* Returns the descriptor that the driver gets: the application's, or one with the added options. The driver joins those of the
- * inputs of a static link, without a space: they are added to the first one's. */
+/* The driver joins the options of the inputs of a static link without a space, and before that rewrites some words, which takes the
+ * spaces at one end or the other: they get some at both, and the last input's end with what is added. */
+static bool make_inputs_options(const ze_module_program_exp_desc_t *program, struct changed_options *changed)
+{
+    for (size_t index = 0; index < changed->count; ++index) {
+        const char *own = program->pBuildFlags != NULL ? program->pBuildFlags[index] : NULL;
+        bool is_last = index + 1 == changed->count;
+        if (own == NULL && !is_last)
+            continue;
+        changed->options[index] = text_format(" %s %s ", own != NULL ? own : "", is_last ? added_options : "");
+        if (changed->options[index] == NULL)
+            return false;
+    }
+    changed->program = *program;
+    changed->program.pBuildFlags = (const char **)changed->options;
+    changed->description.pNext = &changed->program;
+    return true;
+}
+
+static bool make_options(const ze_module_desc_t *description, struct changed_options *changed)
+{
+    const char *own = description->pBuildFlags != NULL ? description->pBuildFlags : "";
+    changed->options[0] = text_format(own[0] != '\0' ? "%s %s" : "%s%s", own, added_options);
+    changed->description.pBuildFlags = changed->options[0];
+    return changed->options[0] != NULL;
+}
+
+/* Returns the descriptor that the driver gets: the application's, or one with the added options. */
 static const ze_module_desc_t *description_for_driver(const ze_module_desc_t *description, struct changed_options *changed)
 {
     const ze_module_program_exp_desc_t *program = static_link(description);
-    if (added_options == NULL || description->format != ZE_MODULE_FORMAT_IL_SPIRV || (program != NULL && program->count == 0))
-        return description;
-    const char *const *flags = program != NULL ? program->pBuildFlags : &description->pBuildFlags;
-    const char *before = flags != NULL && flags[0] != NULL ? flags[0] : "";
-    changed->options = text_format(before[0] != '\0' ? "%s %s" : "%s%s", before, added_options);
-    if (changed->options == NULL)
+    size_t count = program != NULL ? program->count : 1;
+    if (added_options == NULL || description->format != ZE_MODULE_FORMAT_IL_SPIRV || count == 0)
         return description;
     changed->description = *description;
-    changed->description.pBuildFlags = changed->options;
-    if (program == NULL)
-        return &changed->description;
-    changed->of_inputs = calloc(program->count, sizeof *changed->of_inputs);
-    if (changed->of_inputs == NULL)
+    changed->options = calloc(count, sizeof *changed->options);
+    if (changed->options == NULL)
         return description;
-    if (flags != NULL)
-        memcpy(changed->of_inputs, program->pBuildFlags, program->count * sizeof *changed->of_inputs);
-    changed->of_inputs[0] = changed->options;
-    changed->program = *program;
-    changed->program.pBuildFlags = changed->of_inputs;
-    changed->description.pBuildFlags = description->pBuildFlags;
-    changed->description.pNext = &changed->program;
-    return &changed->description;
+    changed->count = count;
+    bool made = program != NULL ? make_inputs_options(program, changed) : make_options(description, changed);
+    return made ? &changed->description : description;
 }
 
 /* Makes a module, and writes it down. What stands in for the application's is its own business: if the driver refuses it, it leaves
@@ -119,20 +143,22 @@ static ze_result_t create_recorded(ze_context_handle_t context, ze_device_handle
         event_program(&event, "program", identity);
     }
     bool is_refused = replaced != NULL && result != ZE_RESULT_SUCCESS;
+    FREED char *text = log_text(&asked);
     if (replaced != NULL)
-        replaced_module_note(replaced, identity, (int)result);
+        replaced_module_note(replaced, identity, (int)result, text);
     if (is_refused)
         asked.given_back = NULL;
-    if (was_taken(result) && !is_refused) {
-        module_event_describe(&event, given);
-        module_event_device(&event, device);
-        field_number(&event.fields, "built", result == ZE_RESULT_SUCCESS);
-        if (result == ZE_RESULT_SUCCESS)
-            module_event_binary(&event, *module);
-    }
-    log_take(&asked, &event);
-    if (was_taken(result) && !is_refused)
-        event_write(&event);
+    log_give(&asked);
+    if (!was_taken(result) || is_refused)
+        return result;
+    module_event_describe(&event, description, given);
+    module_event_device(&event, device);
+    field_number(&event.fields, "built", result == ZE_RESULT_SUCCESS);
+    if (text != NULL)
+        field_text(&event.fields, "log", text);
+    if (result == ZE_RESULT_SUCCESS)
+        module_event_binary(&event, *module);
+    event_write(&event);
     return result;
 }
 
@@ -164,7 +190,10 @@ static ze_result_t ZE_APICALL dynamic_link(uint32_t count, ze_module_handle_t *m
     struct asked_log asked = log_ask(log);
     ze_result_t result = next_dynamic_link(count, modules, &asked.handle);
     event_ended(&event, result);
-    log_take(&asked, &event);
+    FREED char *text = log_text(&asked);
+    if (text != NULL)
+        field_text(&event.fields, "log", text);
+    log_give(&asked);
     if (was_taken(result))
         event_write(&event);
     return result;

@@ -12,7 +12,7 @@ static const struct replacement *usable(enum made_from form, const struct view *
     const struct replacement *found = own->bytes != NULL ? replacement_for(form, own) : NULL;
     if (found == NULL || found->form == FROM_IL || (found->form == FROM_BINARY && is_alone))
         return found;
-    replacement_note(found, own, (struct program_identity){0, 0}, CANNOT_STAND_IN);
+    replacement_note(found, own, (struct program_identity){0, 0}, CANNOT_STAND_IN, NULL);
     return NULL;
 }
 
@@ -66,11 +66,11 @@ bool replaced_module_find(const ze_module_desc_t *description, struct replaced_m
     return program != NULL ? find_inputs(program, module) : find_alone(description, module);
 }
 
-void replaced_module_note(const struct replaced_module *module, struct program_identity identity, int error)
+void replaced_module_note(const struct replaced_module *module, struct program_identity identity, int error, const char *log)
 {
     for (size_t index = 0; index < module->count; ++index)
         if (module->replaced[index].found != NULL)
-            replacement_note(module->replaced[index].found, &module->replaced[index].own, identity, error);
+            replacement_note(module->replaced[index].found, &module->replaced[index].own, identity, error, log);
 }
 
 void replaced_module_free(struct replaced_module *module)

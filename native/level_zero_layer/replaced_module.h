@@ -21,8 +21,8 @@ struct replaced_module {
 /* Finds what stands in for the application's module, or for inputs of its static link; false if nothing can. Notes what is meant
  * to, and cannot: source for any module, a binary for one of several inputs. */
 bool replaced_module_find(const ze_module_desc_t *description, struct replaced_module *module);
-/* Notes that the driver took it, or its error. */
-void replaced_module_note(const struct replaced_module *module, struct program_identity identity, int error);
+/* Notes that the driver took it, or its error and log (NULL: none). */
+void replaced_module_note(const struct replaced_module *module, struct program_identity identity, int error, const char *log);
 /* For RELEASED_BY. */
 void replaced_module_free(struct replaced_module *module);
 

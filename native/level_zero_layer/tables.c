@@ -3,8 +3,9 @@
  * The layer is loaded as a driver (ZE_ENABLE_ALT_DRIVERS). Of all that a driver exports it has what stands here; the loader finds
  * the rest in the driver itself, which the layer depends on. */
 #define _GNU_SOURCE
-#include "level_zero_layer/command_lists.h"
+#include "recording/lists.h"
 #include "level_zero_layer/driver.h"
+#include "level_zero_layer/graphs.h"
 #include "level_zero_layer/kernels.h"
 #include "level_zero_layer/launches.h"
 #include "level_zero_layer/modules.h"
@@ -48,3 +49,6 @@ TABLE(zeGetCommandListProcAddrTable, ze_command_list_dditable_t, launches_hook_l
 TABLE(zeGetCommandQueueProcAddrTable, ze_command_queue_dditable_t, launches_hook_queues)
 TABLE(zeGetEventProcAddrTable, ze_event_dditable_t, launches_hook_events)
 TABLE(zeGetCommandListExpProcAddrTable, struct newer_list_table, launches_hook_newer_lists)
+TABLE(zeGetGraphProcAddrTable, struct graph_table, graphs_hook_graphs)
+TABLE(zeGetExecutableGraphProcAddrTable, struct executable_graph_table, graphs_hook_executables)
+TABLE(zeGetDriverProcAddrTable, ze_driver_dditable_t, graphs_hook_driver)

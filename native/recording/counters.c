@@ -200,6 +200,14 @@ void tally_launches(struct tally *tally, const struct shape *shape, uint64_t lau
     tally->shapes[place].launches += launches;
 }
 
+void tally_add(struct tally *sum, const struct tally *more)
+{
+    uint64_t before = sum->launches;
+    for (size_t place = 0; place < more->shape_count; ++place)
+        tally_launches(sum, &more->shapes[place].shape, more->shapes[place].launches);
+    sum->launches = before + more->launches;
+}
+
 struct counter *counters_find(const void *kernel, const void *device)
 {
     struct counter *counter = counter_of(kernel);
@@ -208,11 +216,7 @@ struct counter *counters_find(const void *kernel, const void *device)
 
 void counter_add(struct counter *counter, const struct tally *launched)
 {
-    struct tally *sum = &counter->launched;
-    uint64_t before = sum->launches;
-    for (size_t place = 0; place < launched->shape_count; ++place)
-        tally_launches(sum, &launched->shapes[place].shape, launched->shapes[place].launches);
-    sum->launches = before + launched->launches;
+    tally_add(&counter->launched, launched);
     changed = true;
 }
 

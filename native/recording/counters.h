@@ -32,6 +32,7 @@ struct tally {
 };
 
 void tally_launches(struct tally *tally, const struct shape *shape, uint64_t launches);
+void tally_add(struct tally *sum, const struct tally *more);
 
 /* A kernel of a program on one device. It lasts as long as the process. */
 struct counter;

@@ -1,10 +1,6 @@
 #define _GNU_SOURCE
 #include "recording/event.h"
 
-#include "base/locks.h"
-#include "base/owned.h"
-
-#include <errno.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -39,12 +35,7 @@ void event_ended(struct event *event, int64_t status)
 
 void event_write(const struct event *event)
 {
-    lock_take(LOCK_RECORDER);
-    FREED char *name = spool_name("build");
-    lock_give(LOCK_RECORDER);
-    int error = name != NULL ? spool_write(name, &event->fields) : ENOMEM;
-    if (error != 0)
-        spool_missing("a build", error);
+    spool_file("build", &event->fields, "a build");
 }
 
 void event_free(struct event *event)

@@ -1,7 +1,6 @@
 #include "recording/replacements.h"
 
 #include "base/files.h"
-#include "base/locks.h"
 #include "base/owned.h"
 #include "base/sha256.h"
 #include "base/text.h"
@@ -61,7 +60,8 @@ const struct replacement *replacement_for(enum made_from form, const struct view
     return NULL;
 }
 
-void replacement_note(const struct replacement *replacement, const struct view *bytes, struct program_identity program, int error)
+void replacement_note(const struct replacement *replacement, const struct view *bytes, struct program_identity program, int error,
+                      const char *log)
 {
     RELEASED_BY(writer_free) struct writer fields = {0};
     char hash[SHA256_TEXT];
@@ -72,10 +72,7 @@ void replacement_note(const struct replacement *replacement, const struct view *
     field_text(&fields, "replacement's hash", hash);
     field_bytes(&fields, "program", &program, sizeof program);
     field_number(&fields, "error", (uint64_t)(int64_t)error);
-    lock_take(LOCK_RECORDER);
-    FREED char *name = spool_name("replacement");
-    lock_give(LOCK_RECORDER);
-    int failed = name != NULL ? spool_write(name, &fields) : ENOMEM;
-    if (failed != 0)
-        spool_missing("what was replaced", failed);
+    if (log != NULL)
+        field_text(&fields, "log", log);
+    spool_file("replacement", &fields, "what was replaced");
 }

@@ -26,7 +26,9 @@ bool replacements_are_there(void);
 /* Finds the first that is for a program made from this; NULL if none is. */
 const struct replacement *replacement_for(enum made_from form, const struct view *bytes);
 /* Notes in the capture's folder that it stands in for this, in the program that was made; `error` is 0 if the driver took it, else
- * what that said to it (OpenCL's errors are negative, Level Zero's are not), or CANNOT_STAND_IN. */
-void replacement_note(const struct replacement *replacement, const struct view *bytes, struct program_identity program, int error);
+ * what that said to it (OpenCL's errors are negative, Level Zero's are not), or CANNOT_STAND_IN; `log` is the driver's, NULL if
+ * there is none. */
+void replacement_note(const struct replacement *replacement, const struct view *bytes, struct program_identity program, int error,
+                      const char *log);
 
 #endif

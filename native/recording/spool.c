@@ -61,12 +61,7 @@ bool spool_open(void)
 void spool_here(void)
 {
     static const struct writer NOTHING;
-    lock_take(LOCK_RECORDER);
-    FREED char *name = spool_name("process");
-    lock_give(LOCK_RECORDER);
-    int error = name != NULL ? spool_write(name, &NOTHING) : ENOMEM;
-    if (error != 0)
-        spool_missing("a process", error);
+    spool_file("process", &NOTHING, "a process");
 }
 
 uint64_t spool_process(void)
@@ -121,6 +116,16 @@ int spool_write(const char *name, const struct writer *fields)
         unlink(partial);
     errno = before;
     return error;
+}
+
+void spool_file(const char *kind, const struct writer *fields, const char *what)
+{
+    lock_take(LOCK_RECORDER);
+    FREED char *name = spool_name(kind);
+    lock_give(LOCK_RECORDER);
+    int error = name != NULL ? spool_write(name, fields) : ENOMEM;
+    if (error != 0)
+        spool_missing(what, error);
 }
 
 void spool_remove(const char *name)

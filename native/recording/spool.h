@@ -16,7 +16,10 @@ void spool_here(void);
 /* Numbers this process among all that ever write into the folder: by chance, drawn anew in each forked child. With LOCK_RECORDER
  * held. */
 uint64_t spool_process(void);
-/* Returns a name for a file of this kind that no other has; NULL if there is no memory. With LOCK_RECORDER held. */
+/* Writes the fields to a new file of this kind; what cannot be is missing, under the name `what`. Without a lock. */
+void spool_file(const char *kind, const struct writer *fields, const char *what);
+/* Returns a name for a file of this kind that no other has; NULL if there is no memory. With LOCK_RECORDER held: of two files,
+ * that with the higher number was named later. */
 char *spool_name(const char *kind);
 /* Writes the fields to the file of this name; returns 0, or the error number of what kept it from that. The application never hears
  * of it. Without a lock. */

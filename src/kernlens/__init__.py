@@ -11,6 +11,8 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kernlens.capturing.capture import capture as capture
+    from kernlens.checking import check as check
+    from kernlens.comparing import diff as diff
     from kernlens.compiling import compile as compile
     from kernlens.errors import KernlensError as KernlensError
     from kernlens.loading import load as load
@@ -24,14 +26,27 @@ __version__ = "0.1.0"
 _HOMES = {
     "KernlensError": "kernlens.errors",
     "capture": "kernlens.capturing.capture",
+    "check": "kernlens.checking",
     "compile": "kernlens.compiling",
+    "diff": "kernlens.comparing",
     "from_level_zero": "kernlens.loading.live_programs",
     "from_opencl": "kernlens.loading.live_programs",
     "load": "kernlens.loading",
     "stages": "kernlens.pipeline.compile_stages",
 }
 
-__all__ = ["KernlensError", "__version__", "capture", "compile", "from_level_zero", "from_opencl", "load", "stages"]
+__all__ = [
+    "KernlensError",
+    "__version__",
+    "capture",
+    "check",
+    "compile",
+    "diff",
+    "from_level_zero",
+    "from_opencl",
+    "load",
+    "stages",
+]
 
 
 def __getattr__(name: str) -> object:

@@ -6,10 +6,10 @@ import ctypes
 import shutil
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError
 from kernlens.toolchain.native_layers import LEVEL_ZERO_LAYER, OPENCL_LAYER, NativeLayer, find_layer
 from kernlens.toolchain.toolchains import NEWEST, Toolchain, find_toolchains

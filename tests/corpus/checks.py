@@ -24,6 +24,7 @@ from kernlens.model.line_table import END_SEQUENCE, IS_STMT, LineTable
 from kernlens.model.program import Program
 from kernlens.model.source_map import FROM_TABLE, NO_LINE
 from tests.corpus.build import Built
+from tests.corpus.effects import compared_effects
 from tests.corpus.messages import compared_messages
 from tests.corpus.oracles.iga64 import instruction_texts
 from tests.corpus.oracles.igc_dump import Dump, read_dump
@@ -92,6 +93,18 @@ def check_messages(built: Built) -> Outcome:
         pairs = list(compared_messages(kernel.instructions, register_bytes))
         ours, theirs = [ours for ours, _ in pairs], [theirs for _, theirs in pairs]
         outcome.compare(f"{built.name} {kernel.name}", ours, theirs)
+    return outcome
+
+
+def check_registers(built: Built) -> Outcome:
+    """What each instruction reads and writes, byte by byte, and where control goes, are what iga64's text of it says; of
+    messages, the registers that their lengths say."""
+    outcome = Outcome("instructions")
+    for kernel in load(built).kernels.values():
+        effects = kernel.instructions.effects
+        assert effects is not None
+        pairs = list(compared_effects(kernel.instructions, effects))
+        outcome.compare(f"{built.name} {kernel.name}", [ours for ours, _ in pairs], [theirs for _, theirs in pairs])
     return outcome
 
 
@@ -205,6 +218,7 @@ def check_elf(built: Built) -> Outcome:
 CHECKS: dict[str, Callable[[Built], Outcome]] = {
     "text equals iga64": check_texts,
     "messages are what iga64's text says": check_messages,
+    "registers are what iga64's text says": check_registers,
     "spills and scratch where the binary states them": check_stated_scratch,
     "line rows equal readelf": check_lines,
     "columns equal llvm-dwarfdump": check_columns,

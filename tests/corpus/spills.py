@@ -12,7 +12,7 @@ from pathlib import Path
 
 from kernlens.isa.decode import decode
 from kernlens.isa.devices import device
-from kernlens.isa.iga_library import add_search_path
+from kernlens.isa.iga_library import search_also
 from kernlens.model.instruction_kind import STORE
 from tests.corpus.build import Built, build
 from tests.corpus.checks import Outcome
@@ -103,7 +103,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = parser.parse_args(arguments)
     root = chosen.newest_root
     if root:
-        add_search_path(str(root))
+        search_also(lambda: [str(root)])
     compiler = newest(root) if root else DEBIAN
     is_right = True
     for name in chosen.device or (NEWEST_DEVICES if root else DEVICES):

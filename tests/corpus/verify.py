@@ -11,7 +11,7 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
 
-from kernlens.isa.iga_library import add_search_path
+from kernlens.isa.iga_library import search_also
 from tests.corpus.build import Built, build
 from tests.corpus.checks import CHECKS, Outcome, check_texts
 from tests.corpus.compiler import DEBIAN, newest
@@ -30,7 +30,7 @@ def verify(built: Sequence[Built], root: Path | None = None) -> dict[str, Outcom
 
 def _verify_one(built: Built, root: Path | None) -> dict[str, Outcome]:
     if root is not None:
-        add_search_path(str(root))
+        search_also(lambda: [str(root)])
     return {name: check_texts(built, root) if check is check_texts else check(built) for name, check in CHECKS.items()}
 
 

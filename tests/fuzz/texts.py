@@ -11,6 +11,7 @@ from kernlens.formats.listings import (
     host_disassembly,
     llvm_cut,
     llvm_ir,
+    spilled_registers,
     spirv_assembly,
     spirv_cut,
     visa_assembly,
@@ -68,6 +69,8 @@ def listings(data: bytes) -> None:
     gen_assembly.kernel_name(text)
     visa_assembly.kernel_name(text)
     visa_llvm_map.read_visa_llvm_lines(text, visa_llvm_map.CodegenFunctions(other))
+    visa_llvm_map.read_visa_values(text)
+    spilled_registers.read_writes(text, spilled_registers.read_spilled_registers(other))
     for name in llvm_cut.functions_of(text)[:3]:
         assert llvm_cut.cut_to_function(text, name) is not None
     spirv_cut.cut_to_entry_point(text, other[:100])

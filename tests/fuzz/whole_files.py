@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from unittest import mock
 
 from kernlens.analysis.parts import parts as parts_of
@@ -21,7 +22,7 @@ from kernlens.report.symbol_tables import symbols_document, symbols_text
 from tests.fuzz.inputs import parts
 from tests.fuzz.rendering import check_document, check_lines
 from tests.writers import programs
-from tests.writers.documents import annotate_document, html_page
+from tests.writers.documents import annotate_document, report_page
 from tests.writers.dwarf import UnitWriter, debug_zebin, line_unit_4
 
 #: Kernels that are printed of one program: more would be more of the same.
@@ -54,6 +55,8 @@ def _print_program(program: Program) -> None:
         module = module_of(program)
         check_lines(symbols_text(program, module, all_relocations=True))
         check_document(symbols_document(program, module))
+    with mock.patch("kernlens.isa.decode.decode_many", programs.decoded), suppress(KernlensError):
+        check_lines(report_page(program, list(program.kernels)[:_KERNELS]).split("\n"))
     for kernel in list(program.kernels.values())[:_KERNELS]:
         _ = kernel.resources, kernel.arguments
         try:
@@ -67,7 +70,6 @@ def _print_program(program: Program) -> None:
                 check_document(json.loads(kernel_json(kernel, is_placed=False)))
                 document = annotate_document([(program, [kernel])])
                 check_document(document)
-                check_lines(html_page(document).split("\n"))
         except KernlensError:
             continue  # The next kernel may be whole.
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import kernlens
-from kernlens.isa.iga_library import add_search_path
+from kernlens.isa.iga_library import search_also
 from kernlens.model.kernel import Kernel
 from kernlens.model.source_map import FROM_STAGE, FROM_TABLE, IN_PROLOGUE, LINE_LOST, SourceMap
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM
@@ -78,7 +78,8 @@ def test_no_instruction_stands_under_another_functions_line(
     device: str, toolchain: str, loses: bool, source: Path, request: pytest.FixtureRequest
 ) -> None:
     if toolchain == NEWEST:
-        add_search_path(str(request.getfixturevalue("newest_root")))
+        root = str(request.getfixturevalue("newest_root"))
+        search_also(lambda: [root])
     pipeline = kernlens.stages(source, device, toolchain=toolchain, options="-gline-tables-only")
     bare = source.with_suffix(".klens")
     (program,) = kernlens.compile(source, device, toolchain=toolchain, options="-gline-tables-only", recording=bare)

@@ -75,6 +75,17 @@ def test_every_program_is_read_or_says_why_not(dg2: Platform, folder: Path, tmp_
             assert "-gline-tables-only" in (kernel.line_table_reason or "")
 
 
+def test_command_buffers_count_each_time_they_are_enqueued(folder: Path, tmp_path: Path) -> None:
+    under = pocl(tmp_path / "cache")
+    without = alone(under, tmp_path, str(folder / "app"), "command-buffer")
+    done = captured(under, folder, tmp_path, str(folder / "app"), "command-buffer")
+    assert (done.status, done.out) == (0, without.stdout)
+    assert "sum 18\n" in done.out
+    assert done.launches() == {"add": 2 * 3}
+    (shapes,) = [each["shapes"] for each in done.noted["kernels"] if each["launches"]]
+    assert shapes == [{"global": [64], "local": [16], "launches": 6}]
+
+
 def test_lines(dg2: Platform, folder: Path, tmp_path: Path) -> None:
     done = captured(dg2, folder, tmp_path, str(folder / "app"), "source", "link", "binary", options=("--lines",))
     assert done.status == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +15,10 @@ import kernlens
 from kernlens.model.build import Build
 from kernlens.recording.reader import Recording
 from kernlens.toolchain.toolchains import Toolchain
+from tests.explore_reader import Page
 from tests.integration.capture_fixtures import alone, captured, dg2, folder, platform
+from tests.integration.level_zero_capture_fixtures import SOURCES
+from tests.integration.live_fixtures import compile_spirv
 from tests.integration.opencl_layer_fixtures import Platform, cpu_runtime, pocl
 from tests.integration.toolchain_fixtures import newest
 
@@ -65,6 +69,18 @@ def test_stages_are_those_of_the_applications_builds(dg2: Platform, folder: Path
     assert "with the added options the machine code of all 5 kernels is the same as without" in done.err
 
 
+def test_specialization_constants_count_in_second_builds(dg2: Platform, folder: Path, tmp_path: Path) -> None:
+    compile_spirv(SOURCES["constants"], tmp_path / "constants.cl")
+    module = {"MODULE": str(tmp_path / "constants.spv")}
+    done = captured(dg2, folder, tmp_path, str(folder / "app"), "constants", options=("--stages", "--lines"), **module)
+    assert "constants 0 0 0\n" in done.out
+    assert [call["constants"] for call in done.noted["builds"]] == [{"1": "0x7", "0": "0xfffffffe"}]
+    assert "the machine code of the kernel constants is the same as without" in done.err
+    (build,) = recorded(done.recording)
+    (optimized,) = (each for each in build.snapshots if each.stage == "llvm-optimized")
+    assert re.search(r"store i32 -2\b", optimized.content.decode())
+
+
 def test_stages_on_the_newest_driver(folder: Path, tmp_path: Path, newest: Toolchain) -> None:
     """Second builds too use that driver, which stands in a root of its own."""
     options = ("--simulate", "bmg", "--toolchain", newest.name, "--stages", "--lines")
@@ -105,11 +121,21 @@ def test_added_options_and_whether_they_change_the_code(dg2: Platform, folder: P
         "-cl-fast-relaxed-math -cl-opt-disable -DEXTRA",
         "-DFIRST=1 -cl-opt-disable -DEXTRA",
         "-DSECOND=2 -cl-opt-disable -DEXTRA",
-        "-cl-fast-relaxed-math",
+        "-cl-fast-relaxed-math -cl-opt-disable -DEXTRA",
     ]
     assert "kernels is another: add" in done.err
     document = json.loads(answer.read_text())
     assert [kernel["same_code"] for kernel in document["kernels"] if kernel["program"] == "program-1"] == [False, False]
+
+
+def test_options_for_machine_code_act_where_programs_are_linked(dg2: Platform, folder: Path, tmp_path: Path) -> None:
+    options = ("--build-options", "-cl-intel-256-GRF-per-thread", "--lines")
+    done = captured(dg2, folder, tmp_path, str(folder / "app"), "link", options=options)
+    added = "-gline-tables-only -cl-intel-256-GRF-per-thread"
+    linked = "-cl-fast-relaxed-math -cl-intel-256-GRF-per-thread"
+    assert [build.options for build in done.builds] == [f"-DFIRST=1 {added}", f"-DSECOND=2 {added}", linked]
+    (program,) = (program for program in kernlens.load(done.recording) if program.kernels)
+    assert program.kernels["linked"].resources.registers == 256
 
 
 def test_options_on_a_platform_whose_code_is_not_read(folder: Path, tmp_path: Path) -> None:
@@ -176,6 +202,15 @@ def test_what_does_not_stand_in(folder: Path, tmp_path: Path, edited: Path) -> N
     assert "nothing was replaced: no program that the application made has a kernel ad; there are add" in done.err
     assert "nothing was replaced: no program is made from 0123456789" in done.err
     assert f"{garbage} did not stand in for multiply, as the driver refused it (CL_INVALID_BINARY)" in done.err
+    edited.write_text(EDITED.replace("n + 100", "no_such_name"))
+    done = captured(under, folder, tmp_path, app, "source", options=("--replace", f"add={edited}"))
+    assert f"{edited} stood in for add" in done.err
+    assert f"{edited} does not build, and the application was told so; the driver's log:" in done.err
+    assert re.search(r"^  .*no_such_name", done.err, re.MULTILINE)
+    done = captured(under, folder, tmp_path, "true", options=("--replace", f"add={edited}"))
+    assert "nothing was replaced: no program that the application made has a kernel add" in done.err, (
+        "nothing was built"
+    )
     done = captured(under, folder, tmp_path, app, "source", options=("--replace", "add=no-such-file.cl"))
     assert (done.status, done.out) == (2, "")
     assert "no-such-file.cl" in done.err
@@ -209,7 +244,9 @@ def test_a_page_and_json(dg2: Platform, folder: Path, tmp_path: Path) -> None:
         ("add", 5, True),
         ("multiply", 0, True),
     ]
-    assert "kernel void add" in page.read_text()
+    read = Page(page.read_text("utf-8"))
+    (program,) = read.index["programs"]
+    assert "kernel void add" in read.chunk(program["files"][0]["chunk"])["text"]
     elsewhere = ("--html", str(page), "--json", str(tmp_path / "no" / "x.json"))
     done = captured(dg2, folder, tmp_path, str(folder / "app"), "source", "7", options=elsewhere)
     assert done.status == 7, "what cannot be written is told"

@@ -17,14 +17,12 @@ import pytest
 import kernlens
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM
 from tests.integration.capture_fixtures import Done
-from tests.integration.level_zero_capture_fixtures import Driver, driver, level_zero_folder, sycl_python
+from tests.integration.level_zero_capture_fixtures import UNTRACED, Driver, driver, level_zero_folder, sycl_python
 from tests.integration.live_fixtures import MODULES
 
 __all__ = ["driver", "level_zero_folder", "sycl_python"]
 
 ALL_WAYS = ("spirv", "native", "static", "link", "link-without-log", "wrong", "failing", "threads", "constants")
-
-UNTRACED = {"LD_PRELOAD": "", "ZE_ENABLE_TRACING_LAYER": "0"}
 
 
 def shown(binary: bytes) -> str:
@@ -80,6 +78,7 @@ def test_a_static_link_keeps_its_inputs(driver: Driver, tmp_path: Path) -> None:
     assert linked.ok
     assert linked.spirv == b""
     assert [part.name for part in inputs] == ["program-1-input-1", "program-1-input-2"]
+    assert {part.device for part in inputs} == {linked.device} == {driver.device}
     assert [part.spirv for part in inputs] == [
         (driver.folder / f"{name}.spv").read_bytes() for name in ("importer", "exporter")
     ]
@@ -112,22 +111,6 @@ def test_constants(driver: Driver, tmp_path: Path) -> None:
     assert call["constants"] == {"1": "0x7", "0": "0xfffffffe"}
 
 
-def test_launches_count_when_their_list_is_executed(driver: Driver, tmp_path: Path) -> None:
-    done = driver.captured(tmp_path, "launch")
-    cooperative = "cooperative 0\n" in done.out
-    several = "several 0\n" in done.out
-    assert done.launches() == {"scale": 5 * (2 + cooperative + several), "clear": 5 * (1 + several) + 2}
-    by_name = {kernel["name"]: kernel for kernel in done.noted["kernels"]}
-    assert by_name["scale"]["shapes"] == [
-        {"global": [32, 2, 1], "local": [16, 2, 1], "launches": 5 * (1 + cooperative)},
-        {"global": [64, 6, 1], "local": [16, 2, 1], "launches": 5},
-    ]
-    assert by_name["clear"]["shapes"] == [
-        {"global": [64, 1, 1], "local": [32, 1, 1], "launches": 1},
-        {"global": [128, 3, 1], "local": [32, 1, 1], "launches": 1},
-    ], "how many groups an indirect launch has, the device's memory says"
-
-
 def test_lines(driver: Driver, tmp_path: Path) -> None:
     done = driver.captured(tmp_path, "spirv", "native", options=("--lines",))
     first, *_ = kernlens.load(done.recording)
@@ -137,6 +120,35 @@ def test_lines(driver: Driver, tmp_path: Path) -> None:
     assert scale.source_map is not None
     assert {place.line for place in scale.source_map.places if place is not None} >= {4, 6}
     assert f"kernlens annotate {done.recording} --kernel" in done.err
+
+
+def test_modules_are_built_again(driver: Driver, tmp_path: Path) -> None:
+    """Their stages are those of the application's builds, and what was added is compared: with constants, and static links."""
+    words = ("spirv", "native", "static", "link", "constants")
+    done = driver.captured(tmp_path, *words, options=("--stages", "--lines"), variables=UNTRACED)
+    programs = [program for program in kernlens.load(done.recording) if program.kernels]
+    compared = sum(len(program.kernels) for program in programs if program.name != "program-3")
+    assert f"with the added options the machine code of all {compared} kernels is the same as without" in done.err
+    assert "no stages of program-3: the program was made from a binary" in done.err
+    assert "no stages of program-" not in done.err.replace("no stages of program-3:", "")
+    for program in programs:
+        code = {each.kernel: each.content for each in program.build.snapshots if each.ending == ".dat"}
+        assert bool(code) == (program.name != "program-3")
+        assert set(code) <= set(program.kernels)
+        stages = {snapshot.stage for snapshot in program.build.snapshots}
+        assert program.name == "program-3" or {"llvm-optimized", "visa", "gen-assembly", "program"} <= stages
+    (static,) = (program for program in programs if program.name == "program-4")
+    assert "-gline-tables-only" in (static.build.options or "").split(), "which the driver does not join to an input's"
+
+
+def test_constants_count_when_modules_are_built_again(level_zero_folder: Path, tmp_path: Path) -> None:
+    """Without them the machine code is another, so that no stages would be kept."""
+    driver = Driver(SYSTEM, "dg2", level_zero_folder)
+    done = driver.captured(tmp_path, "constants", options=("--stages",), variables=UNTRACED)
+    (program,) = kernlens.load(done.recording)
+    assert "no stages" not in done.err
+    (optimized,) = (each for each in program.build.snapshots if each.stage == "llvm-optimized")
+    assert re.search(r"store i32 -2\b", optimized.content.decode())
 
 
 def test_spirv_and_binaries_stand_in(driver: Driver, tmp_path: Path) -> None:
@@ -187,6 +199,9 @@ def test_an_input_of_a_static_link_is_replaced(driver: Driver, tmp_path: Path) -
     importer = driver.folder / "importer.spv"
     done = driver.captured(tmp_path, "static", options=("--replace", f"{exporter}={importer}"))
     assert f"{importer} did not stand in for {exporter}, as the driver refused it (ZE_RESULT_ERROR_" in done.err
+    assert driver.toolchain == SYSTEM or re.search("; the driver's log:\n  .*importing", done.err), (
+        "which it defines too"
+    )
     assert shown(done.builds[0].binary) in done.out
 
 
@@ -262,20 +277,6 @@ def test_a_limit_of_file_sizes(driver: Driver, tmp_path: Path) -> None:
     assert done.out.count("binary") == 2
     assert done.err.count("missing is a build: File too large") == 2
     assert len(done.builds) == 1
-
-
-def test_newer_ways_to_launch(driver: Driver, tmp_path: Path) -> None:
-    """Through functions that Debian 12's headers do not have, and that are asked for by their names."""
-    done = driver.captured(tmp_path, "newer")
-    if driver.toolchain == SYSTEM:
-        assert "newer 0 0\n" in done.out
-        assert done.launches() == {}
-        return
-    assert "newer 1 1\n" in done.out
-    assert done.launches() == {"scale": 4, "clear": 1}
-    shapes = {kernel["name"]: kernel["shapes"] for kernel in done.noted["kernels"]}
-    assert shapes["scale"] == [{"global": [32, 2, 1], "local": [16, 2, 1], "launches": 4}]
-    assert shapes["clear"] == [{"global": [128, 1, 1], "local": [64, 1, 1], "launches": 1}]
 
 
 def test_an_application_that_is_killed(driver: Driver, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -199,6 +200,17 @@ def test_forks_among_threads(platform: Platform, folder: Path, tmp_path: Path) -
     assert sum(kernel["created"] for kernel in done.noted["kernels"]) == 400
 
 
+def test_a_working_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    """Where no place was named, that is the recording's."""
+    if os.geteuid() != 0:
+        pytest.skip("a file system is mounted, which needs to be root")
+    line = f'mount -t tmpfs -o ro none {tmp_path} && cd {tmp_path} && exec "$@"'
+    command = ["unshare", "-m", "sh", "-c", line, "sh", *MAIN, "capture", "--", "echo", "started"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"echo.klens cannot be written: {tmp_path} is not writable; name another place with -o" in done.stderr
+
+
 def test_a_folder_that_cannot_be_written(dg2: Platform, folder: Path, tmp_path: Path) -> None:
     command = [*MAIN, "capture", "-o", "/proc/x.klens", "--", "echo", "started"]
     refused = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
@@ -216,11 +228,21 @@ def test_a_folder_that_cannot_be_written(dg2: Platform, folder: Path, tmp_path: 
 def test_a_recording_that_cannot_be_written_at_the_end(dg2: Platform, folder: Path, tmp_path: Path) -> None:
     """The exit status is kernlens's own then (docs/exit_status.md), and nothing is lost."""
     taken = f"rm -f x.klens; mkdir x.klens; {folder}/app source 7"
-    done = captured(dg2, folder, tmp_path, "sh", "-c", taken)
+    edited = tmp_path / "edited.cl"
+    edited.write_text("kernel void none(int a) {}")
+    changes = ("--build-options", "-DMORE", "--replace", f"none={edited}")
+    done = captured(dg2, folder, tmp_path, "sh", "-c", taken, options=("--simulate", "dg2", "--stages", *changes))
     spool = tmp_path / "x.klens.capture"
     assert (done.status, "add 2016" in done.out) == (2, True), done.err
     assert f"what was captured stays in {spool}: kernlens capture --recover {spool}" in done.err
-    assert recover(spool, tmp_path / "other.klens").builds == 1
+    recovered = recover(spool, tmp_path / "other.klens")
+    assert recovered.builds == 1
+    first, second = recovered.findings
+    assert first == "with the added options the machine code of all 2 kernels is the same as without"
+    assert second.startswith("nothing was replaced: no program that the application made has a kernel none")
+    recording = Recording(tmp_path / "other.klens")
+    assert json.loads(recording.metadata["command_line"]) == ["sh", "-c", taken]
+    assert {"visa", "gen-assembly"} <= {snapshot.stage for snapshot in recording.builds()[0].snapshots}
 
 
 def test_a_statically_linked_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

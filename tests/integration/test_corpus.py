@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kernlens.isa.iga_library import add_search_path
+from kernlens.isa.iga_library import search_also
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from tests.corpus.build import Built
 from tests.corpus.checks import CHECKS, Outcome, check_elf, check_messages, check_stated_scratch, check_texts, load
@@ -39,7 +39,7 @@ def test_other_packages(corpus_others: list[Built], check: Callable[[Built], Out
 def test_zebins_of_the_newest_compiler(
     newest_sample: list[Built], newest_root: Path, check: Callable[[Built], Outcome]
 ) -> None:
-    add_search_path(str(newest_root))
+    search_also(lambda: [str(newest_root)])
     with_root = (lambda built: check_texts(built, newest_root)) if check is check_texts else check
     agree(newest_sample, with_root, check)
 

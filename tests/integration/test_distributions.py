@@ -39,7 +39,7 @@ def test_the_wheel_is_for_any_recent_linux_and_works_alone(built: Path, tmp_path
     with zipfile.ZipFile(path) as archive:
         names = archive.namelist()
         archive.extractall(tmp_path)
-    assert {"kernlens/py.typed", "kernlens/report/viewer.html"} <= set(names)
+    assert {"kernlens/py.typed", "kernlens/explorer/viewer/viewer.js"} <= set(names)
     for layer in ("opencl", "level_zero"):
         assert f"kernlens/native/libkernlens_{layer}_layer.so" in names
     assert not any("libze_intel_gpu" in name for name in names), "the driver is not part of the wheel"

@@ -137,14 +137,14 @@ def test_threads_do_not_disturb_each_other(sample: list[Code]) -> None:
 def test_the_choice_of_library(newest_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the system's library knows it decodes; what it does not, an added root's does."""
     monkeypatch.delenv(library.PATH_VARIABLE, raising=False)
-    monkeypatch.setattr(library, "_added", [])
+    monkeypatch.setattr(library, "_more_paths", [])
     dg2, bmg = device("dg2").iga_platform, device("bmg").iga_platform
     system = library.library_for(dg2, "dg2")
     if bmg in system.platforms:
         pytest.skip("this system's libiga64 knows Xe2")
     with pytest.raises(UnsupportedError, match=r"bmg is of Xe2 and libiga64 \S+ .*knows Gen8 to Xe-HPC.*libigc2"):
         library.library_for(bmg, "bmg")
-    library.add_search_path(str(newest_root))
+    library.search_also(lambda: [str(newest_root)])
     newest = library.library_for(bmg, "bmg")
     assert newest.path.startswith(str(newest_root))
     assert newest.version.startswith("2.")
@@ -158,7 +158,7 @@ def test_no_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     broken = tmp_path / "libiga64.so.1"
     broken.write_bytes(b"no library")
     monkeypatch.setenv(library.PATH_VARIABLE, str(tmp_path))
-    monkeypatch.setattr(library, "_added", [])
+    monkeypatch.setattr(library, "_more_paths", [])
     monkeypatch.setattr(library, "_SYSTEM_NAMES", ("libiga64-that-is-not-there.so",))
     with pytest.raises(UnsupportedError, match=r"no libiga64 to decode dg2 .*libiga64\.so\.1: .*install it") as raised:
         decode(device("dg2"), bytes(16))
@@ -170,6 +170,6 @@ def test_a_library_that_is_something_else(tmp_path: Path, monkeypatch: pytest.Mo
     (tmp_path / "libiga64.so.1").symlink_to(libc)
     monkeypatch.setenv(library.PATH_VARIABLE, str(tmp_path))
     monkeypatch.setattr(library, "_SYSTEM_NAMES", ())
-    monkeypatch.setattr(library, "_added", [])
+    monkeypatch.setattr(library, "_more_paths", [])
     with pytest.raises(UnsupportedError, match="has no function iga_version_string: it is too old or not libiga64"):
         decode(device("dg2"), bytes(16))

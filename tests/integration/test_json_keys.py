@@ -280,6 +280,23 @@ def test_diff(tmp_path: Path) -> None:
     compare(shape, *documents)
 
 
+def test_check(tmp_path: Path) -> None:
+    (shape,) = shapes("check")
+    (tmp_path / "old.cl").write_text(SMALL)
+    (tmp_path / "new.cl").write_text(SMALL.replace("sum += x * i", "sum += sqrt(x) / i") + "kernel void added() {}\n")
+    for name in ("old", "new"):
+        words = ("compile", f"{name}.cl", "--device", "dg2", "-o", f"{name}.klens")
+        assert kernlens(*words, cwd=tmp_path).returncode == 0
+    (tmp_path / "kernlens.toml").write_text('[kernel."*".device.pvc]\nmax-spill = 0\n')
+    documents = [
+        answer("check", "new.klens", "--baseline", "old.klens", "--max-code-size", "1", cwd=tmp_path, status=1),
+        answer("check", "old.klens", "--baseline", "new.klens", cwd=tmp_path, status=0),
+    ]
+    (tmp_path / "kernlens.toml").write_text("[kernel.added]\nmax-spill = 0\n")
+    documents.append(answer("check", "new.klens", cwd=tmp_path))
+    compare(shape, *documents)
+
+
 def test_extract(folder: Path, tmp_path: Path) -> None:
     (shape,) = shapes("extract")
     document = answer("extract", "a.dg2.bin", "-o", tmp_path / "parts", cwd=folder)

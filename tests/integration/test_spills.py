@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kernlens.isa.iga_library import add_search_path
+from kernlens.isa.iga_library import search_also
 from tests.corpus.build import build
 from tests.corpus.compiler import DEBIAN, Compiler, newest
 from tests.corpus.manifest import program
@@ -40,5 +40,5 @@ def test_of_debians_compiler(device: str) -> None:
 
 @pytest.mark.parametrize("device", ["tgllp", "dg2", "bmg", "ptl"])
 def test_of_the_newest_compiler(device: str, newest_root: Path) -> None:
-    add_search_path(str(newest_root))
+    search_also(lambda: [str(newest_root)])
     check(newest(newest_root), device)

@@ -15,6 +15,7 @@ COMMANDS = [(verb,) for verb in VERBS] + [(verb, action) for verb, actions in AC
 #: Words after which a file that is not there is asked for.
 READERS = {
     "annotate": ("annotate",),
+    "check": ("check", "--max-spill", "0"),
     "compile": ("compile", "--device", "skl"),
     "diff": ("diff", "--toolchain", "a,b"),
     "disasm": ("disasm",),

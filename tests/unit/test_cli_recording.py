@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from dataclasses import replace
 from pathlib import Path
@@ -48,6 +49,25 @@ def test_list(kernlens: Kernlens, recording: Path) -> None:
     assert document["programs"][1]["sources"] == ["/src/add.cl", "/src/add.h"]
     (sources,) = [row for row in document["contents"] if row["kind"] == "sources"]
     assert (sources["number"], sources["size"]) == (2, sum(len(each.text.encode()) for each in FULL.sources))
+
+
+def test_list_of_a_capture(kernlens: Kernlens, recording: Path) -> None:
+    def noted(text: str) -> None:
+        with RecordingWriter(recording, overwrite=True) as writer:
+            writer.add(holding("one", binary()))
+            writer.add(holding("two", binary()))
+            writer.note("capture", text)
+
+    kernel = {"program": "two", "device": "dg2", "name": "a", "launches": 5}
+    noted(json.dumps({"kernels": [kernel, {**kernel, "name": "b", "launches": 2}]}))
+    rows = [line.split() for line in kernlens("recording", "list", recording).out.splitlines()]
+    assert rows[0][5] == "launches"
+    assert [row[9] for row in rows[1:3]] == ["0", "7"]
+    document = kernlens("recording", "list", recording, "--json").document
+    assert [program["launches"] for program in document["programs"]] == [0, 7]
+    noted('{"kernels": 3}')
+    done = kernlens("recording", "list", recording)
+    assert (done.status, "launches" in done.out, done.err.count("\n")) == (2, False, 1)
 
 
 def test_list_of_a_damaged_program(kernlens: Kernlens, recording: Path) -> None:

@@ -9,11 +9,13 @@ from typing import cast
 
 import pytest
 
+import kernlens as package
 from kernlens.analysis.comparison.matching import common_pairs
 from kernlens.analysis.comparison.normal_form import Code, Reader
 from kernlens.analysis.comparison.pairs import pair
 from kernlens.analysis.comparison.source_lines import LineKey, SourceLines
 from kernlens.analysis.comparison.stage_partings import PassParting, parting
+from kernlens.errors import KernlensError
 from kernlens.formats.neo_elf import BUILD_OPTIONS, DEVICE_BINARY, DEVICE_DEBUG
 from kernlens.isa.devices import device
 from kernlens.model.build import Build, BuildToolchain, Source
@@ -378,3 +380,15 @@ def test_two_options_of_one_source(kernlens: Kernlens, folder: Path, compiler: P
     calls = (compiler.parent / "calls").read_text()
     assert "-DA=1" in calls
     assert "-DA=2" in calls
+
+
+def test_python_gives_the_same_answers(kernlens: Kernlens, folder: Path, compiler: Path) -> None:
+    document = kernlens("diff", "old.bin", "new.bin", "--lines", "--json").document
+    found = package.diff("old.bin", "new.bin")
+    assert found.document(lines=True) == document
+    assert (found.equal, [change.pair.new.name for change in found.changes]) == (False, ["scale"])
+    words = ("--device", "skl", "--options=-DA=1", "--options=-DA=2", "--json")
+    two = package.diff("scale.cl", device="skl", options=["-DA=1", "-DA=2"])
+    assert (two.equal, two.document()) == (True, kernlens("diff", "scale.cl", *words).document)
+    with pytest.raises(KernlensError, match="what is it to be compared with"):
+        package.diff("old.bin")

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import zstandard
 
 from kernlens.errors import FormatError
 from kernlens.formats.spirv.specialization import read_spec_constants, specialized
+from kernlens.loading.linkable import module_of
 from kernlens.model.build import Build, HeldParts
+from kernlens.model.module import Module
+from kernlens.model.program import Program
 from kernlens.recording.reader import Recording
 from kernlens.recording.writer import RecordingWriter
 from tests.unit.conftest import Kernlens
@@ -182,3 +186,22 @@ def test_plain_sources_and_libraries_together(kernlens: Kernlens, library: Path)
     done = kernlens("compile", "x.cl", "one.so", "--device", "skl")
     assert done.status == 0, done.err
     assert {build.name for build in Recording("x.klens").builds()} == {"x", "sycl-spir64.0"}
+
+
+def test_symbols_reads_what_is_twice_in_a_library_once(
+    library: Path, kernlens: Kernlens, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = []
+
+    def counted(program: Program, **options: Any) -> Module:
+        read.append(program.name)
+        return module_of(program, **options)
+
+    monkeypatch.setattr("kernlens.loading.linkable.module_of", counted)
+    modules = kernlens("symbols", library, "--json").document["modules"]
+    assert [(each["name"], each["kernels"]) for each in modules] == [
+        ("lib.so:sycl-spir64.0", [SCALE]),
+        ("lib.so:sycl-spir64.1", [FILL]),
+        ("lib.so:sycl-spir64.2", [FILL]),
+    ]
+    assert read == ["sycl-spir64.0", "sycl-spir64.1"]

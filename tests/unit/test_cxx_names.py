@@ -19,6 +19,10 @@ NAMES = {
     "_Z5scalei": "scale(int)",
     "_ZN3rng5scaleIfEEvPT_": "void rng::scale<float>(float*)",
     "_Z1fPU3AS1Vf": "f(float volatile AS1*)",
+    "_Z1fILi1EENSt9enable_ifIXaagtT_Li0EntT_EbE4typeEP1AS3_": (
+        "std::enable_if<(((1)>(0)))&&(!(1)), bool>::type f<1>(A*, A)"
+    ),
+    "_Z1fILi1ELi2EEv1aIXplT_T0_EXT0_EES0_IXT_EXngT0_EE": "void f<1, 2>(a<(1)+(2), 2>, a<1, -(2)>)",
     "_Z36intel_sub_group_i8_i8_matrix_mad_k32Dv8_iS_S_": (
         "intel_sub_group_i8_i8_matrix_mad_k32(int __vector(8), int __vector(8), int __vector(8))"
     ),
@@ -51,7 +55,20 @@ def test_names(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["scale", "_entry", "", "_Z", "_Zx", "_Z5scal", "_Z1fIXsr3fooE5valueEvv", "_ZSx_", "_Z1fT_"]
+    "name",
+    [
+        "scale",
+        "_entry",
+        "",
+        "_Z",
+        "_Zx",
+        "_Z5scal",
+        "_Z1fIXsr3fooE5valueEvv",
+        "_Z1fIXgtLi1EEvv",
+        "_Z1fIXquLi1ELi1ELi1EEEvv",
+        "_ZSx_",
+        "_Z1fT_",
+    ],
 )
 def test_other_names_stay_as_they_are(name: str) -> None:
     assert readable(name) == name

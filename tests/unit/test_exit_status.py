@@ -48,7 +48,9 @@ TABLE = [
     (1, "annotate scale.bin --kernel scale --line 9"),
     (1, "annotate scale.bin --kernel scale --line 9 --json"),
     (1, "annotate scale.bin --kernel scale --line other.cl:2 --format csv"),
-    (1, "annotate scale.bin --kernel scale --line 9 --format html -o page.html"),
+    (2, "annotate scale.bin -o page.html"),
+    (0, "report scale.bin -o page.html"),
+    (2, "report scale.bin --kernel none -o page.html"),
     (2, "annotate scale.bin --kernel plain --line 2"),
     (2, "annotate scale.bin --kernel plain --line 2 --json"),
     (2, "annotate scale.bin --line x"),
@@ -59,6 +61,19 @@ TABLE = [
     (2, "capture -- no-such-program"),
     (2, "capture --recover ."),
     (2, "capture -o . -- true"),
+    (0, "check scale.bin --max-slm 0"),
+    (0, "check good.cl --device skl --max-slm 0"),
+    (1, "check scale.bin --max-code-size 1"),
+    (1, "check scale.bin --max-code-size 1 --json"),
+    (1, "check scale.bin --baseline other.bin --kernel plain --max-code-size 1"),
+    (2, "check scale.bin"),
+    (2, "check scale.bin --max-none 0"),
+    (2, "check scale.bin --max-slm 0 --kernel none"),
+    (2, "check damaged.bin --max-slm 0"),
+    (2, "check scale.bin --budget good.cl"),
+    (2, "check scale.bin --baseline no-such.bin"),
+    (2, "check scale.bin --max-slm 0 --sarif /nowhere/x"),
+    (3, "check broken.cl --device skl --max-slm 0"),
     (0, "compile good.cl --device skl -o x.klens"),
     (2, "compile good.cl --device no-such"),
     (2, "compile good.cl --device skl -o ."),
@@ -106,6 +121,10 @@ TABLE = [
     (2, "recording redact add.klens"),
     (2, "run --simulate skl -- no-such-program"),
     (2, "run"),
+    (0, "serve scale.bin --no-browser --idle 0.2"),
+    (2, "serve damaged.bin --no-browser"),
+    (2, "serve good.cl --no-browser"),  # for which device?
+    (2, "serve scale.bin --no-browser --port 65536"),
     (0, "stages add.klens"),
     (2, "stages add.klens --line 1"),
     (2, "stages good.cl"),
@@ -132,7 +151,7 @@ def test_the_table_has_every_verb() -> None:
 
 
 def test_only_the_answer_no_is_one() -> None:
-    assert {words.split()[0] for status, words in TABLE if status == 1} == {"annotate", "diff", "link"}
+    assert {words.split()[0] for status, words in TABLE if status == 1} == {"annotate", "check", "diff", "link"}
 
 
 def test_doctor_without_a_needed_part(kernlens: Kernlens, monkeypatch: pytest.MonkeyPatch) -> None:

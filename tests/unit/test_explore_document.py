@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import kernlens
+from kernlens.errors import FormatError, UnsupportedError
 from kernlens.isa.device_table import GEN9, GEN11, XE2, XE3, XE_HP, XE_HPC, XE_HPG, XE_LP
 from kernlens.isa.opcodes import EXPLANATIONS
 from kernlens.loading.open import open_build
@@ -201,6 +202,41 @@ def test_why_there_are_no_stages_and_how_to_keep_them() -> None:
     assert "kernlens stages scale.cl --device skl -o FILE" in entry["no_stages"]
 
 
+def test_what_cannot_be_read_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(*words: Any, **others: Any) -> Any:
+        raise UnsupportedError("nobody knows the device")
+
+    def damaged(*words: Any, **others: Any) -> Any:
+        raise FormatError("the table ends early", format="dwarf")
+
+    made = document([opened(built())])
+    chunk = made.index["programs"][0]["kernels"]["chunk"][0]
+    with monkeypatch.context() as broken:
+        broken.setattr("kernlens.analysis.correlate.correlate", damaged)
+        document_of_kernel = unpacked(made.chunks[chunk])
+        assert document_of_kernel["missing"] == {"lines": "dwarf: the table ends early"}
+        assert set(KernelChunk(document_of_kernel).places) == {None}
+    monkeypatch.setattr("kernlens.isa.decode.decode_many", unknown)
+    document_of_kernel = unpacked(made.chunks[chunk])
+    assert document_of_kernel["code"] is None
+    assert document_of_kernel["missing"]["code"] == "nobody knows the device"
+    assert [stage["missing"] for stage in document_of_kernel["stages"]] == [None, None]
+
+
+def test_what_is_too_large_for_a_chunk_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = document([opened(built())])
+    chunk = made.index["programs"][0]["kernels"]["chunk"][0]
+    whole = made.chunks.packed(chunk).size
+    monkeypatch.setattr("kernlens.report.explore.chunks.RAW_LIMIT", whole - 1)
+    smaller = unpacked(made.chunks[chunk])
+    assert {stage["missing"] for stage in smaller["stages"]} == {"it is too large to be shown"}
+    assert len(KernelChunk(smaller).rows) == 3
+    monkeypatch.setattr("kernlens.report.explore.kernel_chunk.MOST_INSTRUCTIONS", 2)
+    smallest = unpacked(made.chunks[chunk])
+    assert smallest["code"] is None
+    assert "3 instructions are more" in smallest["missing"]["code"]
+
+
 def test_a_failed_build_has_its_log() -> None:
     made = document([], failed=[built(ok=False, reason="it does not compile")])
     (entry,) = made.index["programs"]
@@ -268,6 +304,35 @@ def test_long_lines_take_no_quadratic_time() -> None:
     assert [len(text.rows) for text in texts] == [8, 10, 6]
 
 
+def pass_of(number: int, name: str, *lines: str) -> Snapshot:
+    text = "\n".join(("target triple", *(f"line {each}" for each in range(20)), *lines, ""))
+    return snapshot(f"{number:04}-{name}", ".ll", text.encode())
+
+
+def test_what_each_pass_changed() -> None:
+    snapshots = (
+        snapshot("llvm-unified", ".ll", pass_of(0, "").content),
+        pass_of(0, "CG-First"),
+        pass_of(1, "CG-Second", "  %a = add i32 1, 2"),
+        pass_of(2, "CG-Part"),
+        pass_of(3, "CG-Last", "  %a = add i32 1, 3", *(f"  %{each} = load" for each in range(4000))),
+    )
+    part = replace(snapshots[3], find_content=lambda: b"loop")
+    build = replace(built(), parts=HeldParts(binary=binary("a.cl"), snapshots=(*snapshots[:3], part, snapshots[4])))
+    made = document([opened(build)])
+    steps = unpacked(made.chunks[made.index["programs"][0]["passes"]])["passes"]
+    assert [(step["pass"], step["changed"], step["added"], step["removed"]) for step in steps] == [
+        ("0000-CG-First", False, 0, 0),
+        ("0001-CG-Second", True, 1, 0),
+        ("0002-CG-Part", None, None, None),
+        ("0003-CG-Last", True, 4001, 1),
+    ]
+    assert steps[1]["diff"] == "@@ -19,4 +19,5 @@\n line 17\n line 18\n line 19\n+  %a = add i32 1, 2\n "
+    assert steps[3]["diff"] is None
+    assert "--diff 0003-CG-Last" in steps[3]["missing"]
+    assert document([opened(build)], has_stages=False).index["programs"][0]["passes"] is None
+
+
 def test_a_large_log_is_cut() -> None:
     with memory(200 << 20):
         made = document([], failed=[replace(built(), parts=HeldParts(log="a" * (20 << 20)))])
@@ -304,7 +369,6 @@ def test_instructions_are_counted_by_their_sizes() -> None:
 
 def test_every_opcode_of_every_device_is_explained() -> None:
     """Of Skylake to Panther Lake, as far as an installed libiga64 knows them."""
-    from kernlens.errors import UnsupportedError
     from kernlens.isa.iga_library import library_for
     from kernlens.loading.kernel_parts import register_roots
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import base64
+import gc
 import hashlib
 import json
 import re
 import shutil
 import subprocess
+import weakref
+from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -142,3 +145,63 @@ def test_what_cannot_be_written_is_said(kernlens: Kernlens, file: Path, tmp_path
     assert done.status == 2
     assert "cannot write" in done.err
     assert kernlens("report", file).status == 2
+
+
+class _Frames(HTMLParser):
+    """The frames and scripts of a piece of HTML."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.frames: list[dict[str, str | None]] = []
+        self.tags: set[str] = set()
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        if tag == "iframe":
+            self.frames.append(dict(attrs))
+
+
+def test_a_notebook_shows_the_viewer_in_a_closed_frame() -> None:
+    """The kernel alone knows its program's sources and stages; and a hostile word stays in the frame's text."""
+    word = HOSTILE[1]
+    kernel = opened(built(word)).kernels["scale"]
+    shown = _Frames(kernel._repr_html_())
+    assert shown.tags == {"strong", "iframe", "details", "summary", "pre"}
+    (frame,) = shown.frames
+    assert frame["sandbox"] == "allow-scripts"
+    assert "src" not in frame
+    read = Page(frame["srcdoc"] or "")
+    assert "default-src 'none'" in read.policy
+    (entry,) = read.index["programs"]
+    assert entry["kernels"]["name"] == ["scale"]
+    assert word in read.chunk(entry["files"][0]["chunk"])["text"]
+    assert {stage["stage"] for stage in read.chunk(entry["kernels"]["chunk"][0])["stages"]} == {"llvm-codegen", "visa"}
+
+
+def test_a_notebook_keeps_no_large_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = opened(built()).kernels["scale"]
+
+    def page_size() -> int:
+        frames = _Frames(kernel._repr_html_()).frames
+        return len(frames[0]["srcdoc"] or "") - len(VIEWER) if frames else 0
+
+    whole = page_size()
+    monkeypatch.setattr("kernlens.report.explore.page._NOTEBOOK_LIMIT", whole - 1)
+    without_stages = page_size()
+    assert 0 < without_stages < whole
+    monkeypatch.setattr("kernlens.report.explore.page._NOTEBOOK_LIMIT", without_stages - 1)
+    assert page_size() == 0
+
+
+def test_a_program_goes_when_nobody_holds_it() -> None:
+    """What makes a kernel's page holds no kernels: programs of a folder go one after the other."""
+    program = opened(built())
+    known = weakref.ref(program.kernels["scale"])
+    gc.disable()
+    try:
+        del program
+        assert known() is None
+    finally:
+        gc.enable()

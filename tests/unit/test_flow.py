@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 
 from kernlens.analysis.flow.blocks import blocks_of
-from kernlens.analysis.flow.definitions import BEFORE_THE_CODE, definitions_of
+from kernlens.analysis.flow.definitions import definitions_of
 from kernlens.analysis.flow.liveness import Liveness
 from kernlens.analysis.flow.pressure import HeldValues, held_at, pressure_of
-from kernlens.analysis.flow.register_links import RegisterLinks, RegisterRows, register_links, register_rows
+from kernlens.analysis.flow.register_links import register_links, register_rows
 from kernlens.model.effects import GENERAL, Access, Effect, Effects, Route, mask, registers_in
 from kernlens.model.instruction import Instructions
+from kernlens.model.register_links import BEFORE_THE_CODE, RegisterLinks, RegisterRows
 from tests.limits import processor_time
 from tests.writers.instruction_records import record
 
@@ -150,9 +151,11 @@ def test_links_between_rows() -> None:
         2: RegisterRows([], [1]),
     }
     assert register_links(loop, 1) == RegisterLinks(
-        reads=[0, 2], writes=[1], from_rows=[(0, 0), (0, 3), (2, BEFORE_THE_CODE)], to_rows=[(1, 2), (1, 3)]
+        reads=[0, 2], writes=[1], sources=[(0, 0), (0, 3), (2, BEFORE_THE_CODE)], uses=[(1, 2), (1, 3)]
     )
-    assert register_links(loop, 3).to_rows == [(0, 1)]
+    assert register_links(loop, 3).uses == [(0, 1)]
+    with pytest.raises(IndexError, match="instruction -1 of 5"):
+        register_links(loop, -1)
     unknown = Instructions(record(), [""], list)
     assert (register_rows(unknown), register_links(unknown, 0)) == ({}, RegisterLinks([], [], [], []))
 

@@ -7,6 +7,7 @@ report -> analysis -> model. Imports under ``if TYPE_CHECKING`` count like all o
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -19,9 +20,12 @@ from kernlens.runtime.driver_environment import WORKER_PARTS
 
 PACKAGE = Path(kernlens.__file__).parent
 
-#: Room -> the rooms it may import besides itself and ``errors``. The table of docs/architecture.md says the same.
+#: What every room may import.
+GROUND = {"errors", "dataclass"}
+#: Room -> the rooms it may import besides itself and these. The table of docs/architecture.md says the same.
 ALLOWED = {
     "errors": set(),
+    "dataclass": set(),
     # What was tried and passed over. Rooms that only compute have nothing to tell; a driver's child process loads none.
     "log": set(),
     "model": set(),
@@ -35,15 +39,42 @@ ALLOWED = {
     # Texts in SPIR-V are found in order to leave them out.
     "recording": {"formats", "log", "model"},
     # A program's source maps are made on first use, so what assembles programs calls the analysis that makes them.
+    # What a notebook shows of a kernel is a report; a kernel asks its parts for it.
     # It also opens live objects and recordings, and asks the toolchains for their disassemblers.
-    "loading": {"analysis", "formats", "isa", "log", "model", "recording", "runtime", "toolchain"},
+    "loading": {"analysis", "formats", "isa", "log", "model", "recording", "report", "runtime", "toolchain"},
     "linking": {"analysis", "formats", "model", "runtime", "toolchain"},
     "pipeline": {"formats", "loading", "model", "recording", "runtime", "toolchain"},
     "capturing": {"formats", "isa", "loading", "log", "model", "pipeline", "recording", "runtime", "toolchain"},
-    # Modules of the package itself (compiling, doctor): what Python and the command line share.
-    "verbs": {"isa", "loading", "model", "recording", "toolchain"},
+    # Modules of the package itself (compiling, comparing, checking, forecasting, doctor): what Python, the command line and
+    # the server share.
+    "verbs": {
+        "analysis",
+        "formats",
+        "isa",
+        "linking",
+        "loading",
+        "model",
+        "pipeline",
+        "recording",
+        "report",
+        "toolchain",
+    },
+    # The server of kernlens serve. What it answers, others compute.
+    "explorer": {"isa", "loading", "log", "model", "pipeline", "recording", "report", "toolchain", "verbs"},
     "cli": {
-        *("analysis", "capturing", "formats", "isa", "linking", "loading", "log", "model", "pipeline", "recording"),
+        *(
+            "analysis",
+            "capturing",
+            "explorer",
+            "formats",
+            "isa",
+            "linking",
+            "loading",
+            "log",
+            "model",
+            "pipeline",
+            "recording",
+        ),
         *("report", "runtime", "toolchain", "verbs"),
     },
     # The public modules for live objects: they only export what the rooms hold, and no room imports them.
@@ -69,8 +100,8 @@ def room_of(path: Path) -> str:
     relative = path.relative_to(PACKAGE)
     if len(relative.parts) > 1:
         return relative.parts[0]
-    own = {"__init__": "", "__main__": "cli", "errors": "errors", "opencl": "public", "level_zero": "public"}
-    return {**own, "log": "log"}.get(path.stem, "verbs")
+    own = {"__init__": "", "__main__": "cli", "log": "log", "opencl": "public", "level_zero": "public"}
+    return {**own, **{room: room for room in GROUND}}.get(path.stem, "verbs")
 
 
 def room_of_module(name: str) -> str | None:
@@ -109,7 +140,7 @@ def test_imports_point_down() -> None:
     wrong = []
     for path in files():
         room = room_of(path)
-        allowed = {room, "errors"} | ALLOWED[room]
+        allowed = {room, *GROUND} | ALLOWED[room]
         for name in imports_of(path):
             target = room_of_module(name)
             if target is not None and target not in allowed:
@@ -132,7 +163,7 @@ def test_no_room_is_named_like_a_public_function() -> None:
 
 
 def test_worker_loads_little() -> None:
-    """A driver's child process loads errors, model, formats and runtime, whatever it is asked for."""
+    """A driver's child process loads model, formats and runtime beside the ground, whatever it is asked for."""
     modules = (
         "import sys, kernlens.runtime.worker",
         "kernlens.runtime.level_zero.level_zero_requests",
@@ -144,8 +175,19 @@ def test_worker_loads_little() -> None:
     script = ", ".join(modules) + "\nprint(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
     rooms = {name.split(".")[1] for name in loaded if name.startswith("kernlens.")}
-    assert rooms == {"errors", "model", "formats", "runtime"}
+    assert rooms == {*GROUND, "model", "formats", "runtime"}
     assert {part.removesuffix(".py") for part in WORKER_PARTS} == rooms, "what is copied into a root"
+
+
+def test_classes_are_made_by_the_dataclass_that_costs_little() -> None:
+    """The standard library's compiles each class's methods at import, which a short command feels."""
+    wrong = [
+        path.name
+        for path in files()
+        if path.name != "dataclass.py"
+        and re.search(r"^from dataclasses import .*\bdataclass\b", path.read_text(), re.M)
+    ]
+    assert wrong == []
 
 
 def test_no_modules_import_one_another_in_a_circle() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kernlens.cli.options import kernels_named
+from kernlens.analysis.kernel_names import kernels_named
 from kernlens.errors import UnknownKernelError
 from kernlens.model.build import Build, HeldParts
 from kernlens.recording.writer import RecordingWriter

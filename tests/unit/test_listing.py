@@ -11,6 +11,7 @@ import pytest
 from kernlens.analysis.correlate import correlate
 from kernlens.analysis.costs import costs_of
 from kernlens.analysis.flow.pressure import pressure_of
+from kernlens.analysis.flow.register_links import register_links, register_rows
 from kernlens.model.binary import EMPTY
 from kernlens.model.build import Source
 from kernlens.model.figures import KernelResources
@@ -21,12 +22,15 @@ from kernlens.model.line_choice import LineChoice
 from kernlens.model.line_table import DebugFunction, InlinedCall, LineTable, SourceFile
 from kernlens.model.pressure import Pressure
 from kernlens.model.program import Program
+from kernlens.model.register_links import RegisterLinks, RegisterRows
 from kernlens.model.source_map import SourceMap, SourcePlace
+from kernlens.model.spilled_value import SpilledValue
 from kernlens.report.listing import GAP, Rows, annotated, where_from
 from kernlens.report.overview import program_overview
 from kernlens.report.rows import HEADING, csv_lines
 from kernlens.report.style import rendered
-from tests.writers.documents import annotate_document, html_page
+from tests.explore_reader import Page
+from tests.writers.documents import annotate_document, report_page
 from tests.writers.instruction_records import record
 
 SOURCE = "\n".join(f"line {number}" for number in range(1, 60))
@@ -81,6 +85,18 @@ class Parts:
 
     def pressure(self, kernel: Kernel) -> Pressure | None:
         return pressure_of(kernel.instructions)
+
+    def spilled_values(self, kernel: Kernel) -> tuple[SpilledValue, ...] | None:
+        return None
+
+    def register_rows(self, kernel: Kernel) -> dict[int, RegisterRows]:
+        return register_rows(kernel.instructions)
+
+    def page(self, kernel: Kernel) -> str | None:
+        return None
+
+    def register_links(self, kernel: Kernel, index: int) -> RegisterLinks:
+        return register_links(kernel.instructions, index)
 
 
 def made(has_lines: bool = True) -> tuple[Program, Kernel]:
@@ -214,8 +230,9 @@ def test_what_the_compiler_lost_is_said_in_every_form() -> None:
     overview = [rendered(line) for line in program_overview(program)]
     assert f"  lines of k: {warning}" in overview
     assert any(line.endswith("in part") for line in overview)
-    page = html_page(annotate_document([(program, [kernel])]))
-    assert "lost line rows" in page
+    index = Page(report_page(program))
+    (chunk,) = index.index["programs"][0]["kernels"]["chunk"]
+    assert index.chunk(chunk)["warning"] == warning
 
 
 def test_functions_without_a_kernel_are_in_no_table() -> None:

@@ -46,12 +46,15 @@ FOR_VERSION = {
 #: What ``kernlens inspect`` loads for a zebin: what it is asked, and neither line programs nor instructions.
 FOR_INSPECT = FOR_VERSION | {
     *(
+        ".opening",
         ".analysis",
         ".analysis.cxx_names",
+        ".analysis.kernel_names",
         ".cli.completion",
         ".cli.inspect",
         ".cli.options",
         ".cli.verb_group",
+        ".dataclass",
         ".isa",
         ".isa.device_table",
         ".isa.devices",

@@ -156,19 +156,27 @@ def test_a_hostile_binary(words: tuple[str, ...], run: Run, hostile_binary: Path
         assert SHOWN in done.out + done.err
 
 
-@pytest.mark.parametrize("format_name", ["json", "html"])
-def test_documents_hold_it_as_escapes_of_their_own(format_name: str, run: Run, hostile_binary: Path) -> None:
-    done = run("annotate", "--format", format_name, hostile_binary)
+def test_documents_hold_it_as_escapes_of_their_own(run: Run, hostile_binary: Path) -> None:
+    done = run("annotate", "--json", hostile_binary)
     assert done.status == 0
     assert r"\u001b]52;c" in done.out
     assert r"\u007f" in done.out
+
+
+def test_a_page_is_clean(run: Run, hostile_binary: Path, tmp_path: Path) -> None:
+    assert run("report", hostile_binary, "-o", tmp_path / "x.html").status == 0
+    contents, _, script = (tmp_path / "x.html").read_text().rpartition("<script>")
+    assert strange(contents) == set()
+    assert len(script) > 1000, "the viewer, which names such characters to show them"
+    done = run("report", hostile_binary, "-o", f"/nowhere{HOSTILE}/x")
+    assert SHOWN in done.out + done.err  # A terminal is both.
 
 
 def test_json_of_a_terminal_and_of_a_pipe(run: Run, hostile_binary: Path) -> None:
     assert r"\u001b]52;c" in run("inspect", "--json", hostile_binary).out
 
 
-@pytest.mark.parametrize("format_name", ["text", "csv", "html", "json"])
+@pytest.mark.parametrize("format_name", ["text", "csv", "json"])
 def test_a_file_of_output_is_as_clean(
     format_name: str, kernlens: Kernlens, hostile_binary: Path, tmp_path: Path
 ) -> None:
@@ -184,6 +192,15 @@ def test_parts_of_a_hostile_binary(run: Run, hostile_binary: Path, tmp_path: Pat
 
 def test_what_differs_from_a_hostile_binary(run: Run, file: Path, hostile_binary: Path) -> None:
     assert all(SHOWN in run("diff", *sides).out for sides in ((file, hostile_binary), (hostile_binary, file)))
+
+
+def test_the_budgets_of_a_hostile_binary(run: Run, hostile_binary: Path, tmp_path: Path) -> None:
+    words = ("--max-instructions", "0", "--junit", tmp_path / "x.xml", "--sarif", tmp_path / "x.sarif")
+    done = run("check", hostile_binary, *words)
+    assert (done.status, SHOWN in done.out) == (1, True)
+    assert all(strange((tmp_path / name).read_text()) == set() for name in ("x.xml", "x.sarif"))
+    done = run("check", hostile_binary, "--max-instructions", "0", "--kernel", HOSTILE)
+    assert (done.status, SHOWN in done.out + done.err) == (2, True)
 
 
 def test_modules_with_hostile_symbols(run: Run, tmp_path: Path) -> None:
@@ -250,6 +267,7 @@ def test_words_about_the_machine(run: Run, monkeypatch: pytest.MonkeyPatch) -> N
         ("run", "--simulate", HOSTILE, "--", HOSTILE),
         ("capture", "--simulate", HOSTILE, "--", HOSTILE),
         ("devices", HOSTILE),
+        ("serve", HOSTILE, "--no-browser"),
         ("layer", f"--{HOSTILE}"),
         (HOSTILE,),
     ):

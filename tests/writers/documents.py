@@ -1,4 +1,4 @@
-"""Whole documents and pages in memory, as ``annotate`` prints them in pieces."""
+"""Whole documents in memory, as ``annotate`` prints them in pieces; and pages."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 from kernlens.cli.listings import Json, listed_of
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
-from kernlens.report.json_text import json_pieces
-from kernlens.report.page import around_document, in_script
+from kernlens.report.explore import document
+from kernlens.report.explore.page import page
 
 
 def annotate_document(selection: Iterable[tuple[Program, Sequence[Kernel]]]) -> dict[str, Any]:
@@ -21,7 +21,6 @@ def annotate_document(selection: Iterable[tuple[Program, Sequence[Kernel]]]) -> 
     return document
 
 
-def html_page(document: dict[str, Any]) -> str:
-    """The page that shows an annotate document."""
-    before, after = around_document()
-    return before + "".join(map(in_script, json_pieces(document))) + after
+def report_page(program: Program, kernels: Sequence[str] | None = None) -> str:
+    """The page of a program, or of these kernels of it, with a script that is no viewer."""
+    return "".join(page(document([program], kernels=None if kernels is None else [kernels]), "/* the viewer */"))

@@ -1,7 +1,10 @@
+import { HttpSource } from "./document/http";
 import { Kernel } from "./document/kernel";
 import type { Index, KernelChunk, ProgramInfo } from "./document/schema";
 import { DocumentError, Kept, ServerGone, type Source } from "./document/source";
 import { fill, h } from "./dom";
+import type { Diagnostic } from "./editing/compiles";
+import { Editing } from "./editing/editing";
 import { find } from "./finder";
 import { BuildBar } from "./frame/build";
 import { Dialog } from "./frame/dialog";
@@ -19,6 +22,8 @@ import { Filler } from "./panes/filler";
 import { Pinning } from "./pinning";
 import { recall, remember } from "./remember";
 import { Shades } from "./shades";
+import { SourcePane } from "./panes/source";
+import { Views } from "./views/views";
 import { type Colour, fromFragment, type How, START, type State, writeAddress } from "./state";
 
 /** The page: its zones, what is chosen, and how they hear of one another. */
@@ -36,7 +41,10 @@ export class App {
   private shades: Shades | null = null;
   private readonly header: Header;
   private readonly build: BuildBar;
-  private readonly list: KernelList;
+  readonly list: KernelList;
+  readonly views: Views;
+  /** Edits and compiles in place, where a server does it. */
+  readonly compiler: Editing | null;
   readonly filler: Filler;
   private readonly kernels = new Kept<Kernel>(6);
   private readonly banner = h("div", { class: "banner", role: "alert", hidden: true });
@@ -54,17 +62,19 @@ export class App {
       step: (by) => this.stepFound(by),
       leave: () => this.layout.of("code")?.linked?.pane.focus(),
     });
-    this.header = new Header(this.search.element, {
+    this.compiler = source instanceof HttpSource ? new Editing(this, source) : null;
+    this.views = new Views(this);
+    this.header = new Header(this.search.element, this.views.buttons, {
       pickKernel: () => this.showKernels(),
-      view: (view) => this.go({ view }, "push"),
       help: () => this.help(),
       theme: () => this.turnTheme(),
     });
     this.build = new BuildBar((sentence) => this.tell(sentence), (colour) => this.colour(colour));
     this.list = new KernelList((entry) => void this.open(entry));
     this.filler = new Filler(this);
-    this.element.append(this.header.element, this.build.element, this.banner, this.list.element, this.layout.switcher, this.layout.element);
-    this.element.append(this.pinning.element, this.status.element, this.dialog.element);
+    const { header, build, banner, list, layout, views, pinning, status, dialog } = this;
+    this.element.append(header.element, build.element, banner, list.element, layout.switcher, layout.element, views.element);
+    this.element.append(pinning.element, status.element, dialog.element);
     this.element.classList.add(...[recall("theme") ?? "auto"].filter((theme) => theme === "light" || theme === "dark"));
     this.layout.onChange = () => this.refill();
     const { keys, afterG } = keysOf(this);
@@ -85,6 +95,8 @@ export class App {
     this.pinning.explain(this.index.opcodes);
     this.list.show(this.index);
     await this.apply(fromFragment(location.hash));
+    // A link to an edited source.
+    if (this.state.more.z !== undefined) await this.compiler?.start();
   }
 
   // --- what is chosen
@@ -120,8 +132,7 @@ export class App {
       this.show(program, row, null);
       const slow = window.setTimeout(() => this.layout.slots.forEach((slot) => slot.busy()), 150);
       try {
-        const chunk = program.kernels.chunk[row];
-        const kernel = await this.kernels.get(`${program.id} ${row}`, async () => new Kernel(program, row, (await this.source.chunk(chunk)) as KernelChunk));
+        const kernel = await this.load(entry);
         if (turn !== this.opening) return;
         this.kernel = kernel;
       } catch (problem) {
@@ -150,12 +161,41 @@ export class App {
     }
     this.pinning.restorePin();
     performance.mark("kernlens: shown");
+    this.views.show();
+  }
+
+  /** A kernel of the document, read once. */
+  load({ program, row }: Entry): Promise<Kernel> {
+    const make = async (): Promise<Kernel> => new Kernel(program, row, (await this.source.chunk(program.kernels.chunk[row])) as KernelChunk);
+    return this.kernels.get(`${program.id} ${row}`, make);
+  }
+
+  /** The build bar: what was built, or the fields of what is edited. */
+  showBuild(): void {
+    this.build.show(this.kernel?.program ?? null, this.compiler?.on ? this.compiler.bar.element : null);
+  }
+
+  /** What the compiler says of the edited source: marks in it, and a list below. */
+  showProblems(diagnostics: readonly Diagnostic[], log: string): void {
+    const { compiler } = this;
+    const slot = this.layout.of("source");
+    if (slot === null || compiler === null) return;
+    const here = diagnostics.filter((each) => compiler.isHere(each));
+    if (slot.linked instanceof SourcePane) slot.linked.mark(here);
+    const items = diagnostics.map((each) => {
+      const { path, line, column, severity, message } = each;
+      const where = line < 1 ? "" : `${path.slice(path.lastIndexOf("/") + 1)}:${line}:${column}`;
+      const place = here.includes(each) && line > 0 ? h("button", { class: "link mono", type: "button", onclick: () => compiler.goTo(each) }, where) : h("span", { class: "mono" }, where);
+      return h("li", { class: severity }, place, h("span", {}, `${severity}: ${message}`));
+    });
+    if (items.length === 0 && log !== "") items.push(h("li", {}, h("pre", {}, log)));
+    slot.below(items.length > 0 ? h("ul", { class: "problems", "aria-label": "What the compiler says", tabindex: "0" }, ...items) : null);
   }
 
   private show(program: ProgramInfo, row: number, kernel: Kernel | null): void {
     if (this.index === null) return;
     this.header.show(this.index, program, row, kernel);
-    this.build.show(program);
+    this.build.show(program, this.compiler?.on ? this.compiler.bar.element : null);
     this.build.colour(this.state.colour);
     this.list.mark(program, row);
     this.status.cover(kernel);
@@ -174,7 +214,7 @@ export class App {
   private nothing(program: ProgramInfo | null): void {
     if (this.index === null) return;
     this.header.show(this.index, program, -1, null);
-    this.build.show(program);
+    this.build.show(program, null);
     document.title = `${this.index.title} · kernlens`;
     void this.filler.failed(program);
   }

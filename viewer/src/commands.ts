@@ -27,6 +27,7 @@ export function keysOf(app: App): { keys: Keys; afterG: Keys } {
     },
     Escape: () => {
       if (app.element.classList.contains("drawer")) app.element.classList.remove("drawer");
+      else if (app.state.view !== "panes") app.views.turn(app.state.view);
       else app.pinning.unpin();
     },
     n: () => nextLit(app, focused(), 1),
@@ -39,6 +40,8 @@ export function keysOf(app: App): { keys: Keys; afterG: Keys } {
     },
     F4: () => peak(app),
     K: () => app.showKernels(),
+    c: () => app.views.turn("compare"),
+    e: () => (app.compiler === null ? app.tell("Reports are read only: kernlens serve compiles in place.") : void app.compiler.start()),
     o: () => app.turnOperands(),
     x: () => app.pinning.turnExact(),
     L: () => counterparts(app),

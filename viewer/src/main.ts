@@ -5,6 +5,7 @@ import codeStyle from "./style/code.css?raw";
 import frameStyle from "./style/frame.css?raw";
 import panesStyle from "./style/panes.css?raw";
 import tokensStyle from "./style/tokens.css?raw";
+import viewsStyle from "./style/views.css?raw";
 
 /** Puts the viewer into the page's element `kernlens`, in a shadow root whose style sheets no policy has to allow. */
 function start(host: HTMLElement): void {
@@ -13,7 +14,7 @@ function start(host: HTMLElement): void {
   document.adoptedStyleSheets = [...document.adoptedStyleSheets, page];
   const root = host.attachShadow({ mode: "open" });
   const sheet = new CSSStyleSheet();
-  sheet.replaceSync(tokensStyle + frameStyle + panesStyle + codeStyle);
+  sheet.replaceSync(tokensStyle + frameStyle + panesStyle + codeStyle + viewsStyle);
   root.adoptedStyleSheets = [sheet];
   // So that canvases get colours, not the words that they are written with (light-dark).
   for (const name of ["--mark-lit", "--mark-hit", "--lv", "--accent", "--warn"])

@@ -2,6 +2,7 @@
 #include "base/owned.h"
 #include "opencl_layer/below.h"
 #include "opencl_layer/layer/layer.h"
+#include "opencl_layer/recorder/recorder.h"
 
 #include <CL/cl_codeplay_program_snapshot.h>
 
@@ -117,7 +118,7 @@ static void *CL_API_CALL get_function_for_platform(cl_platform_id platform, cons
     void *function = below->clGetExtensionFunctionAddressForPlatform(platform, name);
     if (function != NULL && strcmp(name, "clCreateProgramWithILKHR") == 0)
         return create_program_with_il_khr(platform, function);
-    return function;
+    return function != NULL ? recorder_function(platform, name, function) : NULL;
 }
 
 static void *CL_API_CALL get_function(const char *name)

@@ -5,6 +5,7 @@
 #include "opencl_layer/below.h"
 #include "opencl_layer/platforms.h"
 #include "opencl_layer/program_queries.h"
+#include "opencl_layer/recorder/constants.h"
 #include "recording/event.h"
 
 #include <errno.h>
@@ -160,6 +161,7 @@ static void add_program(struct build_event *event, cl_program program, bool succ
     } else {
         char *il = program_il(program, &size);
         add_owned(event, "spirv", il, size);
+        constants_add(&event->event, program);
     }
     add_devices(event, program, successful);
 }

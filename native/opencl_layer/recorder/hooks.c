@@ -1,12 +1,11 @@
 /* The functions of OpenCL that a capture looks at. */
 #define _GNU_SOURCE
 #include "base/owned.h"
-#include "base/text.h"
 #include "opencl_layer/below.h"
-#include "opencl_layer/compilers/compilers.h"
-#include "opencl_layer/platforms.h"
-#include "opencl_layer/program_queries.h"
+#include "opencl_layer/recorder/added_options.h"
 #include "opencl_layer/recorder/build_event.h"
+#include "opencl_layer/recorder/command_buffers.h"
+#include "opencl_layer/recorder/constants.h"
 #include "recording/counters.h"
 #include "opencl_layer/recorder/recorder.h"
 #include "opencl_layer/recorder/replacing.h"
@@ -18,7 +17,6 @@
 #include <string.h>
 
 static cl_icd_dispatch *next; /* the functions in front of which the recorder stands; NULL: nothing is captured */
-static const char *added_options; /* to builds from source or IL; NULL: none */
 
 typedef void(CL_CALLBACK *notification)(cl_program program, void *user_data);
 
@@ -100,43 +98,10 @@ static void call_end(struct call *call, cl_program program, cl_int status)
     let_go(build, over ? 2 : 1);
 }
 
-/* Tells whether Intel's compiler for GPUs builds for all devices that are meant. */
-static bool is_compiled_by_igc(cl_program program, cl_uint count, const cl_device_id *devices)
-{
-    size_t all = 0;
-    FREED cl_device_id *own = devices == NULL ? program_devices(program, &all) : NULL;
-    if (devices == NULL) {
-        devices = own;
-        count = (cl_uint)all;
-    }
-    bool is = devices != NULL && count > 0;
-    for (cl_uint index = 0; is && index < count; ++index)
-        is = compiler_of(devices[index]) == &igc_compiler;
-    return is;
-}
-
-/* Makes the options with what is added to them; NULL if nothing is. Line tables are asked for from Intel's compiler for GPUs alone:
- * others know no option for them, and would refuse the build. */
-static char *options_with_added(cl_program program, cl_uint count, const cl_device_id *devices, const char *options)
-{
-    static const char LINES[] = "-gline-tables-only";
-    const char *added = added_options;
-    if (added == NULL || program == NULL)
-        return NULL;
-    if (text_starts_with(added, LINES) && !is_compiled_by_igc(program, count, devices))
-        added += strlen(LINES) + (added[strlen(LINES)] == ' ');
-    size_t size = 0;
-    FREED char *source = added[0] != '\0' ? program_source(program, &size) : NULL;
-    FREED char *il = added[0] != '\0' && source == NULL ? program_il(program, &size) : NULL;
-    if (source == NULL && il == NULL)
-        return NULL;
-    return options != NULL && options[0] != '\0' ? text_format("%s %s", options, added) : strdup(added);
-}
-
 static cl_int CL_API_CALL build_program(cl_program program, cl_uint count, const cl_device_id *devices,
                                         const char *options, notification notify, void *user_data)
 {
-    FREED char *given = options_with_added(program, count, devices, options);
+    FREED char *given = added_to_build(program, count, devices, options);
     struct call call = call_begin(build_event_begin("build", count, devices, options, given), false, notify, user_data);
     cl_int status = next->clBuildProgram(program, count, devices, given != NULL ? given : options, call.notify, call.user_data);
     call_end(&call, program, status);
@@ -147,7 +112,7 @@ static cl_int CL_API_CALL compile_program(cl_program program, cl_uint count, con
                                           const char *options, cl_uint header_count, const cl_program *headers,
                                           const char **header_names, notification notify, void *user_data)
 {
-    FREED char *given = options_with_added(program, count, devices, options);
+    FREED char *given = added_to_build(program, count, devices, options);
     struct build_event *event = build_event_begin("compile", count, devices, options, given);
     for (cl_uint index = 0; headers != NULL && header_names != NULL && index < header_count; ++index)
         build_event_header(event, headers[index], header_names[index]);
@@ -162,13 +127,14 @@ static cl_program CL_API_CALL link_program(cl_context context, cl_uint count, co
                                            const char *options, cl_uint program_count, const cl_program *programs,
                                            notification notify, void *user_data, cl_int *error_ret)
 {
-    struct build_event *event = build_event_begin("link", count, devices, options, NULL);
+    FREED char *given = added_to_link(program_count, programs, count, devices, options);
+    struct build_event *event = build_event_begin("link", count, devices, options, given);
     for (cl_uint index = 0; programs != NULL && index < program_count; ++index)
         build_event_input(event, programs[index]);
     struct call call = call_begin(event, true, notify, user_data);
     cl_int error = CL_SUCCESS;
-    cl_program linked = next->clLinkProgram(context, count, devices, options, program_count, programs, call.notify,
-                                            call.user_data, &error);
+    cl_program linked = next->clLinkProgram(context, count, devices, given != NULL ? given : options, program_count, programs,
+                                            call.notify, call.user_data, &error);
     if (linked != NULL && call.notified == NULL)
         counters_new_program(linked);
     call_end(&call, linked, error);
@@ -187,6 +153,14 @@ static cl_program CL_API_CALL create_with_builtin_kernels(cl_context context, cl
     else
         build_event_drop(event);
     return program;
+}
+
+static cl_int CL_API_CALL set_constant(cl_program program, cl_uint number, size_t size, const void *value)
+{
+    cl_int status = next->clSetProgramSpecializationConstant(program, number, size, value);
+    if (status == CL_SUCCESS && value != NULL)
+        constant_set(program, number, size, value);
+    return status;
 }
 
 static cl_kernel CL_API_CALL create_kernel(cl_program program, const char *name, cl_int *error_ret)
@@ -221,11 +195,7 @@ static cl_kernel CL_API_CALL clone_kernel(cl_kernel kernel, cl_int *error_ret)
 
 static void count_launch(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t *global, const size_t *local)
 {
-    struct shape shape = {.dimensions = dimensions};
-    for (cl_uint dimension = 0; dimension < dimensions && dimension < DIMENSIONS; ++dimension) {
-        shape.global[dimension] = global != NULL ? global[dimension] : 0;
-        shape.local[dimension] = local != NULL ? local[dimension] : 0;
-    }
+    struct shape shape = shape_of(dimensions, global, local);
     cl_device_id device;
     if (below->clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof device, &device, NULL) == CL_SUCCESS)
         counters_launched(kernel, device, &shape);
@@ -258,10 +228,17 @@ static cl_int CL_API_CALL finish(cl_command_queue queue)
     return next->clFinish(queue);
 }
 
+void *recorder_function(cl_platform_id platform, const char *name, void *of_platform)
+{
+    return next != NULL ? command_buffer_function(platform, name, of_platform) : of_platform;
+}
+
 void recorder_new_program(cl_program program)
 {
-    if (next != NULL)
-        counters_new_program(program);
+    if (next == NULL)
+        return;
+    counters_new_program(program);
+    constants_forget(program);
 }
 
 cl_program recorder_replace_il(cl_context context, const void *il, size_t length, cl_int *error_ret)
@@ -274,13 +251,15 @@ void recorder_hook(cl_icd_dispatch *dispatch, size_t entries)
     if (!spool_open() || (next = calloc(entries, sizeof(void *))) == NULL)
         return;
     memcpy(next, dispatch, entries * sizeof(void *));
-    const char *added = getenv("KERNLENS_CAPTURE_OPTIONS");
-    added_options = added != NULL && added[0] != '\0' ? strdup(added) : NULL;
+    added_options_open();
     counters_watch();
+    command_buffers_watch();
+    constants_watch();
     dispatch->clBuildProgram = build_program;
     dispatch->clCompileProgram = compile_program;
     dispatch->clLinkProgram = link_program;
     dispatch->clCreateProgramWithBuiltInKernels = create_with_builtin_kernels;
+    dispatch->clSetProgramSpecializationConstant = set_constant;
     dispatch->clCreateKernel = create_kernel;
     dispatch->clCreateKernelsInProgram = create_kernels;
     dispatch->clCloneKernel = clone_kernel;

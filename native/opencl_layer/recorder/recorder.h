@@ -14,6 +14,9 @@
 void recorder_hook(cl_icd_dispatch *dispatch, size_t entries);
 /* Notes that a handle belongs to a new program: an earlier one's may be used again. */
 void recorder_new_program(cl_program program);
+/* Returns what the application gets when it asks a platform for a function of that name: the platform's, or the recorder's in front
+ * of that. */
+void *recorder_function(cl_platform_id platform, const char *name, void *of_platform);
 /* Makes a program of what is to replace one from this IL; NULL if nothing is. */
 cl_program recorder_replace_il(cl_context context, const void *il, size_t length, cl_int *error_ret);
 

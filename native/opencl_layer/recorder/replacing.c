@@ -49,7 +49,7 @@ static cl_program replaced(cl_context context, enum made_from form, const struct
         if (error_ret != NULL)
             *error_ret = CL_SUCCESS;
     }
-    replacement_note(found, bytes, identity, program != NULL ? 0 : error);
+    replacement_note(found, bytes, identity, program != NULL ? 0 : error, NULL);
     return program;
 }
 

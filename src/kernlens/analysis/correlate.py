@@ -12,11 +12,7 @@ from kernlens.model.source_map import LOST, NO_ROW, PROLOGUE, CodeFunction, Sour
 
 
 def correlate(
-    offsets: Sequence[int],
-    table: LineTable,
-    prologue: int = 0,
-    stops: Sequence[int] = (),
-    called: Sequence[int] = (),
+    offsets: Sequence[int], table: LineTable, prologue: int = 0, stops: Sequence[int] = (), called: Sequence[int] = ()
 ) -> SourceMap:
     """Finds for each instruction the row that covers it.
 

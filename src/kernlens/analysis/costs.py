@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from heapq import nsmallest
 from itertools import accumulate, chain
 
+from kernlens.dataclass import dataclass
 from kernlens.model.figures import COSTS, LineColumn
 from kernlens.model.instruction_kind import ATOMIC, LOAD, STORE, InstructionKind
 from kernlens.model.source_map import IN_PROLOGUE, SourceMap

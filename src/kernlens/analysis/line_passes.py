@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
 
+from kernlens.dataclass import dataclass
 from kernlens.model.line_choice import LineChoice
 from kernlens.model.stage_map import PassLines, StageMap
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 
+from kernlens.dataclass import dataclass, field
 from kernlens.errors import FormatError
 from kernlens.model.binary import Container
 from kernlens.model.program import Program

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError
 from kernlens.model.stage import Snapshot
 
@@ -42,17 +42,18 @@ class PassStep:
         return len(self.names)
 
 
-def pass_steps(snapshots: Sequence[Snapshot]) -> Iterator[PassStep]:
+def pass_steps(snapshots: Sequence[Snapshot], known: KnownLines | None = None) -> Iterator[PassStep]:
     """Yields the passes of a compile in order, those that changed nothing folded; other snapshots are passed over.
 
     A pass is compared with the last one before it whose dump is the whole program; the first one of each attempt with
-    the LLVM IR as it was read.
+    the LLVM IR as it was read. ``known``: see ``program_lines``.
     """
+    known = {} if known is None else known
     for attempt in sorted({snapshot.attempt for snapshot in snapshots if snapshot.is_pass}):
-        yield from _pass_steps([snapshot for snapshot in snapshots if snapshot.attempt == attempt])
+        yield from _pass_steps([snapshot for snapshot in snapshots if snapshot.attempt == attempt], known)
 
 
-def _pass_steps(snapshots: Sequence[Snapshot]) -> Iterator[PassStep]:
+def _pass_steps(snapshots: Sequence[Snapshot], known: KnownLines) -> Iterator[PassStep]:
     before: list[CodeLine] | None = None
     unchanged: list[Snapshot] = []
     for snapshot in snapshots:
@@ -60,9 +61,9 @@ def _pass_steps(snapshots: Sequence[Snapshot]) -> Iterator[PassStep]:
             continue
         if not snapshot.is_pass:
             if before is None:
-                before = program_lines(snapshot)
+                before = program_lines(snapshot, known)
             continue
-        after = program_lines(snapshot)
+        after = program_lines(snapshot, known)
         if before is not None and _is_module(before) and not _is_module(after):
             yield from _folded(unchanged)
             unchanged = []
@@ -139,13 +140,17 @@ class CodeLine(str):
         return code_line
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, CodeLine) and self._key == other._key
+        return self is other or (isinstance(other, CodeLine) and self._key == other._key)
 
     def __ne__(self, other: object) -> bool:
         return not self == other
 
     def __hash__(self) -> int:
         return hash(self._key)
+
+
+#: Lines by their text.
+KnownLines = dict[str, CodeLine]
 
 
 def without_heading(snapshot: Snapshot) -> list[str]:
@@ -157,17 +162,24 @@ def without_heading(snapshot: Snapshot) -> list[str]:
     return lines
 
 
-def program_lines(snapshot: Snapshot) -> list[CodeLine]:
+def program_lines(snapshot: Snapshot, known: KnownLines | None = None) -> list[CodeLine]:
     """Returns the text's lines to compare: without the heading that names the dump's own file, and of LLVM IR without
-    its tables of metadata and attributes."""
+    its tables of metadata and attributes.
+
+    The stages of one compile have most lines in common: ``known`` keeps them for the next one, so that each is made once.
+    """
     lines = without_heading(snapshot)
     if snapshot.ending not in (".ll", ".visa.ll"):
         return [CodeLine(line, line) for line in lines]
-    return [CodeLine(line, _METADATA_NUMBER.sub("", line)) for line in lines if not line.startswith(_TABLES)]
+    made: KnownLines = {} if known is None else known
+    for line in set(lines) - made.keys():
+        made[line] = CodeLine(line, _METADATA_NUMBER.sub("", line))
+    return [made[line] for line in lines if not line.startswith(_TABLES)]
 
 
-def difference(before: Snapshot, after: Snapshot) -> Iterator[str]:
+def difference(before: Snapshot, after: Snapshot, known: KnownLines | None = None) -> Iterator[str]:
     """Yields the two texts' difference as unified diff lines, without line ends; nothing if the programs are equal.
+    ``known``: see ``program_lines``.
 
     Raises KernlensError if one of them is binary, or if they are too large to compare.
     """
@@ -176,7 +188,7 @@ def difference(before: Snapshot, after: Snapshot) -> Iterator[str]:
     for snapshot in (before, after):
         if snapshot.form != "text":
             raise KernlensError(f"the stage {snapshot.stage} has no text to compare, only its {snapshot.ending} file")
-    old, new = program_lines(before), program_lines(after)
+    old, new = program_lines(before, known), program_lines(after, known)
     if max(len(old), len(new)) > _MOST_DIFF_LINES:
         raise KernlensError(
             f"{before.stage} and {after.stage} have {len(old):,} and {len(new):,} lines, too many to compare here;"

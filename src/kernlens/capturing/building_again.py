@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from kernlens.capturing.spool import BuildEvent, BuiltDevice, Identity
+from kernlens.capturing.spool import FOLDER, OPTIONS, REPLACE, BuildEvent, BuiltDevice, Given, Identity
+from kernlens.dataclass import dataclass, field, replace
 from kernlens.errors import KernlensError, UnsupportedError
 from kernlens.loading import open_build
 from kernlens.model.build import Build, HeldParts
@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 
     from kernlens.pipeline.second_build import SecondBuild
 
-#: What the worker's process sets itself, and layers, which are for the application.
-_NOT_INHERITED = ("PYTHONPATH", "NEO_CACHE_PERSISTENT", "OPENCL_LAYERS")
+#: What the worker's process sets itself.
+_OF_THE_WORKER = ("PYTHONPATH", "NEO_CACHE_PERSISTENT")
+#: Layers are for the application, and what is built again is not recorded.
+_NOT_INHERITED = ("OPENCL_LAYERS", FOLDER, OPTIONS, REPLACE)
 #: How many names a sentence lists.
 _NAMED = 5
 
@@ -64,12 +66,7 @@ class _Again:
         from kernlens.pipeline.second_build import second_build
 
         again = BuiltAgain()
-        if event.interface != "opencl":
-            error = UnsupportedError("programs of Level Zero are not built again")
-            again.staged = error if self.wanted.stages else None
-            again.plain = error if self.wanted.compare and (event.spirv or event.static_inputs) else None
-            return again
-        if event.operation not in ("build", "link"):
+        if event.operation not in ("build", "link", "module"):
             return again  # A compile's stages are those of what it is linked into.
         try:
             if self.wanted.stages:
@@ -79,7 +76,7 @@ class _Again:
         except KernlensError as error:
             again.staged = error
         parts = [each for each in (event, *inputs) if each is not None]
-        if self.wanted.compare and device.built and any(each.options != each.own_options for each in parts):
+        if self.wanted.compare and device.built and any(each.got_more_options for each in parts):
             try:
                 again.plain, _ = second_build(self._second(event, device, inputs, plain=True), {})
             except KernlensError as error:
@@ -89,7 +86,7 @@ class _Again:
     def _second(
         self, event: BuildEvent, device: BuiltDevice, inputs: list[BuildEvent | None], *, plain: bool
     ) -> SecondBuild:
-        if event.operation == "build" and event.source is None and not event.spirv:
+        if event.operation != "link" and event.source is None and not event.spirv and not event.static_inputs:
             raise UnsupportedError("the program was made from a binary")
         if event.operation == "link" and not (inputs and all(inputs)):
             raise UnsupportedError("the recorder has not seen how an input of the link was made")
@@ -97,19 +94,30 @@ class _Again:
 
         own = self.wanted.environment
         variables: dict[str, str | None] = {name: None for name in os.environ if name not in own} | dict(own)
-        for name in _NOT_INHERITED:
+        for name in _OF_THE_WORKER:
             variables.pop(name, None)
         return SecondBuild(
             platform=device.platform,
             options=event.own_options if plain else event.options,
             text=event.source,
             spirv=event.spirv or None,
-            variables={**variables, "OPENCL_LAYERS": None},
+            variables={**variables, **dict.fromkeys(_NOT_INHERITED)},
             device=device.name,
             device_name=device.name,
             parts=[_part(each, plain=plain) for each in inputs if each is not None],
+            constants=_constants(event),
+            modules=_modules(event, plain=plain) if event.operation == "module" else (),
+            linked=bool(event.static_inputs),
             python=self.wanted.python,
         )
+
+
+def _modules(event: BuildEvent, *, plain: bool) -> list[dict[str, Any]]:
+    given: list[Given] = [*event.static_inputs] or [event]
+    return [
+        {"spirv": each.spirv, "flags": each.own_options if plain else each.options, "constants": each.constants}
+        for each in given
+    ]
 
 
 def _part(event: BuildEvent, *, plain: bool) -> dict[str, Any]:
@@ -119,7 +127,20 @@ def _part(event: BuildEvent, *, plain: bool) -> dict[str, Any]:
             raise UnsupportedError("an input of the link has neither source nor binary")
         return {"binary": binary}
     options = event.own_options if plain else event.options
-    return {"text": event.source, "spirv": event.spirv, "options": options, "headers": event.headers}
+    constants = _constants(event)
+    return {
+        "text": event.source,
+        "spirv": event.spirv,
+        "options": options,
+        "headers": event.headers,
+        "constants": constants,
+    }
+
+
+def _constants(given: Given) -> list[tuple[int, int, int]]:
+    """Of each specialization constant the number, bits and bytes."""
+    known = given.known_constants()
+    return [(number, bits, (known[number].width + 7) // 8) for number, bits in given.constants if number in known]
 
 
 def built_again(events: Iterable[BuildEvent], wanted: BuildingAgain) -> Iterator[tuple[BuildEvent, list[BuiltAgain]]]:
@@ -190,9 +211,8 @@ class Findings:
                 f" {_listed(other)}"
             )
         elif compared:
-            told.append(
-                f"with the added options the machine code of all {len(compared)} kernels is the same as without"
-            )
+            all_of_them = f"all {len(compared)} kernels" if len(compared) > 1 else f"the kernel {compared[0][0]}"
+            told.append(f"with the added options the machine code of {all_of_them} is the same as without")
         told += [
             f"whether the added options changed the machine code of {_listed(names)} is not known: {reason}"
             for reason, names in self.not_compared.items()

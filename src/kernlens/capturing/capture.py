@@ -5,19 +5,27 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kernlens.capturing.asked import Asked
 from kernlens.capturing.building_again import BuildingAgain
 from kernlens.capturing.changes import Changes, Replacement
 from kernlens.capturing.level_zero_layer import turn_on_level_zero, why_not_recorded
 from kernlens.capturing.merging import Captured, CapturedKernel, merge
 from kernlens.capturing.spool import FOLDER, OPTIONS, SNAPSHOTS, Spool
-from kernlens.errors import OutputError, UnsupportedError
+from kernlens.dataclass import dataclass
+from kernlens.dataclass import replace as replaced
+from kernlens.errors import KernlensError, OutputError, UnsupportedError
 from kernlens.isa.devices import name_among
 from kernlens.model.build import LINE_OPTIONS
-from kernlens.toolchain.application import Application, find_application, initial_environment, restore_signals
+from kernlens.toolchain.application import (
+    Application,
+    environment_for,
+    find_application,
+    initial_environment,
+    restore_signals,
+)
 from kernlens.toolchain.native_layers import OPENCL_LAYER, needed_layer
 from kernlens.toolchain.simulation import simulated_devices
 from kernlens.toolchain.toolchains import SYSTEM
@@ -41,9 +49,9 @@ _LAYERS = "OPENCL_LAYERS"
 class Capture:
     """What a capture has brought. ``recording`` is None if nothing was built. ``exit_status`` is the application's,
     negative for the signal that ended it, None of a recovered capture. ``kernels`` are those that it built, most launched
-    first. ``builds`` counts what it built, ``failed`` those that failed, ``from_binary`` programs that it made from
-    binaries. ``missing`` says what is not in the recording, ``reason`` why nothing is; ``findings`` are sentences on
-    what else is to be known of it."""
+    first; ``lines`` is whether line tables were asked for. ``builds`` counts what it built, ``failed`` those that failed,
+    ``from_binary`` programs that it made from binaries. ``missing`` says what is not in the recording, ``reason`` why nothing
+    is; ``findings`` are sentences on what else is to be known of it."""
 
     recording: Path | None
     exit_status: int | None
@@ -54,6 +62,7 @@ class Capture:
     missing: tuple[str, ...]
     findings: tuple[str, ...] = ()
     reason: str = ""
+    lines: bool = False
 
 
 def capture(
@@ -85,22 +94,18 @@ def capture(
     folder that the error names, for ``recover``.
     """
     replacements = [Replacement.of(program, os.fspath(path)) for program, path in (replace or {}).items()]
-    changes = Changes(lines, build_options, replacements, fresh_cache)
     words = [os.fspath(word) for word in command_line]
     chosen = find_toolchain(toolchain)
     device = None if simulate is None else name_among(simulate, simulated_devices(chosen)) or simulate
+    changes = Changes(lines, build_options, replacements, fresh_cache)
+    asked = Asked(tuple(words), device, toolchain, stages, changes)
     application = find_application(words, device, chosen)
-    again = BuildingAgain(
-        dict(application.environment),
-        tuple(chosen.command(Path(sys.executable))) if chosen.root is not None else (),
-        stages=stages,
-        compare=lines or bool(build_options),
-    )
+    again = asked.building_again(dict(application.environment))
     _check_rights(application.program)
     path = Path(recording) if recording is not None else Path(f"{Path(words[0]).name}.klens")
     layer = needed_layer(OPENCL_LAYER)
     with _writer(path, words) as writer:
-        spool = Spool.make(path)
+        spool = _spool(Spool.make, path, asked)
         _turn_on(application, layer, spool, lines)
         turn_on_level_zero(application.environment, chosen)
         changes.make(application.environment, spool)
@@ -110,19 +115,31 @@ def capture(
             if not spool.was_entered:
                 spool.remove()
             raise
-        return _finish(spool, writer, status, again, changes)
+        return _finish(spool, writer, status, asked, again)
 
 
-def recover(folder: str | os.PathLike[str], recording: str | os.PathLike[str] | None = None) -> Capture:
-    """Make the recording of a capture that was killed, from the folder that it left: every build that had finished.
+def recover(
+    folder: str | os.PathLike[str], recording: str | os.PathLike[str] | None = None, *, stages: bool = False
+) -> Capture:
+    """Make the recording of a capture that was killed, from the folder that it left: every build that had finished, with what
+    the capture was asked for; with the compile stages too if ``stages`` says so.
 
-    ``recording`` is the file to write, if not the one that it was to be. The folder is removed. Raises NotFoundError if it
-    is no folder of a capture, OutputError if the recording cannot be written.
+    What is built again has this process's environment, and the simulated device if there was one. ``recording`` is the file
+    to write, if not the one that it was to be. The folder is removed. Raises NotFoundError if it is no folder of a capture,
+    OutputError if the recording cannot be written.
     """
     spool = Spool.open(Path(folder))
+    asked = Asked.kept(spool)
+    asked = replaced(asked, stages=stages or asked.stages)
+    findings = []
+    try:
+        again = asked.building_again(environment_for(asked.device, find_toolchain(asked.toolchain)))
+    except KernlensError as error:
+        again = BuildingAgain(os.environ)
+        findings = [f"nothing is built again, for stages or to compare: {error}"]
     path = Path(recording) if recording is not None else spool.recording
-    with _writer(path, ()) as writer:
-        return _finish(spool, writer, None, BuildingAgain(os.environ), Changes())
+    with _writer(path, asked.words) as writer:
+        return _finish(spool, writer, None, asked, again, findings)
 
 
 def attach(recording: str | os.PathLike[str], *, lines: bool = False) -> tuple[Path, dict[str, str]]:
@@ -133,7 +150,7 @@ def attach(recording: str | os.PathLike[str], *, lines: bool = False) -> tuple[P
     if it cannot be made, or belongs to another capture, UnsupportedError on an installation without the OpenCL layer.
     """
     layer = needed_layer(OPENCL_LAYER)
-    spool = Spool.join(Path(recording))
+    spool = _spool(Spool.join, Path(recording), Asked(changes=Changes(lines)))
     before = initial_environment()
     application = Application("", "", (), dict(before))
     _turn_on(application, layer, spool, lines)
@@ -142,10 +159,25 @@ def attach(recording: str | os.PathLike[str], *, lines: bool = False) -> tuple[P
     return spool.folder, changed
 
 
+def _spool(make: Callable[[Path], Spool], recording: Path, asked: Asked) -> Spool:
+    spool = make(recording)
+    try:
+        asked.keep(spool)
+    except OSError as error:
+        spool.remove()
+        raise OutputError(f"cannot write to {spool.folder}: {error.strerror}; name another place with -o") from error
+    return spool
+
+
 def _writer(path: Path, words: Sequence[str]) -> RecordingWriter:
     from kernlens.recording.writer import RecordingWriter
 
     # Before the application starts: what cannot be written is told at once, and two captures do not take one file.
+    folder = path.absolute().parent
+    if folder.is_dir() and not os.access(folder, os.W_OK):
+        raise OutputError(
+            f"the recording {path} cannot be written: {folder} is not writable; name another place with -o"
+        )
     return RecordingWriter(path, command_line=words, overwrite=True)
 
 
@@ -187,10 +219,15 @@ def _run(application: Application, prepare: Callable[[], None] | None) -> int:
 
 
 def _finish(
-    spool: Spool, writer: RecordingWriter, status: int | None, again: BuildingAgain, changes: Changes
+    spool: Spool,
+    writer: RecordingWriter,
+    status: int | None,
+    asked: Asked,
+    again: BuildingAgain,
+    findings: Sequence[str] = (),
 ) -> Capture:
     try:
-        captured = merge(spool, writer, again, changes)
+        captured = merge(spool, writer, again, asked.changes)
         writer.close()
     except (OutputError, OSError) as error:
         raise OutputError(
@@ -205,8 +242,9 @@ def _finish(
         failed=captured.failed,
         from_binary=captured.from_binary,
         missing=tuple(captured.missing),
-        findings=tuple(captured.findings),
+        findings=(*findings, *captured.findings),
         reason="" if captured.builds else _why_nothing(captured, again.environment),
+        lines=asked.changes.lines,
     )
 
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 import hashlib
 import re
 import struct
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from kernlens.capturing.spool import OPTIONS, REPLACE, BuildEvent, Identity, Replaced, Spool
+from kernlens.capturing.spool import OPTIONS, REPLACE, Identity, Replaced, Spool
+from kernlens.dataclass import dataclass, field
 from kernlens.errors import FormatError, NotFoundError, nearest
 from kernlens.formats.spirv.spirv_module import read_spirv
 from kernlens.model.build import LINE_OPTIONS
@@ -25,6 +25,9 @@ _SPIRV = b"\x03\x02\x23\x07"
 _SOURCE, _IL, _BINARY = 1, 2, 3
 #: An error that is no driver's: CANNOT_STAND_IN of recording/replacements.h.
 _CANNOT = 1
+
+#: So many lines of a log are shown.
+_QUOTED = 20
 
 #: Variables that say where a driver, a compiler or a library keeps what was built, and the folder each gets. What keeps it
 #: in the user's cache folder follows the first: NEO, PoCL, OpenCV, darktable, pyopencl, Mesa, hashcat.
@@ -43,20 +46,15 @@ _CACHES = {
 @dataclass(frozen=True, slots=True)
 class Replacement:
     """``content`` stands in for programs whose source, IL or binary has a SHA-256 that begins with ``hash``, or that define
-    ``kernel``; the other one is empty. ``program`` and ``path`` are as the user wrote them."""
+    ``kernel``; the other one is empty. ``program`` and ``path`` are as the user wrote them, ``form`` says what a program is
+    made from with it."""
 
     program: str
     path: str
     hash: str = ""
     kernel: str = ""
+    form: int = _SOURCE
     content: bytes = field(default=b"", repr=False)
-
-    @property
-    def form(self) -> int:
-        """What a program is made from with it: SPIR-V, a binary (which text is not), or source."""
-        if self.content.startswith(_SPIRV):
-            return _IL
-        return _BINARY if b"\0" in self.content else _SOURCE
 
     def why_not(self, error: int) -> str:
         """Why it did not stand in, from what the recorder noted: OpenCL's errors are negative, Level Zero's are not."""
@@ -77,13 +75,15 @@ class Replacement:
         content = _read(path)
         if not content:
             raise NotFoundError(f"{path} is empty, so it can stand in for nothing")
+        form = _BINARY if b"\0" in content else _SOURCE
         if content.startswith(_SPIRV):
             _check_spirv(path, content)
+            form = _IL
         if _HASH.fullmatch(program.lower()):
-            return cls(program, path, hash=program.lower(), content=content)
+            return cls(program, path, hash=program.lower(), form=form, content=content)
         if _NAME.fullmatch(program):
-            return cls(program, path, kernel=program, content=content)
-        return cls(program, path, hash=hashlib.sha256(_read(program)).hexdigest(), content=content)
+            return cls(program, path, kernel=program, form=form, content=content)
+        return cls(program, path, hash=hashlib.sha256(_read(program)).hexdigest(), form=form, content=content)
 
 
 def _read(path: str) -> bytes:
@@ -116,11 +116,6 @@ class Changes:
         """The options that are added to builds."""
         return " ".join(filter(None, [LINE_OPTIONS[0] if self.lines else "", self.options.strip()]))
 
-    def reached(self, event: BuildEvent) -> bool:
-        """Whether a build got added options; the recorder of Level Zero notes no others beside them."""
-        is_level_zero = event.interface == "level-zero" and bool(self.added) and self.added in event.options
-        return event.options != event.own_options or is_level_zero
-
     def make(self, environment: dict[str, str], spool: Spool) -> None:
         """Have the recorder make them, through its variables and files in the capture's folder."""
         added = self.added
@@ -137,9 +132,16 @@ class Changes:
                 path.mkdir(parents=True)
                 environment[name] = str(path)
 
-    def results(self, replaced: Iterable[Replaced], kernels: Iterable[str], built_with_options: int) -> list[str]:
-        """Sentences on what came of them; ``kernels`` are the names that were built, ``built_with_options`` counts builds that
-        got the added options."""
+    def results(
+        self,
+        replaced: Iterable[Replaced],
+        kernels: Iterable[str],
+        built_with_options: int,
+        failures: Mapping[Identity, str],
+    ) -> list[str]:
+        """Sentences on what came of them, some with lines of the driver's log behind them; ``kernels`` are the names that were
+        built, ``built_with_options`` counts builds that got the added options, ``failures`` are the logs of programs whose
+        build failed."""
         events = list(replaced)
         told = []
         for replacement in self.replacements:
@@ -148,10 +150,12 @@ class Changes:
             if taken:
                 times = "" if taken == 1 else f" {taken} times"
                 told.append(f"{replacement.path} stood in{times} for {replacement.program}")
-            for error in sorted({event.error for event in made if event.error}):
+            for log in dict.fromkeys(failures[event.identity] for event in made if event.identity in failures):
+                told.append(f"{replacement.path} does not build, and the application was told so{_quoted(log)}")
+            for error, log in dict.fromkeys((event.error, event.log) for event in made if event.error):
                 told.append(
                     f"{replacement.path} did not stand in for {replacement.program}, as {replacement.why_not(error)}; the"
-                    " application got its own program"
+                    f" application got its own program{_quoted(log)}"
                 )
             if not made:
                 told.append(f"nothing was replaced: {self._why(replacement, sorted(set(kernels)))}")
@@ -166,6 +170,15 @@ class Changes:
         near = nearest(replacement.kernel, kernels) or kernels[:8]
         there = f"; there are {', '.join(near)}" if near else ""
         return f"no program that the application made has a kernel {replacement.kernel}{there}"
+
+
+def _quoted(log: str) -> str:
+    """The end of a sentence that shows the driver's log."""
+    lines = [line for line in log.splitlines() if line.strip()]
+    if not lines:
+        return ""
+    more = [f"({len(lines) - _QUOTED} more lines)"] if len(lines) > _QUOTED else []
+    return "".join(["; the driver's log:", *(f"\n  {line}" for line in [*lines[:_QUOTED], *more])])
 
 
 def _packed(replacements: Sequence[Replacement]) -> bytes:

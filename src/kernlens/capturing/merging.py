@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -14,14 +13,23 @@ from typing import TYPE_CHECKING
 from kernlens import log
 from kernlens.capturing.building_again import BuildingAgain, BuiltAgain, Findings, built_again
 from kernlens.capturing.changes import Changes, used
-from kernlens.capturing.spool import BuildEvent, BuiltDevice, Counter, Identity, Spool, finished_at, read_build
+from kernlens.capturing.spool import (
+    BuildEvent,
+    BuiltDevice,
+    Counter,
+    Given,
+    Identity,
+    Spool,
+    finished_at,
+    read_build,
+)
+from kernlens.dataclass import dataclass, field, replace
 from kernlens.errors import KernlensError
-from kernlens.formats.spirv.specialization import read_spec_constants
 from kernlens.loading import open_build
 from kernlens.model.build import Build, BuildToolchain, HeldParts, Source
 from kernlens.model.figures import FIGURES, figures_of
 from kernlens.model.kernel import Kernel
-from kernlens.model.spirv import SpecConstant
+from kernlens.recording.captured import CAPTURE
 from kernlens.runtime.level_zero.result_codes import result_name
 from kernlens.runtime.opencl.error_codes import ERROR_NAMES
 
@@ -30,9 +38,6 @@ if TYPE_CHECKING:
 
 #: The kernels of the last good build of each program and device (its handle), by name.
 Built = dict[tuple[Identity, int], dict[str, "CapturedKernel"]]
-
-#: The key of a recording's metadata that holds what is known of a capture beside its builds.
-CAPTURE = "capture"
 
 
 class RecordedKernels:
@@ -56,7 +61,7 @@ class RecordedKernels:
         return self._programs[number][name]
 
 
-@dataclass
+@dataclass()
 class CapturedKernel:
     """A kernel that the application built or created.
 
@@ -119,6 +124,7 @@ def merge(spool: Spool, writer: RecordingWriter, again: BuildingAgain, changes: 
     written."""
     replaced = list(spool.replaced())
     changed_options = 0
+    failures: dict[Identity, str] = {}
     findings = Findings()
     captured = Captured(spool.was_entered, missing=spool.missing())
     built: Built = {}
@@ -128,16 +134,20 @@ def merge(spool: Spool, writer: RecordingWriter, again: BuildingAgain, changes: 
     calls = []
     for event, results in built_again(_events(spool, captured), again):
         captured.builds += 1
-        captured.failed += event.status != 0 or not all(device.built for device in event.devices)
-        changed_options += changes.reached(event)
+        if event.status != 0 or not all(device.built for device in event.devices):
+            captured.failed += 1
+            if event.program is not None:
+                failures[event.program] = next((each.log for each in event.devices if not each.built), event.log)
+        changed_options += event.got_more_options
         captured.from_binary += _is_from_binary(event)
         name = f"program-{captured.builds}"
         linked = [names.get(program, "a program that is not known") for program in event.inputs]
         builds = _builds(event, name, linked)
+        device_name = ""
         for (build, device), result in zip(builds, results or [BuiltAgain()], strict=True):
             build, kernels = _with_kernels(build)
             build, same_code = findings.add(build, result)
-            number = writer.add(build)
+            number, device_name = writer.add(build), build.device
             noted = {} if event.static_inputs else used(replaced, event.program)
             calls.append({"program": number, **_call(event), **noted})
             if event.program is not None and build.ok and event.operation != "compile":
@@ -148,15 +158,18 @@ def merge(spool: Spool, writer: RecordingWriter, again: BuildingAgain, changes: 
                     )
                     for kernel in kernels
                 }
-        for build in _static_inputs(event, name):
+        for given, build in _static_inputs(event, name, device_name):
             noted = used(replaced, event.program, build.spirv)
-            calls.append({"program": writer.add(build), **_call(event), "operation": "input", **noted})
+            constants = _noted_constants(_constants(given))
+            calls.append({"program": writer.add(build), **_call(event), "operation": "input", **constants, **noted})
         if event.program is not None:
             names[event.program] = name
     _count(spool, captured, built, names_of_build)
     compared = [(kernel.name, kernel.same_code) for kernel in captured.kernels if kernel.same_code is not None]
     kernel_names = [kernel.name for kernel in captured.kernels]
-    captured.findings = findings.sentences(compared) + changes.results(replaced, kernel_names, changed_options)
+    captured.findings = findings.sentences(compared) + changes.results(
+        replaced, kernel_names, changed_options, failures
+    )
     writer.note(CAPTURE, json.dumps({"builds": calls, "kernels": [_used(kernel) for kernel in captured.kernels]}))
     return captured
 
@@ -203,20 +216,21 @@ def _builds(event: BuildEvent, name: str, linked: Sequence[str]) -> Iterator[tup
         )
 
 
-def _static_inputs(event: BuildEvent, name: str) -> Iterator[Build]:
+def _static_inputs(event: BuildEvent, name: str, device_name: str) -> Iterator[tuple[Given, Build]]:
     """What was compiled and linked in one call: each is in the recording, though it has no binary of its own."""
     for number, linked in enumerate(event.static_inputs, 1):
         device = event.devices[0] if event.devices else BuiltDevice(0)
-        yield Build(
+        build = Build(
             name=f"{name}-input-{number}",
-            device=device.name,
+            device=device_name,
             toolchain=_toolchain(event, device),
-            options=linked.options,
+            options=linked.options.strip(),
             ok=False,
             reason=f"it was compiled and linked in one call: the binary is that of {name}",
             created=_created(event),
             parts=HeldParts(spirv=linked.spirv),
         )
+        yield linked, build
 
 
 def _toolchain(event: BuildEvent, device: BuiltDevice) -> BuildToolchain | None:
@@ -230,7 +244,9 @@ def _created(event: BuildEvent) -> str:
 def _options(event: BuildEvent) -> str:
     if event.operation == "built-in kernels":
         return ""
-    return event.options or " ".join(dict.fromkeys(linked.options for linked in event.static_inputs if linked.options))
+    return event.options or " ".join(
+        dict.fromkeys(filter(None, (each.options.strip() for each in event.static_inputs)))
+    )
 
 
 def _reason(event: BuildEvent, device: BuiltDevice, linked: Sequence[str]) -> str | None:
@@ -286,28 +302,24 @@ def _count(spool: Spool, captured: Captured, built: Built, builds: dict[tuple[Id
 
 
 def _call(event: BuildEvent) -> dict[str, object]:
-    constants = {str(number): f"{bits:#x}" for number, bits in _constants(event)}
     return {
         "operation": event.operation,
         "interface": event.interface,
         "process": event.process,
         "thread": event.thread,
         "sha256": event.hash or None,
-        **({"constants": constants} if constants else {}),
+        **_noted_constants(_constants(event)),
     }
 
 
-def _constants(event: BuildEvent) -> Iterator[tuple[int, int]]:
-    """The specialization constants that the modules have, and the bits of their values."""
-    known: dict[int, SpecConstant] = {}
-    for spirv in (event.spirv, *(linked.spirv for linked in event.static_inputs)) if event.constants else ():
-        try:
-            known |= read_spec_constants(memoryview(spirv))
-        except KernlensError as error:
-            log.debug("capturing", "the constants of a module that the driver took are not known: %s", error)
-    for number, bits in event.constants:
-        if number in known:
-            yield number, bits & (1 << known[number].width) - 1
+def _noted_constants(constants: Mapping[int, int]) -> dict[str, object]:
+    return {"constants": {str(number): f"{bits:#x}" for number, bits in constants.items()}} if constants else {}
+
+
+def _constants(made: Given) -> dict[int, int]:
+    """The bits of the specialization constants that the module has, by number."""
+    known = made.known_constants()
+    return {number: bits & (1 << known[number].width) - 1 for number, bits in made.constants if number in known}
 
 
 def _used(kernel: CapturedKernel) -> dict[str, object]:

@@ -11,12 +11,14 @@ import os
 import shutil
 import struct
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
 from kernlens import log
-from kernlens.errors import FormatError, NotFoundError, OutputError
+from kernlens.dataclass import dataclass, field
+from kernlens.errors import FormatError, KernlensError, NotFoundError, OutputError
+from kernlens.formats.spirv.specialization import read_spec_constants
+from kernlens.model.spirv import SpecConstant
 from kernlens.runtime.level_zero.module_build import version_text
 
 #: The variables that turn the recorder on, and give it options to add to builds.
@@ -30,6 +32,8 @@ MISSING = "missing"
 ENTRIES, ENTRY_SIZE = 256, 256
 #: What the recording is called that the folder belongs to.
 _RECORDING = "recording"
+#: What the capture was asked for.
+_ASKED = "asked"
 #: There in the folder of programs that are started elsewhere.
 _SHARED = "shared"
 _NUMBER = struct.Struct("<Q")
@@ -54,24 +58,36 @@ class BuiltDevice:
 
 
 @dataclass(slots=True)
-class StaticInput:
-    """A SPIR-V module that Level Zero compiled and linked with others in one call."""
+class Given:
+    """What a driver is given to compile: a SPIR-V module (empty: none), options, and specialization constants.
 
-    spirv: bytes = field(repr=False)
+    ``options`` are those that the driver got, ``own_options`` the application's. ``constants`` are by number: eight bytes from
+    each value's place on, of which the value is as many as its type has.
+    """
+
+    spirv: bytes = field(default=b"", repr=False)
     options: str = ""
+    own_options: str = ""
+    constants: list[tuple[int, int]] = field(default_factory=list)
+
+    def known_constants(self) -> dict[int, SpecConstant]:
+        """The specialization constants that the module has, by number; none if nothing gives any a value."""
+        try:
+            return read_spec_constants(memoryview(self.spirv)) if self.constants and self.spirv else {}
+        except KernlensError as error:
+            log.debug("capturing", "the constants of a module that the driver took are not known: %s", error)
+            return {}
 
 
 @dataclass(slots=True)
-class BuildEvent:
+class BuildEvent(Given):
     """One call of a function that builds.
 
     ``operation`` is ``build``, ``compile``, ``link`` or ``built-in kernels`` (whose names are the options) of OpenCL,
-    ``module`` or ``dynamic link`` of the ``interface`` ``level-zero``. ``options`` are those that the driver got,
-    ``own_options`` the application's. ``hash`` is the SHA-256 of source or IL. ``time`` and ``duration`` are nanoseconds,
-    ``time`` since 1970. ``program`` is None if the driver made none; ``inputs`` are the programs that were linked,
-    ``static_inputs`` what a module was linked from. ``constants`` are the specialization constants by number: eight bytes
-    from each value's place on, of which the value is as many as its type has. ``log`` is that of a dynamic link, which is
-    for no one device.
+    ``module`` or ``dynamic link`` of the ``interface`` ``level-zero``. ``hash`` is the SHA-256 of source or IL. ``time`` and
+    ``duration`` are nanoseconds, ``time`` since 1970. ``program`` is None if the driver made none; ``inputs`` are the
+    programs that were linked, ``static_inputs`` what a module was linked from. ``log`` is that of a dynamic link, which is for
+    no one device.
     """
 
     operation: str = ""
@@ -80,19 +96,21 @@ class BuildEvent:
     duration: int = 0
     process: int = 0
     thread: int = 0
-    options: str = ""
-    own_options: str = ""
     status: int = 0
     program: Identity | None = None
     inputs: list[Identity] = field(default_factory=list)
     source: str | None = None
-    spirv: bytes = field(default=b"", repr=False)
     hash: str = ""
     headers: list[tuple[str, str]] = field(default_factory=list)
-    static_inputs: list[StaticInput] = field(default_factory=list)
-    constants: list[tuple[int, int]] = field(default_factory=list)
+    static_inputs: list[Given] = field(default_factory=list)
     log: str = ""
     devices: list[BuiltDevice] = field(default_factory=list)
+
+    @property
+    def got_more_options(self) -> bool:
+        """Whether options were added to the application's."""
+        given: list[Given] = [self, *self.static_inputs]
+        return any(each.options != each.own_options for each in given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,13 +138,14 @@ class Counter:
 class Replaced:
     """Something stood in for what the application made a program from: ``program`` is what the user calls that, ``hash`` its
     SHA-256, ``by`` that of what stood in. ``error`` is the driver's code if it refused, else 0; ``identity`` is the program
-    then made."""
+    then made. ``log`` is what the driver said."""
 
     program: str
     hash: str
     by: str
     identity: Identity
     error: int
+    log: str = ""
 
 
 class Spool:
@@ -178,6 +197,11 @@ class Spool:
         return Path((self.folder / _RECORDING).read_text())
 
     @property
+    def asked(self) -> Path:
+        """The file of what the capture was asked for, as JSON; not there until somebody writes it."""
+        return self.folder / _ASKED
+
+    @property
     def was_entered(self) -> bool:
         """Whether a process has loaded the layer."""
         return bool(self._files("process"))
@@ -217,6 +241,7 @@ class Spool:
                 _text(fields["replacement's hash"]),
                 _identity(fields["program"]),
                 int.from_bytes(fields["error"], "little", signed=True),
+                _text(fields.get("log", b"")),
             )
 
     def remove(self) -> None:
@@ -298,11 +323,13 @@ def read_build(path: Path) -> BuildEvent:
             case "header source":
                 event.headers[-1:] = [(header, _text(value)) for header, _ in event.headers[-1:]]
             case "input spirv":
-                event.static_inputs.append(StaticInput(value))
+                event.static_inputs.append(Given(value))
             case "input options" if event.static_inputs:
+                event.static_inputs[-1].options = event.static_inputs[-1].own_options = _text(value)
+            case "given input options" if event.static_inputs:
                 event.static_inputs[-1].options = _text(value)
             case "constant":
-                event.constants.append(_identity(value))
+                (event.static_inputs[-1] if event.static_inputs else event).constants.append(_identity(value))
             case "device":
                 event.devices.append(BuiltDevice(_number(value)))
             case "log" if not event.devices:

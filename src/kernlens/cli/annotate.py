@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from kernlens.model.line_choice import LineChoice
     from kernlens.model.program import Program
 
-FORMATS = ("text", "html", "json", "csv")
+FORMATS = ("text", "json", "csv")
 
 
 @verb("kernlens annotate blur.bin --kernel blur --line 42")
@@ -69,12 +69,10 @@ def command(
     format_name = "json" if as_json else format_name or _format_of(output)
     if count is None and order is not None:
         raise click.UsageError("--by needs --top, whose order it is")
-    if count is not None and (line is not None or offset is not None or format_name in ("html", "csv")):
-        raise click.UsageError("--top prints a table of lines, as text or JSON: without --line, --offset, html and csv")
-    if is_pressure and (count is not None or line is not None or offset is not None or format_name in ("html", "csv")):
-        raise click.UsageError(
-            "--pressure prints a table, as text or JSON: without --top, --line, --offset, html and csv"
-        )
+    if count is not None and (line is not None or offset is not None or format_name == "csv"):
+        raise click.UsageError("--top prints a table of lines, as text or JSON: without --line, --offset and csv")
+    if is_pressure and (count is not None or line is not None or offset is not None or format_name == "csv"):
+        raise click.UsageError("--pressure prints a table, as text or JSON: without --top, --line, --offset and csv")
     contents = open_file(path, device=device, source_roots=source_roots, source=source)
     if offset is not None:
         _print_place(contents, kernel_names, device, number_of(offset, "--offset"))
@@ -92,18 +90,18 @@ def command(
 
 
 def _format_of(output: str | None) -> str:
-    """The format that a file's ending stands for: ``x.html`` is a page."""
+    """The format that a file's ending stands for: ``x.csv`` is a table."""
     ending = os.path.splitext(output or "")[1].lower().lstrip(".")
+    if ending == "html":
+        raise click.UsageError(f"kernlens report writes pages: kernlens report PATH -o {output}")
     return ending if ending in FORMATS else "text"
 
 
 def _form(format_name: str, only: LineChoice | None, *, is_printed: bool) -> Form:
-    from kernlens.cli.listings import Html, Json, Lines
+    from kernlens.cli.listings import Json, Lines
 
     if format_name == "json":
         return Json(only, is_placed=True)
-    if format_name == "html":
-        return Html(only)
     if format_name == "csv":
         from kernlens.report.rows import HEADING, csv_lines
 

@@ -14,6 +14,7 @@ from kernlens.cli.output import finish_output, print_message
 from kernlens.cli.run import watch_simulation
 from kernlens.cli.signals import EndedBySignal
 from kernlens.model.figures import FIGURES
+from kernlens.model.intel_symbols import PSEUDO_KERNEL
 
 if TYPE_CHECKING:
     from kernlens.capturing.capture import Capture
@@ -87,7 +88,11 @@ def command(
             "Missing argument '-- APP [ARG]...'" if recover is None else "--recover runs no application"
         )
     if recover is not None:
-        done = recover_folder(recover, output)
+        if device is not None or lines or build_options or replacements or fresh_cache:
+            raise click.UsageError(
+                "--recover takes what the application was captured with, and of these options --stages"
+            )
+        done = recover_folder(recover, output, stages=stages)
         _tell(done, recover)
         _write_answers(done, html, json_file)
         return
@@ -122,8 +127,8 @@ def _replacement(text: str) -> tuple[str, str]:
 
 def _write_answers(done: Capture, html: str | None, json_file: str | None) -> None:
     """Write what was asked for beside the recording; what cannot be is told, and the exit status stays the application's."""
-    from kernlens.cli.listings import Html, listing
     from kernlens.cli.output import print_pieces
+    from kernlens.cli.report import report_page
     from kernlens.errors import KernlensError
     from kernlens.loading import open_file
     from kernlens.report.json_text import json_pieces
@@ -132,7 +137,7 @@ def _write_answers(done: Capture, html: str | None, json_file: str | None) -> No
         if json_file is not None:
             print_pieces([*json_pieces(_document(done)), "\n"], json_file)
         if html is not None and done.recording is not None:
-            print_pieces(listing(open_file(str(done.recording)), (), None, Html(None)), html)
+            print_pieces(report_page(open_file(str(done.recording))), html)
     except KernlensError as error:
         print_message(f"kernlens: {error}")
 
@@ -187,6 +192,7 @@ def _tell(done: Capture, application: str) -> None:
         print_message(f"kernlens: missing is {sentence}")
     if done.recording is None:
         print_message(f"kernlens: {application}: {done.reason}")
+        _tell_findings(done)
         return
     print_message(*_table(done.kernels[:_ROWS]))
     if len(done.kernels) > _ROWS:
@@ -202,8 +208,14 @@ def _tell(done: Capture, application: str) -> None:
             f"kernlens: {done.from_binary} of {plural(done.builds, 'program')} came from binaries, so their sources are not"
             " known; --fresh-cache gives the application empty caches"
         )
-    print_message(*(f"kernlens: {sentence}" for sentence in done.findings))
+    _tell_findings(done)
     print_message(*_next_steps(done))
+
+
+def _tell_findings(done: Capture) -> None:
+    for finding in done.findings:
+        sentence, *log = finding.split("\n")
+        print_message(f"kernlens: {sentence}", *log)
 
 
 def _table(kernels: tuple[CapturedKernel, ...]) -> list[str]:
@@ -229,11 +241,12 @@ def _next_steps(done: Capture) -> list[str]:
     import shlex
 
     recording = shlex.quote(str(done.recording))
-    first = next((kernel for kernel in done.kernels if kernel.line_table is not None), None)
+    read = [kernel for kernel in done.kernels if kernel.line_table is not None and kernel.name != PSEUDO_KERNEL]
+    first = next(iter(read), None)
     if first is None:
         return [f"Next: kernlens extract {recording} -o DIR"]
     verb = "annotate" if first.line_table else "disasm"
     steps = [f"Next: kernlens {verb} {recording} --kernel {shlex.quote(first.name)}"]
-    if not first.line_table:
+    if not first.line_table and not done.lines:
         steps.append("      with source lines: the same capture with --lines")
     return steps

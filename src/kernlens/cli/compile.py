@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from kernlens.cli import completion
 from kernlens.cli.options import (
     build_options_option,
+    devices_option,
     json_option,
     kernel_option,
+    listed,
     specialize_option,
     toolchain_option,
     verb,
@@ -37,13 +39,7 @@ _MESSAGES = 5
 
 @verb("kernlens compile blur.cl sharpen.cl --device skl,dg2,pvc -o blur.klens")
 @click.argument("sources", nargs=-1, required=True, type=click.Path())
-@click.option(
-    "--device",
-    "devices",
-    metavar="D,...",
-    shell_complete=completion.devices,
-    help="The devices to compile for; all: all that the toolchain has.",
-)
+@devices_option("The devices to compile for; all: all that the toolchain has.")
 @kernel_option("Only SPIR-V that holds this kernel, in libraries and recordings")
 @specialize_option()
 @build_options_option()
@@ -90,7 +86,7 @@ def command(
     if library:
         from kernlens.cli.compile_library import compile_modules
 
-        sys.exit(compile_modules(sources, _names(devices), options, toolchains, output, timeout, as_json))
+        sys.exit(compile_modules(sources, listed(devices), options, toolchains, output, timeout, as_json))
     if not devices:
         raise click.UsageError("--device is missing; kernlens devices lists what can be compiled for")
     from kernlens.cli.compile_images import compilable
@@ -99,12 +95,19 @@ def command(
 
     recording = Path(output or Path(sources[0]).with_suffix(".klens").name)
     with compilable(sources, kernel_names, specialize) as (files, titled):
-        planned = plan(files, _names(devices), _names(toolchains), options=options, timeout=timeout)
+        planned = plan(list(files), listed(devices), listed(toolchains), options=options, timeout=timeout)
+        own = {Path(file): recorded for file, recorded in files.items() if recorded}
+        jobs_to_do = [
+            replace(job, options=f"{own[job.source]} {job.options}".strip()) if job.source in own else job
+            for job in planned.jobs
+        ]
+        for recorded in dict.fromkeys(own.values()):
+            print_message(f"kernlens: the recorded options {recorded} are used again, before those given here")
         for name, chosen in planned.left_out:
             print_message(f"kernlens: the toolchain {chosen} does not compile for {name}, which is left out there")
         with Progress("compiling", quiet=as_json) as progress:
             compiling = build(
-                planned.jobs,
+                jobs_to_do,
                 recording=recording,
                 redact_source=redact == "source",
                 workers=jobs,
@@ -128,10 +131,6 @@ def command(
         state = f"{recording} stays as it was" if recording.exists() else "no recording was written"
         print_message(f"kernlens: nothing compiled, so {state}")
     sys.exit(3 if failed else 0)
-
-
-def _names(listed: str | None) -> list[str]:
-    return [name for name in (listed or "").split(",") if name]
 
 
 def _print(recording: Path, builds: Builds) -> None:
@@ -190,6 +189,18 @@ def _document(recording: Path, builds: Builds) -> dict[str, Any]:
             for compiled, kernels in builds
         ],
     }
+
+
+@contextmanager
+def told_failures() -> Iterator[None]:
+    """Ends the command with status 3, once all has been printed that compilers said, if sources do not compile."""
+    from kernlens.opening import BuildsError
+
+    try:
+        yield
+    except BuildsError as error:
+        print_failures(error.builds)
+        sys.exit(error.exit_status)
 
 
 def print_failures(failed: Sequence[Build]) -> None:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kernlens.cli.options import check_constants, constant_of, kernels_named
+from kernlens.analysis.kernel_names import kernels_named
+from kernlens.cli.options import check_constants, constant_of
 
 if TYPE_CHECKING:
     from kernlens.loading.spirv_images import SpirvImage
@@ -23,9 +24,10 @@ _WHOLE = (None, "spirv")
 @contextmanager
 def compilable(
     sources: Sequence[str], kernel_names: Sequence[str], specialize: Sequence[str]
-) -> Iterator[tuple[list[str], Callable[[Build], Build]]]:
-    """Gives the files to compile, and what gives a Build the name of the module in place of its file's: sources as they
-    are, and of other files each module that holds a kernel that is asked for, while the context lasts.
+) -> Iterator[tuple[dict[str, str], Callable[[Build], Build]]]:
+    """Gives the files to compile, with the options that a recording has of each, and what gives a Build the name of the
+    module in place of its file's: sources as they are, and of other files each module that holds a kernel that is asked for,
+    while the context lasts.
 
     Raises UnknownKernelError if there is no such kernel, UnsupportedError for a file without SPIR-V.
     """
@@ -51,7 +53,8 @@ def compilable(
             image = titles.get(build.path)
             return build if image is None else _titled(build, image, folder)
 
-        yield [*(source for source in sources if source not in held), *titles], titled
+        whole = {source: "" for source in sources if source not in held}
+        yield whole | {file: image.options for file, image in titles.items()}, titled
 
 
 def _kind(path: str) -> str | None:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from tempfile import TemporaryFile
 from typing import Any
 
-from kernlens.cli.options import for_device
 from kernlens.cli.output import printable
+from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError
 from kernlens.loading.open import Folder
 from kernlens.model.binary import Container
 from kernlens.model.figures import Figure
 from kernlens.model.program import Program
+from kernlens.opening import for_device
 from kernlens.report.document import SCHEMA, inspected_container, inspected_program
 from kernlens.report.json_text import encoded, indented
 from kernlens.report.overview import container_overview, program_overview

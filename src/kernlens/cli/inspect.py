@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kernlens.cli.options import device_option, for_device, json_option, path_argument, verb
+from kernlens.cli.options import device_option, json_option, path_argument, verb
+from kernlens.opening import for_device
 
 if TYPE_CHECKING:
     from kernlens.model.figures import Figure

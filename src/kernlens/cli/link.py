@@ -122,34 +122,25 @@ def _modules(
     device: str | None,
     given: DriverRules | None,
 ) -> tuple[DriverRules, list[Linkable]]:
-    """Return the rules to follow, and the modules of all paths, read by these rules.
-
-    Without ``given`` rules, patch-token programs mean the older driver's. A path that is named twice counts once, as a
-    handle given twice does to the driver.
-    """
-    from kernlens.analysis.linking.driver_rules import LATEST, RELEASE_22_43
+    """The rules to follow and the modules of all paths, as ``linkable_modules`` returns them."""
     from kernlens.cli.link_answers import REAL_DEVICE
     from kernlens.cli.output import print_message
-    from kernlens.loading.linkable import linkable_programs, module_of
+    from kernlens.forecasting import linkable_modules
+    from kernlens.loading.linkable import linkable_programs
 
     module_options = dict(options_for)
     unknown = [path for path in module_options if path not in paths]
     if unknown:
         raise KernlensError(f"--options-for names {unknown[0]}, which is not among the modules to link")
+    constants = dict(map(constant_of, specialize))
     target = None if device == REAL_DEVICE else device
+    # A path that is named twice counts once, as a handle given twice does to the driver.
     programs = [(path, *found) for path in dict.fromkeys(paths) for found in linkable_programs(path, target)]
-    is_older = any(program.format == "patch-tokens" for _, _, program in programs)
-    rules = given or (RELEASE_22_43 if is_older else LATEST)
+    rules, modules = linkable_modules(
+        programs, options=options, options_for=module_options, constants=constants, rules=given
+    )
     twice = [path for path in dict.fromkeys(paths) if paths.count(path) > 1]
     if twice:
         print_message(f"kernlens: {twice[0]} is named {paths.count(twice[0])} times and counts once")
-    constants = dict(map(constant_of, specialize))
-    modules = [
-        (
-            program,
-            module_of(program, name=name, options=module_options.get(path, options), rules=rules, constants=constants),
-        )
-        for path, name, program in programs
-    ]
     check_constants(constants, (constant for _, module in modules for constant in module.spec_constants))
     return rules, modules

@@ -24,29 +24,17 @@ REAL_DEVICE = "real"
 
 def predict_link(linkable: Sequence[Linkable], rules: DriverRules, device: str | None, as_json: bool, dot: bool) -> int:
     """The answer without a driver."""
-    from kernlens.analysis.linking.forecast import notes, obstacles, predict
-    from kernlens.analysis.linking.static_forecast import predict_static, predict_static_binaries
-    from kernlens.isa.devices import device as find_device
-    from kernlens.linking.link_modules import are_bare
+    from kernlens.forecasting import link_forecast
     from kernlens.report.link_answer import link_document, link_graph, link_text
 
-    modules = [module for _, module in linkable]
-    forecast = predict(modules, rules)
-    target = find_device(device) if device is not None else None
-    found = obstacles(modules, rules, target)
-    remarks = notes(modules, rules, target)
-    static = None
-    if all(module.format == "spirv" for module in modules):
-        static = predict_static(modules, rules)
-    elif rules.links_binaries and are_bare(linkable) and not found:
-        static = predict_static_binaries(forecast)
+    answer = link_forecast(linkable, rules, device)
     if dot:
-        print_lines(link_graph(forecast))
+        print_lines(link_graph(answer.forecast))
     elif as_json:
-        print_json(link_document(forecast, found, static, remarks))
+        print_json(link_document(answer.forecast, answer.obstacles, answer.static, answer.notes))
     else:
-        print_lines(link_text(forecast, found, static, remarks))
-    return 0 if forecast.links and not found else 1
+        print_lines(link_text(answer.forecast, answer.obstacles, answer.static, answer.notes))
+    return 0 if answer.links else 1
 
 
 def rules_of_toolchain(name: str) -> DriverRules:

@@ -8,7 +8,8 @@ from functools import partial
 from itertools import starmap
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
-from kernlens.cli.options import chosen, kernels_named, select
+from kernlens.analysis.kernel_names import kernels_named
+from kernlens.cli.options import chosen, select
 from kernlens.cli.output import is_coloured, terminal_width
 from kernlens.cli.shares import in_shares
 from kernlens.errors import KernlensError, NoCodeError, UnsupportedError
@@ -167,21 +168,6 @@ class PressureJson(Json):
         self._kernel = pressure_json
         self._program = partial(program_document, has_sources=False)
         self._frame({"schema": SCHEMA}, is_indented=False)
-
-
-class Html(Json):
-    """The page that shows the document of ``annotate``."""
-
-    def __init__(self, only: LineChoice | None = None) -> None:
-        from kernlens.report.page import around_document, in_script
-
-        super().__init__(only, is_placed=True)
-        before, after = around_document()
-        self.head, self.tail = before + self.head, f"{self.tail[:-1]}{after}\n"
-        self._in_script = in_script
-
-    def text(self, listed: Listed) -> str:
-        return self._in_script(super().text(listed))
 
 
 def listing(

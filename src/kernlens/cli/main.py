@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import gc
 import os
@@ -42,6 +43,8 @@ def main() -> None:
     # A process that answers one question keeps nearly all it makes: looking for cycles takes a third of the time that a
     # library of 5,000 images needs, and finds none.
     gc.set_threshold(100_000, 20, 100)
+    # The end of the interpreter would look for them too, as long as a sixth of a short command.
+    atexit.register(gc.freeze)
     words = sys.argv[1:]
     stray = _tell_stray_errors(words)
     try:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
-from kernlens.analysis.cxx_names import readable
+from kernlens.analysis.kernel_names import kernels_named
 from kernlens.cli import completion
 from kernlens.cli.output import prepare_output
 from kernlens.cli.terminal import COLOURS
-from kernlens.errors import KernlensError, NotFoundError, UnknownKernelError, nearest
+from kernlens.errors import KernlensError
+from kernlens.opening import for_device
 
 if TYPE_CHECKING:  # kernlens --version needs none of them.
     from kernlens.model.kernel import Kernel
@@ -22,8 +22,6 @@ if TYPE_CHECKING:  # kernlens --version needs none of them.
     from kernlens.model.spirv import SpecConstant
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
-
-_WORD = re.compile(r"[A-Za-z_]\w{2,}")
 
 Selection: TypeAlias = "list[tuple[Program, list[Kernel]]]"
 
@@ -90,13 +88,29 @@ def hang_options() -> Decorator:
     return decorate
 
 
-def toolchain_option(meaning: str = "Which compiler (kernlens toolchain list).", *, several: bool = False) -> Decorator:
+def toolchain_option(
+    meaning: str = "Which compiler (kernlens toolchain list).",
+    *,
+    several: bool = False,
+    default: str | None = "system",
+    metavar: str = "",
+) -> Decorator:
+    """``--toolchain``: the command gets ``toolchain``, or ``toolchains``, a text with commas, where several may be named."""
     names = ("--toolchain", "toolchains") if several else ("--toolchain",)
-    metavar = "T,..." if several else "T"
-    complete = completion.toolchains
+    metavar = metavar or ("T,..." if several else "T")
     return click.option(
-        *names, metavar=metavar, shell_complete=complete, default="system", show_default=True, help=meaning
+        *names, metavar=metavar, shell_complete=completion.toolchains, default=default, show_default=True, help=meaning
     )
+
+
+def devices_option(meaning: str, metavar: str = "D,...") -> Decorator:
+    """``--device`` of several: the command gets ``devices``, a text with commas."""
+    return click.option("--device", "devices", metavar=metavar, shell_complete=completion.devices, help=meaning)
+
+
+def listed(names: str | None) -> list[str]:
+    """The names in a text with commas."""
+    return [name for name in (names or "").split(",") if name]
 
 
 def build_options_option() -> Decorator:
@@ -196,47 +210,6 @@ def select(programs: Sequence[Program], kernel_names: Sequence[str], device: str
     return chosen(programs, kernel_names, device)
 
 
-def kernels_named(wanted: str, known: Collection[str]) -> list[str]:
-    """The names among ``known`` that are asked for: as the binary or as C++ has them, or by a pattern of these. Raises
-    UnknownKernelError, with the nearest, if there is none."""
-    if wanted in known:
-        return [wanted]
-    alike = [name for name in known if wanted in _called(name)] or [name for name in known if is_named(wanted, name)]
-    if not alike:
-        raise UnknownKernelError(wanted, _near(wanted, known) or sorted(known))
-    return alike
-
-
-def is_named(pattern: str, name: str) -> bool:
-    """Whether the name, as the binary or as C++ has it, is one of a pattern's: * stands for any text, ? for a character."""
-    fits = _pattern(pattern).fullmatch
-    return any(fits(called) for called in _called(name))
-
-
-def _called(name: str) -> tuple[str, ...]:
-    """What a kernel is called; that of SYCL has the name of its type."""
-    if not name.startswith("_Z"):
-        return (name,)
-    shown = readable(name)
-    return name, shown, shown.removeprefix("typeinfo name for ")
-
-
-def _near(wanted: str, known: Collection[str]) -> list[str]:
-    """C++ names in which a word is like one that was asked for."""
-    words_of = {name: set(_WORD.findall(readable(name))) for name in known if name.startswith("_Z")}
-    if not words_of:
-        return []
-    every = set().union(*words_of.values())
-    near = {word for asked in _WORD.findall(wanted) for word in nearest(asked, every)[:1]}
-    ranked = sorted(words_of, key=lambda name: (-len(near & words_of[name]), len(name))) if near else []
-    return [readable(name) for name in ranked[:4]]
-
-
-@functools.lru_cache
-def _pattern(pattern: str) -> re.Pattern[str]:
-    return re.compile("".join({"*": ".*", "?": "."}.get(letter) or re.escape(letter) for letter in pattern), re.DOTALL)
-
-
 def chosen(programs: Sequence[Program], kernel_names: Sequence[str], device: str | None = None) -> Selection:
     """What ``select`` chooses, whether there is such a device and such kernels or not; programs without kernels are left
     out."""
@@ -246,17 +219,3 @@ def chosen(programs: Sequence[Program], kernel_names: Sequence[str], device: str
         if kernels:
             selection.append((program, kernels))
     return selection
-
-
-def for_device(programs: Sequence[Program], name: str | None, *, must_be: bool = True) -> Sequence[Program]:
-    """The programs for one device. Raises NotFoundError if there must be one and is none."""
-    if name is None:
-        return programs
-    from kernlens.isa.devices import device
-
-    wanted = device(name)
-    chosen = [program for program in programs if program.is_for(wanted)]
-    if must_be and not chosen:
-        there = ", ".join(dict.fromkeys(str(program.device) for program in programs))
-        raise NotFoundError(f"the file holds nothing for {wanted}, but for {there}")
-    return chosen

@@ -165,6 +165,16 @@ def prepare_output(colours: str = "auto") -> None:
             reconfigure(errors="backslashreplace")
 
 
+@contextlib.contextmanager
+def is_styled() -> Iterator[None]:
+    """Have texts styled meanwhile, wherever standard output leads: for a page that shows them."""
+    want_styles(True)
+    try:
+        yield
+    finally:
+        want_styles(in_colour(sys.stdout) or in_colour(sys.stderr))
+
+
 def finish_output() -> None:
     """Write what is still held back, and let the user of a pager look at it. Raises OutputError, or BrokenPipeError if the
     reader of a pipe has gone."""

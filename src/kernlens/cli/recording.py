@@ -53,6 +53,8 @@ _recording = click.argument("path", metavar="FILE", type=click.Path(), callback=
 def list_programs(path: str, as_json: bool) -> None:
     """Show the programs of a recording, and what takes the room in it."""
     from kernlens.cli.output import print_json, print_lines, print_message
+    from kernlens.errors import FormatError
+    from kernlens.recording.captured import launches
     from kernlens.recording.inventory import stored_programs
     from kernlens.recording.reader import Recording
 
@@ -61,10 +63,15 @@ def list_programs(path: str, as_json: bool) -> None:
         damage: list[str] = []
         counts = [_kernel_count(program.build, damage) for program in programs]
         metadata = recording.metadata
+    try:
+        counted = launches(metadata)
+    except FormatError as error:
+        counted = None
+        damage.append(str(error))
     if as_json:
-        print_json(_document(path, programs, counts, metadata))
+        print_json(_document(path, programs, counts, metadata, counted))
     else:
-        print_lines(_listing(path, programs, counts, metadata))
+        print_lines(_listing(path, programs, counts, metadata, counted))
     for sentence in damage:
         print_message(f"kernlens: {sentence}")
     sys.exit(2 if damage else 0)
@@ -142,7 +149,7 @@ def redact_recording(path: str, of_source: bool, output: str | None, as_json: bo
 
 def _choice(patterns: Sequence[str]) -> Callable[[Build], bool]:
     """Whether a program is to be kept: by its own name, or by that of one of its kernels."""
-    from kernlens.cli.options import is_named
+    from kernlens.analysis.kernel_names import is_named
 
     def is_kept(build: Build) -> bool:
         if not patterns or any(is_named(pattern, build.name) for pattern in patterns):
@@ -189,7 +196,11 @@ def _room(programs: Sequence[StoredProgram]) -> list[tuple[str, int, int, int]]:
 
 
 def _listing(
-    path: str, programs: Sequence[StoredProgram], counts: Sequence[int | None], metadata: dict[str, str]
+    path: str,
+    programs: Sequence[StoredProgram],
+    counts: Sequence[int | None],
+    metadata: dict[str, str],
+    launches: Counter[tuple[str, str]] | None,
 ) -> list[str]:
     from kernlens.report.describe import plural
     from kernlens.report.table import table
@@ -201,6 +212,7 @@ def _listing(
             program.build.toolchain_title,
             "yes" if program.build.ok else "no",
             count,
+            *([] if launches is None else [launches[program.build.name, program.build.device]]),
             sum(part.kind == "sources" for part in program.parts),
             sum(part.kind == "stages" for part in program.parts),
             program.size,
@@ -209,7 +221,8 @@ def _listing(
         ]
         for program, count in zip(programs, counts, strict=True)
     ]
-    titles = ["program", "device", "toolchain", "ok", "kernels", "sources", "stages", "bytes", "seconds", "built (UTC)"]
+    titles = ["program", "device", "toolchain", "ok", "kernels", *([] if launches is None else ["launches"])]
+    titles += ["sources", "stages", "bytes", "seconds", "built (UTC)"]
     room: list[list[Cell]] = [list(row) for row in _room(programs)]
     redacted = ", without source text" if metadata.get("redacted") else ""
     return [
@@ -221,7 +234,11 @@ def _listing(
 
 
 def _document(
-    path: str, programs: Sequence[StoredProgram], counts: Sequence[int | None], metadata: dict[str, str]
+    path: str,
+    programs: Sequence[StoredProgram],
+    counts: Sequence[int | None],
+    metadata: dict[str, str],
+    launches: Counter[tuple[str, str]] | None,
 ) -> dict[str, Any]:
     return {
         "schema": 1,
@@ -236,6 +253,7 @@ def _document(
                 "ok": program.build.ok,
                 "reason": program.build.reason,
                 "kernels": count,
+                "launches": None if launches is None else launches[program.build.name, program.build.device],
                 "sources": [part.label[0] for part in program.parts if part.kind == "sources"],
                 "stages": sum(part.kind == "stages" for part in program.parts),
                 "size": program.size,

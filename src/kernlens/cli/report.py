@@ -14,9 +14,10 @@ from kernlens.cli.output import print_message, print_pieces
 from kernlens.errors import KernlensError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from kernlens.cli.options import Selection
+    from kernlens.loading import Contents
     from kernlens.model.build import Build
     from kernlens.model.kernel import Kernel
     from kernlens.model.program import Program
@@ -47,10 +48,26 @@ def command(
 ) -> None:
     """Write one HTML file that shows source, stages and machine code side by side; it needs no network and no server."""
     from kernlens.loading import open_file
+
+    contents = open_file(path, device=device, source_roots=source_roots, source=source)
+    pieces = report_page(contents, kernel_names, device, stages=stages, is_redacted=redact is not None)
+    print_pieces(pieces, output)
+    contents.check()
+
+
+def report_page(
+    contents: Contents,
+    kernel_names: Sequence[str] = (),
+    device: str | None = None,
+    *,
+    stages: bool | None = None,
+    is_redacted: bool = False,
+) -> Iterator[str]:
+    """The page of these contents in pieces. ``stages``: compile programs again of which none were kept (True), show none
+    (False), or show what was kept. Raises what ``select`` raises."""
     from kernlens.report.explore import document
     from kernlens.report.explore.page import page, viewer_script
 
-    contents = open_file(path, device=device, source_roots=source_roots, source=source)
     selection: Selection = []
     if contents.programs or not contents.failed:
         selection = select(contents.machine_code(), kernel_names, device)
@@ -60,15 +77,14 @@ def command(
     failed = [] if kernel_names else [build for build in contents.failed if device in (None, build.device)]
     whole = document(
         programs,
-        title=os.path.basename(os.path.normpath(path)),
+        title=os.path.basename(os.path.normpath(contents.path)),
         version=__version__,
         kernels=[[kernel.name for kernel in kernels] for _, kernels in selection],
         failed=failed,
-        redaction=_redaction(programs, failed) if redact else None,
+        redaction=_redaction(programs, failed) if is_redacted else None,
         has_stages=stages is not False,
     )
-    print_pieces(page(whole, viewer_script()), output)
-    contents.check()
+    return page(whole, viewer_script())
 
 
 def _with_stages(program: Program, kernels: list[Kernel]) -> tuple[Program, list[Kernel]]:

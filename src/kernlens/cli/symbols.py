@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from kernlens.cli.options import json_option, verb
 
 if TYPE_CHECKING:
     from kernlens.analysis.linking.driver_rules import DriverRules
+    from kernlens.model.device import Device
     from kernlens.model.module import Module
     from kernlens.model.program import Program
 
@@ -64,8 +66,16 @@ def _answers(
     from kernlens.loading.linkable import module_of
 
     def answer(share: Sequence[tuple[str, Program]], threads: int | None) -> Iterator[str]:
+        of_spirv: dict[tuple[Device | None, memoryview], Module] = {}
         for name, program in share:
-            yield shown(program, module_of(program, name=name, options=options, rules=rules))
+            # Most images of a SYCL library repeat another.
+            key = (program.device, program.spirv)
+            module = of_spirv.get(key) if program.format == "spirv" else None
+            if module is None:
+                module = module_of(program, name=name, options=options, rules=rules)
+            if program.format == "spirv":
+                of_spirv[key] = module
+            yield shown(program, replace(module, name=name))
 
     return in_shares(linkable, [len(program.spirv) + len(program.binary) for _, program in linkable], answer)
 

@@ -15,6 +15,7 @@ from kernlens.errors import nearest
 VERBS = {
     "annotate": "Source lines with the instructions they became, and back.",
     "capture": "What an unmodified application builds and launches, in one recording.",
+    "check": "Kernels against budgets and a baseline, for CI.",
     "compile": "Compile sources for devices: a table kernel by device, and a recording.",
     "devices": "Every known device, and how it can be had here.",
     "diff": "What changed between two compilers, options, devices or sources, line by line.",
@@ -27,6 +28,7 @@ VERBS = {
     "recording": "What recordings hold; merge, prune and redact them.",
     "report": "One HTML file that shows source, stages and machine code side by side.",
     "run": "An application on a simulated device.",
+    "serve": "The explorer in the browser: programs, their stages and machine code, and compiles in place.",
     "stages": "A program at every stage of its compile, and one source line followed through all of them.",
     "symbols": "What modules export and import, and their relocations.",
     "toolchain": "Compilers and drivers side by side: list, add, remove.",

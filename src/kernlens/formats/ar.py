@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import re
 import struct
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from kernlens.dataclass import dataclass, field
 from kernlens.errors import FormatError
 from kernlens.model.device import IpVersion
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import bisect
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import cached_property
 
+from kernlens.dataclass import dataclass, field
 from kernlens.errors import FormatError
 from kernlens.formats.dwarf.forms import read_signed, read_unsigned
 

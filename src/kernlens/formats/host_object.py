@@ -5,8 +5,7 @@ Sources: System V ABI, chapter 4, and its AMD64 supplement; DWARF version 4 and 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from kernlens.dataclass import dataclass
 from kernlens.formats.dwarf.line_tables import LineTables
 from kernlens.formats.dwarf.relocation import EM_X86_64, SHF_EXECINSTR, DebugSections
 from kernlens.formats.elf.elf_file import read_elf

@@ -7,8 +7,7 @@ their names differ between versions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
+from kernlens.dataclass import dataclass, field
 from kernlens.errors import FormatError
 from kernlens.formats.elf import header as elf_header
 

@@ -15,16 +15,11 @@ from __future__ import annotations
 import struct
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from kernlens.dataclass import dataclass, field
 from kernlens.errors import FormatError
-from kernlens.formats.elf.elf_file import (
-    SHT_NOBITS,
-    SHT_RELA,
-    Elf,
-    read_elf,
-)
+from kernlens.formats.elf.elf_file import SHT_NOBITS, SHT_RELA, Elf, read_elf
 from kernlens.formats.elf.structures import RELA_LAYOUT
 from kernlens.formats.zstd_frame import MAGIC, claimed_size, frame_size, is_zstd, unpack_frame
 from kernlens.model.binary import EMPTY, Section

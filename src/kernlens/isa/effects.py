@@ -35,7 +35,7 @@ from kernlens.model.instruction_record import (
     read_operands,
     read_record,
 )
-from kernlens.model.operand import TYPE_BITS
+from kernlens.model.operand import type_bits
 
 _SELECTS = frozenset({"sel", "csel"})  # Their predicate or condition chooses a source: they write all lanes.
 _READ_ACCUMULATOR = frozenset({"mac", "mach", "macl", "sada2"})
@@ -46,7 +46,7 @@ _CALLS = frozenset({"call", "calla"})
 _RETURN_DWORDS = 2
 _NOTHING = frozenset({"nop", "illegal", ""})
 #: iga::MathFC::IDIV, whose quotient is followed by the remainder.
-_DIVISION = 0xB
+_DIVISION = 10
 #: How many channels a predicate combines, by iga::PredCtrl: any2h, all2h, ... all32h.
 _GROUPS = {4: 2, 5: 2, 6: 4, 7: 4, 8: 8, 9: 8, 10: 16, 11: 16, 12: 32, 13: 32}
 _VERTICAL_AND_HORIZONTAL = 31  # Region::Vert::VT_VxH: an address for each row.
@@ -164,7 +164,7 @@ class Reader:
         each step of the depth, the third those of one channel for each repetition; of ``dpasw`` half of them are in the
         other thread."""
         depth, repeat, lanes = record.function >> 8, record.function & 0xFF, record.execution_size
-        bits = [TYPE_BITS[operand.type] for operand in sources]
+        bits = [type_bits(operand.type) for operand in sources]
         narrow = max(bits[1:], default=0)
         per_channel = 8 if narrow <= 4 else 32 // narrow if narrow <= 32 else 1
         half = (repeat + 1) // 2 if is_wide else repeat
@@ -175,12 +175,12 @@ class Reader:
         )
         for operand, size in zip(sources, sizes, strict=False):
             reads += self._block(operand, size)
-        writes += self._block(destination, lanes * repeat * TYPE_BITS[destination.type] // 8)
+        writes += self._block(destination, lanes * repeat * type_bits(destination.type) // 8)
 
     def _block(self, operand: OperandRecord, size: int) -> tuple[Access, ...]:
         if operand.kind != DIRECT or operand.file != GENERAL_FILE:
             return ()
-        byte = operand.subregister * TYPE_BITS[operand.type] // 8
+        byte = operand.subregister * type_bits(operand.type) // 8
         return general(operand.number, (1 << size) - 1, self.register_bytes, byte)
 
     def _send(

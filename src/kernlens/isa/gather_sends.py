@@ -20,7 +20,7 @@ from kernlens.model.instruction_record import (
     read_record,
     read_values,
 )
-from kernlens.model.operand import TYPE_BITS
+from kernlens.model.operand import type_bits
 
 _IMMEDIATE = 4
 _SCALAR_BYTES = 256
@@ -52,7 +52,7 @@ class GatheredRegisters:
             return effect
         destination = read_operands(records, index, 1)[0]
         if destination.kind == DIRECT and destination.file == SCALAR_FILE:
-            self._set(index, records, TYPE_BITS[destination.type] // 8, destination.subregister)
+            self._set(index, records, type_bits(destination.type) // 8, destination.subregister)
         return effect
 
     def _set(self, index: int, records: memoryview, size: int, subregister: int) -> None:

@@ -10,12 +10,12 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from kernlens import log
+from kernlens.dataclass import dataclass
 from kernlens.errors import UnsupportedError
 from kernlens.isa.device_table import PLATFORM_TITLES
 
@@ -33,7 +33,7 @@ _SYSTEM_NAMES = _FILE_NAMES
 _FOLDERS_OF_A_ROOT = ("", "lib", "lib64", "usr/lib/x86_64-linux-gnu", "usr/lib64", "usr/lib", "usr/local/lib", "bin")
 _INSTALL = "kernlens toolchain add newest brings one; Debian has it in libigc1, up to Xe-HPC, and in libigc2"
 
-_added: list[str] = []
+_more_paths: list[Callable[[], Iterable[str]]] = []
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,10 +64,10 @@ class IgaLibrary:
         return f"libiga64 {self.version} ({self.path})"
 
 
-def add_search_path(path: str) -> None:
-    """Looks for libiga64 in ``path`` too: a library, its folder, or the root folder of a toolchain."""
-    if path not in _added:
-        _added.append(path)
+def search_also(find_paths: Callable[[], Iterable[str]]) -> None:
+    """Looks for libiga64 in these paths too, each a library, its folder, or the root folder of a toolchain; they are asked
+    for when a device is met that no library before them decodes."""
+    _more_paths.append(find_paths)
 
 
 def installed() -> tuple[IgaLibrary, ...]:
@@ -138,8 +138,9 @@ def _candidates() -> Iterator[str]:
         if path:
             yield from _below(path)
     yield from _SYSTEM_NAMES  # the system's loader knows its own folders
-    for path in _added:
-        yield from _below(path)
+    for find_paths in _more_paths:
+        for path in find_paths():
+            yield from _below(path)
 
 
 def _below(path: str) -> Iterator[str]:

@@ -25,14 +25,7 @@ from kernlens.model.instruction_kind import (
     SYSTOLIC,
     InstructionKind,
 )
-from kernlens.model.instruction_record import (
-    FLAGS_AT,
-    OPCODE_AT,
-    RECORD_SIZE,
-    TYPES_AT,
-    message_lengths,
-    read_record,
-)
+from kernlens.model.instruction_record import FLAGS_AT, OPCODE_AT, RECORD_SIZE, TYPES_AT, message_lengths, read_record
 from kernlens.model.operand import FLOAT_TYPES
 
 #: Mnemonics whose kind does not depend on their operands; all others are arithmetic and logic.

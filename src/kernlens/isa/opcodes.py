@@ -85,8 +85,3 @@ EXPLANATIONS = {
     "while": "Ends a loop: the channels whose predicate is true run it again.",
     "xor": "Combines two values bit by bit: a bit is set where just one has it.",
 }  # fmt: skip
-
-
-def explanation(opcode: str) -> str | None:
-    """Returns what instructions of this opcode do, in one sentence; None for one that is not known."""
-    return EXPLANATIONS.get(opcode)

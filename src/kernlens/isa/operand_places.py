@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from kernlens.model.effects import ACCUMULATORS, ADDRESSES, FLAGS, GENERAL, SCALARS, Access
 from kernlens.model.instruction_record import NO_REGION, OperandRecord
-from kernlens.model.operand import TYPE_BITS
+from kernlens.model.operand import type_bits
 
 # iga::Kind
 DIRECT, MACRO, INDIRECT = 1, 2, 3
@@ -19,8 +19,6 @@ _ADDRESS_FILE, _ACCUMULATOR_FILE, _FLAG_FILE, SCALAR_FILE, GENERAL_FILE = 2, 3, 
 #: Numbers from here on are no registers of any device.
 _GENERAL_REGISTERS, _ACCUMULATOR_REGISTERS, _FLAG_REGISTERS = 512, 16, 8
 _FLAG_BITS = 32
-#: Of an operand whose register is known, but not all that it takes.
-_BITS_WHERE_UNKNOWN = 32
 
 
 class Region(NamedTuple):
@@ -63,7 +61,7 @@ def _pattern(elements: int, element_bytes: int, region: Region) -> int:
 
 def places(operand: OperandRecord, elements: int, region: Region, register_bytes: int) -> tuple[Access, ...]:
     """What a direct operand takes when so many elements of it are accessed; nothing for registers that hold no values."""
-    size = max(1, (TYPE_BITS[operand.type] if operand.type < len(TYPE_BITS) else _BITS_WHERE_UNKNOWN) // 8)
+    size = max(1, type_bits(operand.type) // 8)
     byte = operand.subregister * size
     number = operand.number
     if operand.file == GENERAL_FILE and number < _GENERAL_REGISTERS:

@@ -10,9 +10,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from kernlens.dataclass import dataclass, field
 from kernlens.errors import KernlensError, LinkError, UnsupportedError
 from kernlens.model.module import Module
 from kernlens.model.program import Program

@@ -11,9 +11,9 @@ import os
 import re
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
+from kernlens.dataclass import dataclass, field
 from kernlens.errors import LinkError, ToolError, UnsupportedError
 from kernlens.formats.spirv.magic import LITTLE_ENDIAN
 from kernlens.toolchain.process import PACKAGES, Completed, command_line, run, temporary_folder

@@ -159,6 +159,17 @@ def _program(
     find_code_order: Callable[[], tuple[str, ...]] | None = None,
     debug: KeptDebug | None = None,
 ) -> Program:
+    if debug is not None:
+        debug.make_program = lambda kernel, debug: _program(
+            name,
+            format_name,
+            {kernel.name: kernel},
+            context,
+            device=device,
+            device_id=device_id,
+            binary=binary,
+            debug=debug,
+        )
     is_all = format_name == "spirv"
     program = Program(
         name=name,
@@ -186,6 +197,10 @@ def _stage_maps(program: Program) -> tuple[StageMap, ...]:
 
 
 def _stage_texts(debug: KeptDebug) -> StageTexts:
+    from kernlens.model.stage_text import NoStages
+
+    if debug.beside is None:
+        return NoStages()
     from kernlens.loading.stage_texts import KeptStageTexts
 
     return KeptStageTexts(debug.beside)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from kernlens.dataclass import dataclass, field, replace
 from kernlens.model.binary import EMPTY
 from kernlens.model.budget import Budget
 from kernlens.model.build import Build, BuildParts, Source
@@ -69,7 +69,8 @@ class Context:
 
     ``device`` is what the program was built for or what the user says, and only used where the bytes do not say.
     ``source_roots`` are folders to look for source files in, ``folder`` is where the opened file lies, ``own_source`` is
-    the text that the user gives for line tables that name no file. ``budget`` is that of the whole input.
+    the text that the user gives for line tables that name no file. ``budget`` is that of the whole input. ``is_held`` says
+    that files are read, not mapped, as they may change while they are in use.
     """
 
     build: Build = field(default=Build("", options=None))
@@ -78,6 +79,7 @@ class Context:
     folder: str | None = None
     own_source: Source | None = None
     budget: Budget = field(default_factory=Budget)
+    is_held: bool = False
 
     def holding(
         self,

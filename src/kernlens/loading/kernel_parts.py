@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
@@ -24,7 +24,10 @@ if TYPE_CHECKING:
     from kernlens.model.instruction import Instructions
     from kernlens.model.line_table import LineTable
     from kernlens.model.pressure import Pressure
+    from kernlens.model.program import Program
+    from kernlens.model.register_links import RegisterLinks, RegisterRows
     from kernlens.model.source_map import SourceMap
+    from kernlens.model.spilled_value import SpilledValue
 
 NO_TABLE = "the debug data holds no line table for this kernel"
 ADVICE = "build with -gline-tables-only (or -g) to get one"
@@ -76,7 +79,7 @@ class Code:
         found = kernel.instructions
         joined = correlate(found.offsets, table, self._prologue(kernel), found.stops, found.called)
         beside = self.beside()
-        if not beside.snapshots:
+        if beside is None:
             return joined
         from kernlens.loading.stated_places import with_stated_places
 
@@ -92,11 +95,31 @@ class Code:
 
         return pressure_of(kernel.instructions)
 
-    def beside(self) -> Beside:
-        """The stages of the compile that were kept."""
-        from kernlens.loading.stage_maps import Beside
+    def spilled_values(self, kernel: Kernel) -> tuple[SpilledValue, ...] | None:
+        beside = self.beside()
+        if beside is None or not beside.snapshots:
+            return None
+        from kernlens.loading.spilled_values import spilled_values
 
-        return Beside(())
+        return spilled_values(kernel.name, kernel.line_table, beside)
+
+    def register_rows(self, kernel: Kernel) -> dict[int, RegisterRows]:
+        from kernlens.analysis.flow.register_links import register_rows
+
+        return register_rows(kernel.instructions)
+
+    def register_links(self, kernel: Kernel, index: int) -> RegisterLinks:
+        from kernlens.analysis.flow.register_links import register_links
+
+        return register_links(kernel.instructions, index)
+
+    def page(self, kernel: Kernel) -> str | None:
+        """What a notebook shows of the kernel; of bare instructions there is no more than the listing."""
+        return None
+
+    def beside(self) -> Beside | None:
+        """The stages of the compile, if any were kept."""
+        return None
 
     def _prologue(self, kernel: Kernel) -> int:
         """The number of instructions that load the kernel's payload and set the thread up."""
@@ -119,13 +142,18 @@ class Code:
 class KeptDebug:
     """What a program's build kept besides its machine code, read on first use and once for all its kernels."""
 
+    #: Makes the Program that a kernel is of, with that kernel alone. (It holds no other kernels, which hold this.)
+    make_program: Callable[[Kernel, KeptDebug], Program] | None = None
+
     def __init__(self, build: Build, budget: Budget) -> None:
         self._build = build
         self._budget = budget
 
     @cached_property
-    def beside(self) -> Beside:
-        """The stages of the compile."""
+    def beside(self) -> Beside | None:
+        """The stages of the compile, if any were kept."""
+        if not self._build.snapshots:
+            return None
         from kernlens.loading.stage_maps import Beside
 
         return Beside.of_stages(self._build.snapshots)
@@ -184,8 +212,16 @@ class DebugCode(Code):
     def line_table_reason(self) -> str | None:
         return self._debug.line_table_reason(self._name)
 
-    def beside(self) -> Beside:
+    def beside(self) -> Beside | None:
         return self._debug.beside
+
+    def page(self, kernel: Kernel) -> str | None:
+        if self._debug.make_program is None:
+            return None
+        from kernlens import __version__
+        from kernlens.report.explore.page import notebook_page
+
+        return notebook_page(self._debug.make_program(kernel, self._debug), __version__)
 
 
 class PatchTokenCode(DebugCode):
@@ -259,11 +295,15 @@ class ZebinCode(DebugCode):
 @cache
 def register_roots() -> None:
     """Let instructions be decoded by the libiga64 of every toolchain root too: the system's may be too old."""
-    from kernlens.isa.iga_library import add_search_path
+    from kernlens.isa.iga_library import search_also
+
+    search_also(_roots)
+
+
+def _roots() -> list[str]:
     from kernlens.toolchain.toolchains import roots
 
-    for root in roots().values():
-        add_search_path(str(root))
+    return [str(root) for root in roots().values()]
 
 
 def without_debug(build_options: str | None) -> str:

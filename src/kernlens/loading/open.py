@@ -61,9 +61,11 @@ class Contents:
                 f"{self.path} is compiled but holds no kernel; kernlens symbols {self.path} lists the functions and"
                 " variables that it offers to other modules"
             )
-        if any(program.spirv for program in self.programs):
+        modules = sum(bool(program.spirv) for program in self.programs)
+        if modules:
+            choice = " --kernel K" if modules > 1 else ""  # Of several, compile takes those that are chosen.
             raise UnsupportedError(
-                f"{self.path} holds SPIR-V but no machine code; compile it: kernlens compile {self.path} --device D"
+                f"{self.path} holds SPIR-V but no machine code; compile it: kernlens compile {self.path}{choice} --device D"
             )
         self._say_unreadable()
         raise NotFoundError(f"{self.path} holds no kernels; kernlens inspect {self.path} shows what it holds")
@@ -105,8 +107,10 @@ def open_file(
     device: str | None = None,
     source_roots: Sequence[str] = (),
     source: str | None = None,
+    held: bool = False,
 ) -> Contents:
-    """Like ``load``, with the containers. The file is mapped, not read: it must not shrink while it is in use.
+    """Like ``load``, with the containers. The file is mapped, not read: it must not shrink while it is in use, unless
+    ``held``, with which it is read.
 
     ``source`` is the file that the program was compiled from, for line tables that do not name it.
     """
@@ -116,10 +120,11 @@ def open_file(
         source_roots=tuple(source_roots),
         folder=os.path.dirname(name) or ".",
         own_source=_nameless(source) if source else None,
+        is_held=held,
     )
     if os.path.isdir(name):
         return Folder(name, context)
-    content = _map(name)
+    content = _map(name, context.is_held)
     log.debug("loading", "%s, %d bytes, is taken for: %s", name, len(content), identify(content))
     if identify(content) == "recording":
         return _open_recording(name, context)
@@ -166,11 +171,13 @@ def known_device(name: str) -> Device | None:
     return devices.known_device(name)
 
 
-def _map(path: str) -> memoryview:
+def _map(path: str, is_held: bool = False) -> memoryview:
     try:
         with open_regular(path) as file:
             if not os.fstat(file.fileno()).st_size:
                 return EMPTY
+            if is_held:
+                return memoryview(file.read())
             return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
     except NotFoundError as error:
         raise NotFoundError(f"{error}{_near(path)}") from None
@@ -277,7 +284,7 @@ def _known_files(path: str) -> Iterator[tuple[str, int]]:
 
 def _open_inside(path: str, context: Context) -> Contents:
     """The contents of a file in a folder; the programs of a recording are all unpacked."""
-    content = _map(path)
+    content = _map(path, context.is_held)
     if identify(content) != "recording":
         return open_bytes(content, path, context)
     contents = _open_recording(path, context)

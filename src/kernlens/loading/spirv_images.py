@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from functools import cached_property
 
 from kernlens import log
+from kernlens.dataclass import dataclass, replace
 from kernlens.errors import FormatError, KernlensError, UnsupportedError
 from kernlens.formats.spirv.specialization import read_spec_constants, specialized
 from kernlens.loading.open import open_file
@@ -16,12 +16,14 @@ from kernlens.model.spirv import SpecConstant
 
 @dataclass(frozen=True)
 class SpirvImage:
-    """A module in a file: what to call it, the name of its program there, the names of its kernels, and its content."""
+    """A module in a file: what to call it, the name of its program there, the names of its kernels, its content, and the
+    options that a recording says it was built with."""
 
     title: str
     name: str
     kernels: tuple[str, ...]
     content: memoryview
+    options: str = ""
 
     @cached_property
     def constants(self) -> Mapping[int, SpecConstant]:
@@ -45,11 +47,12 @@ class SpirvImage:
 
 
 def spirv_images(path: str) -> list[SpirvImage]:
-    """The modules of a file in its order, equal ones once; those that are damaged are passed over as long as one is not.
+    """The modules of a file in its order, equal ones with equal options once; those that are damaged are passed over as long
+    as one is not.
 
     Raises UnsupportedError if there is none, FormatError if all are damaged.
     """
-    images: dict[bytes, SpirvImage] = {}
+    images: dict[tuple[bytes, str], SpirvImage] = {}
     damage: FormatError | None = None
     contents = open_file(path)
     is_module = [container.kind for container in contents.containers] == ["spirv"]
@@ -64,8 +67,9 @@ def spirv_images(path: str) -> list[SpirvImage]:
             continue
         kernels = tuple(entry.name for entry in module.entry_points) if module else ()
         title = path if is_module else f"{path}:{program.name}"
-        key = hashlib.sha256(program.spirv).digest()
-        images.setdefault(key, SpirvImage(title, program.name, kernels, program.spirv))
+        options = (program.build.options or "").strip() if program.build.created else ""
+        key = hashlib.sha256(program.spirv).digest(), options
+        images.setdefault(key, SpirvImage(title, program.name, kernels, program.spirv, options))
     if not images:
         raise damage or UnsupportedError(
             f"{path} holds no SPIR-V that could be compiled; kernlens inspect {path} shows what it holds"

@@ -17,6 +17,7 @@ from kernlens.formats.listings.gen_assembly import read_visa_numbers
 from kernlens.formats.listings.visa_llvm_map import VisaStart, read_visa_starts
 from kernlens.loading.stage_maps import Beside
 from kernlens.model.instruction import COMPACTED, Instructions
+from kernlens.model.line_table import LineTable
 from kernlens.model.source_map import SourceMap, SourcePlace, StatedPlace
 from kernlens.model.source_path import joined
 from kernlens.model.stage import TEXT
@@ -36,7 +37,7 @@ def with_stated_places(source_map: SourceMap, kernel: str, instructions: Instruc
     every = [start.number for start in starts]
     numbers = [number for number, _ in numbered]
     table = source_map.table
-    names = {joined(table.directory, file.path): file.path for file in table.files if file.path}
+    names = table_names(table)
     stated: list[StatedPlace | None] = []
     for code in [function.code for function in source_map.functions] or [range(len(numbers))]:
         # Which LLVM function it is: the one that most of its numbers fall into. (Numbers rise through all functions.)
@@ -48,6 +49,11 @@ def with_stated_places(source_map: SourceMap, kernel: str, instructions: Instruc
         function = votes.most_common(1)[0][0] if votes else None
         stated += [_stated(numbers[index], function, starts, every, names) for index in code]
     return replace(source_map, stated=stated)
+
+
+def table_names(table: LineTable) -> dict[str, str]:
+    """What a line table calls the files that the stages call by their whole path."""
+    return {joined(table.directory, file.path): file.path for file in table.files if file.path}
 
 
 def _stated(
@@ -65,10 +71,10 @@ def _stated(
     is_exact = number == start.number or (start.place, start.calls) == (following.place, following.calls)
     if following.is_branch and not is_exact:  # It may be of either.
         return None
-    place = _renamed(start.place, names) if start.place else None
-    return StatedPlace(place, tuple(_renamed(call, names) for call in start.calls) if place else ())
+    place = renamed(start.place, names) if start.place else None
+    return StatedPlace(place, tuple(renamed(call, names) for call in start.calls) if place else ())
 
 
-def _renamed(place: SourcePlace, names: Mapping[str, str]) -> SourcePlace:
+def renamed(place: SourcePlace, names: Mapping[str, str]) -> SourcePlace:
     """The place with its path as the line table has it."""
     return replace(place, path=names.get(place.path, place.path))

@@ -122,13 +122,7 @@ class Unpacker:
         return content
 
     def _part(
-        self,
-        read: Callable[[], memoryview],
-        name: str,
-        offset: int,
-        stored: memoryview,
-        context: Context,
-        depth: int,
+        self, read: Callable[[], memoryview], name: str, offset: int, stored: memoryview, context: Context, depth: int
     ) -> Container:
         """One of several device images. If it cannot be read, the container says why: the others still can."""
         before = len(self.programs)

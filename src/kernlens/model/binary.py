@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
+
+from kernlens.dataclass import dataclass, field
 
 EMPTY = memoryview(b"")
 

@@ -6,8 +6,9 @@ Compilers, live drivers, second builds and recordings give Builds; recordings an
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
+
+from kernlens.dataclass import dataclass, field
 
 if TYPE_CHECKING:
     from kernlens.model.kernel import ReportedKernel

@@ -8,8 +8,9 @@ accumulators, a place for each byte, and from ``GENERAL`` on the general registe
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from kernlens.dataclass import dataclass
 
 #: Where each register file begins.
 FLAGS, ADDRESSES, SCALARS, ACCUMULATORS, GENERAL = 0, 256, 512, 1024, 2048

@@ -1,6 +1,6 @@
 """Figures: what can be said of a kernel in one number each. The only list of them.
 
-The tables of ``compile`` and ``inspect``, the JSON documents, the HTML page, the words above a listing, notebooks and the
+The tables of ``compile`` and ``inspect``, the JSON documents, the viewer, the words above a listing, notebooks and the
 table of ``docs/figures.md`` are all made from ``FIGURES``: a new figure is one entry here (and, if a binary states it, a
 field of ``KernelResources``, which that format's reader fills). ``COSTS`` are figures of source lines too, ``PRESSURES``
 those of the registers that code needs. What takes an analysis is read through a part of the kernel, as its source map is:
@@ -10,10 +10,10 @@ those of the registers that code needs. What takes an analysis is read through a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sized
-from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from kernlens.dataclass import dataclass
 from kernlens.errors import NotFoundError, nearest
 
 if TYPE_CHECKING:
@@ -64,6 +64,11 @@ class Measured(Protocol):
 MeasuredKernel = TypeVar("MeasuredKernel", bound=Measured)
 
 
+def as_name(words: str) -> str:
+    """How options and files write a key or a heading: in small letters, with hyphens."""
+    return words.lower().replace("_", "-").replace(" ", "-")
+
+
 @dataclass(frozen=True, slots=True)
 class Figure:
     """One figure. ``key`` names it in JSON, ``heading`` in tables; ``origin`` says how it is obtained.
@@ -72,7 +77,8 @@ class Figure:
     number and ``(s)`` for the ending of a plural, ``zero`` the phrase of 0; where they are empty a line of words leaves
     the figure out. ``unknown`` says, for those who see a dash in a table, why a value may be missing.
     ``needs_decoding``: reading it decodes the instructions, which listing a large file must not do.
-    ``is_upper_bound``: the true value depends on the run, and is never more.
+    ``is_upper_bound``: the true value depends on the run, and is never more. ``more_is_better``: less of it is worse.
+    ``caused_by`` are the keys of the costs of which the likely cause of a large value has most, among the source lines.
     """
 
     key: str
@@ -86,6 +92,13 @@ class Figure:
     unknown: str = ""
     needs_decoding: bool = False
     is_upper_bound: bool = False
+    more_is_better: bool = False
+    caused_by: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What options and files call it, the shortest name first: key and heading in small letters, with hyphens."""
+        return tuple(sorted({as_name(self.key), as_name(self.heading)}, key=lambda name: (len(name), name)))
 
     def phrase(self, value: int | None) -> str:
         """The value in words (``128 registers``); empty where there is nothing to say."""
@@ -104,6 +117,7 @@ FIGURES = (
         origin="zebin: `simd_size`; patch tokens: execution environment",
         read=attrgetter("resources.simd"),
         words="SIMD{}",
+        more_is_better=True,
     ),
     Figure(
         key="registers",
@@ -126,6 +140,7 @@ FIGURES = (
         zero="no spill",
         unknown="a patch-token binary holds only the rounded sum of spilled and private memory, which is its scratch"
         " space (kernlens annotate --top finds the messages that spill)",
+        caused_by=("spill_store_bytes", "spill_load_bytes"),
     ),
     Figure(
         key="scratch_bytes",
@@ -135,6 +150,7 @@ FIGURES = (
         origin="zebin: the sum of the scratch buffers; patch tokens: scratch slots, which are rounded up to a power of two",
         read=attrgetter("resources.scratch_bytes"),
         words="{} byte(s) scratch",
+        caused_by=("scratch_store_bytes", "scratch_load_bytes"),
     ),
     Figure(
         key="slm_bytes",
@@ -144,6 +160,7 @@ FIGURES = (
         origin="zebin: `slm_size`; patch tokens: local surface",
         read=attrgetter("resources.slm_bytes"),
         words="{} byte(s) SLM",
+        caused_by=("slm_loads", "slm_stores", "slm_atomics"),
     ),
     Figure(
         key="barriers",
@@ -162,6 +179,7 @@ FIGURES = (
         origin="counted in the decoded code",
         read=lambda kernel: len(kernel.instructions),
         needs_decoding=True,
+        caused_by=("instructions",),
     ),
     Figure(
         key="code_size",
@@ -170,6 +188,7 @@ FIGURES = (
         meaning="machine code without padding",
         origin="zebin: the size of the kernel's symbol; patch tokens: the unpadded size in the kernel's header",
         read=attrgetter("code_size"),
+        caused_by=("instructions",),
     ),
 )
 
@@ -218,6 +237,7 @@ def _cost(key: str, meaning: str, unit: str = "instructions", *, is_upper_bound:
         read=lambda kernel: kernel.costs[key],
         needs_decoding=True,
         is_upper_bound=is_upper_bound,
+        caused_by=(key,),
     )
 
 
@@ -296,8 +316,13 @@ STATED = tuple(figure for figure in FIGURES if not figure.needs_decoding)
 
 
 def figure_named(name: str) -> Figure:
-    """Returns the figure that has this key or heading. Raises NotFoundError, with the nearest names, if there is none."""
-    named = {word: figure for figure in (*COSTS, *PRESSURES, *FIGURES) for word in (figure.key, figure.heading)}
+    """Returns the figure that has this key, heading or name. Raises NotFoundError, with the nearest names, if there is
+    none."""
+    named = {
+        word: figure
+        for figure in (*COSTS, *PRESSURES, *FIGURES)
+        for word in (figure.key, figure.heading, *figure.names)
+    }
     if name not in named:
         near = nearest(name, named)
         hint = f"did you mean {', '.join(near)}?" if near else "docs/figures.md lists them"

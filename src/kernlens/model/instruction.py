@@ -9,10 +9,10 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import overload
 
+from kernlens.dataclass import dataclass, field
 from kernlens.model.effects import Effects
 from kernlens.model.instruction_kind import OTHER, InstructionKind
 from kernlens.model.instruction_record import (

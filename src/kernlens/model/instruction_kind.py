@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from kernlens.dataclass import dataclass
 
 #: The memories that messages read and write. ``image`` is what samplers and typed messages access, ``scratch`` a hardware
 #: thread's own memory, where the code tells it from global memory.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
+from kernlens.dataclass import dataclass, field
 from kernlens.errors import KernlensError, UnsupportedError
 from kernlens.model.figures import KernelResources, figure_words
 
@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from kernlens.model.instruction import Instructions
     from kernlens.model.line_table import LineTable
     from kernlens.model.pressure import Pressure
+    from kernlens.model.register_links import RegisterLinks, RegisterRows
     from kernlens.model.source_map import SourceMap
+    from kernlens.model.spilled_value import SpilledValue
 
 
 #: The first byte of a ``call``, without its highest bit, on all devices; instructions begin at multiples of 8 bytes.
@@ -76,6 +78,16 @@ class KernelParts(Protocol):
 
     def pressure(self, kernel: Kernel) -> Pressure | None: ...
 
+    def spilled_values(self, kernel: Kernel) -> tuple[SpilledValue, ...] | None: ...
+
+    def register_rows(self, kernel: Kernel) -> dict[int, RegisterRows]: ...
+
+    def register_links(self, kernel: Kernel, index: int) -> RegisterLinks: ...
+
+    def page(self, kernel: Kernel) -> str | None:
+        """The kernel as one HTML page with a viewer, of a size that notebooks may keep; None if there is none."""
+        ...
+
 
 class Kernel:
     """An entry point. (A plain class: a frozen dataclass takes longer to make, and fat binaries hold thousands.)"""
@@ -100,7 +112,7 @@ class Kernel:
             lines = listing(
                 instructions.offsets, instructions.texts, [place.line if place else None for place in places]
             )
-            return kernel_page(self.name, figure_words(self), len(instructions), lines)
+            return kernel_page(self.name, figure_words(self), len(instructions), lines, self._parts.page(self) or "")
         except KernlensError as error:
             return kernel_page(self.name, str(error))
 
@@ -177,3 +189,20 @@ class Kernel:
         """How many of its registers it needs at once, instruction by instruction; None where the decoder does not tell what
         instructions do to registers. Raises UnsupportedError like ``instructions``."""
         return self._parts.pressure(self)
+
+    @cached_property
+    def spilled_values(self) -> tuple[SpilledValue, ...] | None:
+        """The values that did not fit into its registers, by their names in the stages of its compile; None where these were
+        not kept."""
+        return self._parts.spilled_values(self)
+
+    @cached_property
+    def register_rows(self) -> dict[int, RegisterRows]:
+        """The instructions that write and read each general register, by its number. It is empty where ``pressure`` is None.
+        Raises UnsupportedError like ``instructions``."""
+        return self._parts.register_rows(self)
+
+    def register_links(self, index: int) -> RegisterLinks:
+        """Where instruction ``index`` may have its registers' values from, and where those that it writes may go. It is empty
+        where ``pressure`` is None. Raises UnsupportedError like ``instructions``, IndexError if there is no such one."""
+        return self._parts.register_links(self, index)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from kernlens.dataclass import dataclass
 from kernlens.model.source_map import SourcePlace
 
 

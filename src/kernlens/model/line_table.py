@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
+
+from kernlens.dataclass import dataclass, field
 
 #: Bits of ``LineTable.flags``.
 IS_STMT = 1

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 
+from kernlens.dataclass import dataclass, field
 from kernlens.model.device import Device
 from kernlens.model.source_map import SourcePlace
 from kernlens.model.spirv import SpecConstant

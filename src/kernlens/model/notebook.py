@@ -2,7 +2,7 @@
 
 It stands here, not in ``report``, because it holds nothing but the model's own words (figures, offsets, assembly) and the
 nouns must find it by themselves. Names and texts come out of binaries that are not ours to trust: all are escaped, and
-there is no script.
+the only script is the viewer's, in a frame that is closed off.
 """
 
 from __future__ import annotations
@@ -38,10 +38,16 @@ def _cells(kernel: Measured) -> str:
     return "".join(f"<td>{'-' if value is None else f'{value:,}'}</td>" for value in values)
 
 
-def kernel_page(name: str, words: str, instructions: int = 0, lines: str = "") -> str:
-    """A kernel's name, its figures in words, and below them the listing ``lines``, folded."""
+def kernel_page(name: str, words: str, instructions: int = 0, lines: str = "", page: str = "") -> str:
+    """A kernel's name, its figures in words, its ``page`` in a frame of its own, which may run its script and reach nothing
+    else, and below them the listing ``lines``, folded, for where frames are not shown."""
+    frame = ""
+    if page:
+        title = escape(f"kernlens: {name}")
+        source = escape(page)
+        frame = f'<iframe title="{title}" sandbox="allow-scripts" width="100%" height="640" srcdoc="{source}"></iframe>'
     folded = f"<details><summary>Instructions ({instructions:,})</summary>{lines}</details>" if lines else ""
-    return f"<strong>{escape(name)}</strong> {escape(words)}{folded}"
+    return f"<strong>{escape(name)}</strong> {escape(words)}{frame}{folded}"
 
 
 def listing(offsets: Sequence[int], texts: Sequence[str], lines: Sequence[int | None] = ()) -> str:

@@ -5,8 +5,7 @@ Numbers are those of libiga64's enumerations (``iga_types_ext.hpp``, ``iga_types
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from kernlens.dataclass import dataclass
 from kernlens.model.instruction_record import OperandRecord
 
 _NONE, _DIRECT, _MACRO, _INDIRECT, _IMMEDIATE, _LABEL = range(6)
@@ -23,8 +22,7 @@ _TYPES = (
     "hf", "qf", "bf", "hf8", "bf8", "tf32", "f", "df", "nf", "v", "uv", "vf", "e2m1",
 )  # fmt: skip
 
-#: The size of an element, by the type's number.
-TYPE_BITS = (32, 1, 2, 4, 2, 4, 8, 8, 16, 16, 32, 32, 64, 64, 16, 8, 16, 8, 8, 32, 32, 64, 64, 32, 32, 32, 4)
+_TYPE_BITS = (32, 1, 2, 4, 2, 4, 8, 8, 16, 16, 32, 32, 64, 64, 16, 8, 16, 8, 8, 32, 32, 64, 64, 32, 32, 32, 4)
 
 #: Numbers of the types that are floating-point.
 FLOAT_TYPES = frozenset(map(_TYPES.index, ("hf", "qf", "bf", "hf8", "bf8", "tf32", "f", "df", "nf", "vf", "e2m1")))
@@ -47,6 +45,11 @@ _TOKENS = ("", "set", "src", "dst", "inc")
 
 def _name(names: tuple[str, ...], number: int) -> str:
     return names[number] if number < len(names) else f"?{number}"
+
+
+def type_bits(number: int) -> int:
+    """The size of an element of the type with this number; of an unknown one, that of most."""
+    return _TYPE_BITS[number if number < len(_TYPE_BITS) else 0]
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from kernlens.dataclass import dataclass, field
 from kernlens.errors import UnknownKernelError
 from kernlens.model.binary import EMPTY, Relocation, Symbol
 from kernlens.model.build import Build
@@ -87,7 +87,7 @@ class Program:
     find_spirv_module: Callable[[], SpirvModule | None] = field(default=lambda: None, repr=False)
     find_sources: Callable[[], tuple[Source, ...]] = field(default=tuple, repr=False)
     find_stage_maps: Callable[[Program], tuple[StageMap, ...]] = field(default=lambda program: (), repr=False)
-    find_stage_texts: Callable[[], StageTexts] = field(default=_no_stages, repr=False)
+    find_stage_texts: Callable[[], StageTexts] = field(default_factory=lambda: _no_stages, repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.kernels, Kernels):

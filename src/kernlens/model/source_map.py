@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 
+from kernlens.dataclass import dataclass, field
 from kernlens.errors import FormatError
 from kernlens.model.line_table import InlinedCall, LineTable
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
+
+from kernlens.dataclass import dataclass, field
 
 _FLOATS = {16: "<e", 32: "<f", 64: "<d"}
 _BOOLS = {"true": 1, "false": 0, "1": 1, "0": 0}

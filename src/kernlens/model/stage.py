@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from functools import cached_property
 
+from kernlens.dataclass import dataclass, field
 from kernlens.errors import NotFoundError, nearest
 from kernlens.model.budget import Budget
 

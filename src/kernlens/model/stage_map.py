@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 
+from kernlens.dataclass import dataclass, field
 from kernlens.model.line_choice import LineChoice
 from kernlens.model.source_map import SourcePlace
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
+from kernlens.dataclass import dataclass, field
 from kernlens.model.source_map import SourcePlace
 
 
@@ -64,15 +64,18 @@ class StageTexts(Protocol):
 
 
 class NoStages:
-    """The texts of a program whose stages were not kept."""
+    """The texts of a program whose stages were not kept: none."""
 
     stages: Sequence[StageName] = ()
 
     def of_kernel(self, kernel: str) -> Sequence[StageText]:
+        """Returns nothing."""
         return ()
 
     def tables(self, of: StageName) -> str:
+        """Returns nothing."""
         return ""
 
     def visa_numbers(self, kernel: str, compacted: Sequence[bool]) -> Sequence[int | None]:
+        """Returns nothing."""
         return ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,12 +17,18 @@ from kernlens.toolchain.toolchains import SYSTEM, Toolchain, find_toolchains
 
 
 def compile_again(
-    build: Build, *, options: str | None = None, toolchain: str | None = None, all_passes: bool = False
+    build: Build,
+    *,
+    options: str | None = None,
+    toolchain: str | None = None,
+    all_passes: bool = False,
+    include: Sequence[str] = (),
 ) -> Pipeline:
     """Compile a recorded build's source, or its SPIR-V if it was made from that, for its device and keep every stage.
 
     ``options`` and ``toolchain`` are the recorded ones if None; instead of a toolchain that is not installed here, the
-    system's is taken. The stages name the sources as the recording does.
+    system's is taken. The stages name the sources as the recording does. ``include`` are folders whose files the sources
+    may include too, although they are not in the recording.
 
     Raises UnsupportedError if the recording does not hold what is needed, and what ``compile_stages`` raises.
     """
@@ -31,7 +38,7 @@ def compile_again(
         folder = os.path.realpath(name)
         if build.parts.source_paths:
             _check_sources(build)
-            path, words = written_sources(build.sources, words, Path(folder))
+            path, words = written_sources(build.sources, words, Path(folder), include)
         elif build.spirv:
             path = Path(folder) / f"{build.name.replace('/', '_')}.spv"
             path.write_bytes(build.spirv)

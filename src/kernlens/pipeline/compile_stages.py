@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
+from kernlens.dataclass import dataclass
 from kernlens.errors import NotFoundError, ToolError
 from kernlens.model.build import Build
 from kernlens.model.line_choice import LineChoice
@@ -116,11 +116,7 @@ def stages(
     """
     words = join_options(options)
     pipeline = compile_stages(
-        source,
-        device,
-        options=with_lines(words) if lines else words,
-        toolchain=toolchain,
-        all_passes=all_passes,
+        source, device, options=with_lines(words) if lines else words, toolchain=toolchain, all_passes=all_passes
     )
     if recording is not None:
         record([pipeline], Path(recording))
@@ -131,12 +127,7 @@ def stages(
 
 
 def compile_stages(
-    source: str | os.PathLike[str],
-    device: str,
-    *,
-    options: str = "",
-    toolchain: str = SYSTEM,
-    all_passes: bool = False,
+    source: str | os.PathLike[str], device: str, *, options: str = "", toolchain: str = SYSTEM, all_passes: bool = False
 ) -> Pipeline:
     """Compile like ``stages``; a source that does not compile gives a Build that is not ``ok``, with the stages so far."""
     from kernlens.errors import UnsupportedError

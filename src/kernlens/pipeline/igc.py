@@ -59,8 +59,8 @@ IGC_2 = (
 )
 
 
-#: Year and week of the first driver release that was made for IGC 2.
-_FIRST_WITH_IGC_2 = (24, 48)
+#: The first driver release that was made for IGC 2: its year and week, and its number.
+_FIRST_WITH_IGC_2 = (24, 48, 31907)
 
 
 def stages_of(chosen: Toolchain) -> tuple[Stage, ...]:
@@ -136,9 +136,11 @@ def snapshots_of(build: SecondBuild, stages: tuple[Stage, ...]) -> Build:
 
 
 def stages_of_driver(driver_version: str) -> tuple[Stage, ...]:
-    """Return the stages of a driver's compiler; ``driver_version`` is its CL_DRIVER_VERSION (``26.27.039122``)."""
-    numbers = [int(part) for part in driver_version.split(".")[:2] if part.isdecimal()]
-    return IGC_2 if tuple(numbers) >= _FIRST_WITH_IGC_2 else IGC_1
+    """Return the stages of a driver's compiler; ``driver_version`` is its CL_DRIVER_VERSION (``26.27.039122``), or that of
+    Level Zero, which ends with the same number (``1.15.39122``)."""
+    numbers = tuple(int(part) for part in driver_version.split(".")[:3] if part.isdecimal())
+    is_newer = numbers[2:] >= _FIRST_WITH_IGC_2[2:] if numbers[:1] == (1,) else numbers >= _FIRST_WITH_IGC_2[:2]
+    return IGC_2 if is_newer else IGC_1
 
 
 def _by_hand(environment: dict[str, str]) -> list[str]:

@@ -12,9 +12,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 
+from kernlens.dataclass import dataclass, replace
 from kernlens.formats.listings import gen_assembly
 from kernlens.formats.listings import visa_assembly as visaasm_lines
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
@@ -196,19 +196,23 @@ def _counted(files: Sequence[_File], binary: bytes) -> tuple[int, int]:
 def stands_in(code: bytes, binary: bytes) -> bool:
     """Return whether a program's binary holds a kernel's machine code, byte for byte except IGC 2's hash of its input.
 
-    After each kernel's end of thread IGC 2 appends four moves of a 32-bit constant: the halves of a hash of what it
-    compiled, 0, and the kernel's number. With debug information the input includes the working folder, so the driver's
-    cache may answer with a binary that has another hash.
+    After each kernel's end of thread, and so before the functions that it calls, IGC 2 appends four moves of a 32-bit
+    constant: the halves of a hash of what it compiled, 0, and the kernel's number. With debug information the input includes
+    the working folder, so the driver's cache may answer with a binary that has another hash.
     """
-    if not _HASH_MOVES.fullmatch(code[-64:]):
-        return bool(code) and code in binary
-    before, between, after = code[:-52], code[-48:-36], code[-32:]
-    start = binary.find(before)
+    halves = [moves.start() + offset for moves in _HASH_MOVES.finditer(code) for offset in (12, 28)]
+    starts = [0, *(half + 4 for half in halves)]
+    first, *others = (code[start:end] for start, end in zip(starts, [*halves, len(code)], strict=True))
+    start = binary.find(first) if code else -1
     while start >= 0:
-        end = start + len(before)
-        if binary.startswith(between, end + 4) and binary.startswith(after, end + 20):
+        end = start + len(first)
+        for piece in others:
+            if not binary.startswith(piece, end + 4):
+                break
+            end += 4 + len(piece)
+        else:
             return True
-        start = binary.find(before, start + 1)
+        start = binary.find(first, start + 1)
     return False
 
 

@@ -12,9 +12,9 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from ctypes import c_char_p, c_int, c_size_t, c_void_p
-from dataclasses import dataclass, field
 from functools import cache
 
+from kernlens.dataclass import dataclass, field
 from kernlens.toolchain.native_layers import OPENCL_LAYER, find_layer
 
 _FUNCTIONS = ("clGetProgramInfo", "clCreateProgramWithIL", "clSetProgramSpecializationConstant", "clReleaseProgram")
@@ -23,7 +23,7 @@ _FUNCTIONS = ("clGetProgramInfo", "clCreateProgramWithIL", "clSetProgramSpeciali
 CALLBACK = ctypes.CFUNCTYPE(None, c_size_t, c_void_p, c_void_p, c_void_p)
 
 
-@dataclass
+@dataclass()
 class ApplicationBuild:
     """The application's build, of which the compiler keeps a stage."""
 

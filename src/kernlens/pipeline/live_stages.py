@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 
+from kernlens.dataclass import dataclass
 from kernlens.errors import NotFoundError, ToolError, UnsupportedError
 from kernlens.formats.neo_elf import is_neo_elf, read_neo_elf
 from kernlens.model.binary import c_text
@@ -175,7 +175,7 @@ def second_build_stages(wanted: SecondBuild, driver_version: str) -> Build:
 
     Raises UnsupportedError for a platform whose compiler keeps none, and what ``second_build`` raises.
     """
-    if wanted.platform in INTEL_GPU_PLATFORMS:
+    if wanted.modules or wanted.platform in INTEL_GPU_PLATFORMS:
         return igc_stages.snapshots_of(wanted, igc_stages.stages_of_driver(driver_version))
     if wanted.platform not in (pocl_stages.PLATFORM, cpu_runtime_stages.PLATFORM):
         raise UnsupportedError(f"the compiler of {wanted.platform} shows no stages")

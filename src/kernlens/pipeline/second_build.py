@@ -1,4 +1,4 @@
-"""Do a second build: build a program on an OpenCL platform in a child process whose compiler keeps its stages.
+"""Do a second build: build an OpenCL program or a Level Zero module in a child process whose compiler keeps its stages.
 
 A driver reads the variables for that when it is loaded, so a process that has the driver open already cannot do it.
 """
@@ -10,29 +10,35 @@ import shlex
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from kernlens.dataclass import dataclass, field, replace
 from kernlens.model.build import Build, HeldParts, Source
 from kernlens.model.stage import Snapshot
 from kernlens.runtime.answers import build_of
 from kernlens.runtime.driver_environment import DriverEnvironment
 from kernlens.runtime.isolation import TIME_LIMIT, DriverDiedError, IsolatedDriver
+from kernlens.runtime.level_zero.result_codes import LevelZeroError
 from kernlens.runtime.opencl.error_codes import OpenCLError
 from kernlens.toolchain.includes import existing_source
 
 __all__ = ["DriverDiedError", "SecondBuild", "interpreter", "second_build", "source_text"]
 
-#: CL_BUILD_PROGRAM_FAILURE: the source is at fault; with any other code the driver or the caller is.
-_BUILD_FAILURE = -11
+#: CL_BUILD_PROGRAM_FAILURE, ZE_RESULT_ERROR_MODULE_BUILD_FAILURE and ..._LINK_FAILURE: what is built is at fault; with any
+#: other code the driver or the caller is.
+_BUILD_FAILURES = (-11, 0x70000004, 0x70000005)
 
 
 @dataclass(frozen=True, slots=True)
 class SecondBuild:
     """Says what to build: ``text`` (OpenCL C) or ``spirv``, for the ``position``-th device of the platform of that name;
-    ``device_name`` says which of its devices count ("": all). ``parts`` are linked instead: each a mapping with ``text``
-    or ``spirv``, ``options`` and ``headers`` (names and texts), or with ``binary``.
+    ``device_name`` says which of its devices count ("": all). ``constants`` are the module's specialization constants: number,
+    bits and bytes of each. ``parts`` are linked instead: each a mapping with ``text`` or ``spirv``, ``options``, ``constants``
+    and ``headers`` (names and texts), or with ``binary``.
+
+    With ``modules`` Level Zero builds, for the first device called ``device_name``: one module, or several in one call that
+    are ``linked``. Each is a mapping with ``spirv``, ``flags`` and ``constants`` (number and bits of each).
 
     ``variables`` are added to this process's environment. Relative ``-I`` start at ``folder`` (None: the working folder).
     ``loader`` is the path of the OpenCL loader to use (None: the system's), ``python`` the command that starts Python beside
@@ -51,14 +57,34 @@ class SecondBuild:
     loader: str | None = None
     device_name: str = ""
     parts: Sequence[Mapping[str, Any]] = ()
+    constants: Sequence[tuple[int, int, int]] = ()
+    modules: Sequence[Mapping[str, Any]] = ()
+    linked: bool = False
     python: tuple[str, ...] = ()
+
+    @property
+    def request(self) -> tuple[str, dict[str, Any]]:
+        """What asks a worker for it: the interface that answers ``build``, and the arguments of that."""
+        if self.modules:
+            of_modules = {"device_name": self.device_name, "modules": self.modules, "linked": self.linked}
+            return "level-zero-second-build", of_modules
+        names = ("platform", "position", "options", "text", "spirv", "loader", "device_name", "parts", "constants")
+        return "opencl-second-build", {name: getattr(self, name) for name in names}
+
+    @property
+    def call(self) -> str:
+        """The driver's call, for a person."""
+        if self.modules:
+            return f"zeModuleCreate({shlex.quote(self.options)}) on {self.device_name}"
+        return f"clBuildProgram({shlex.quote(self.options)}) on {self.platform}"
 
 
 def second_build(build: SecondBuild, dumps: Mapping[str, str]) -> tuple[Build, int]:
     """Do ``build`` with the variables ``dumps`` set; returns the Build and its start (nanoseconds since the epoch).
 
     A program that does not build gives a Build that is not ``ok``. Raises NotFoundError if there is no such platform
-    or device, DriverDiedError if the driver took its process down, OpenCLError if the driver refuses for another reason.
+    or device, DriverDiedError if the driver took its process down, OpenCLError or LevelZeroError if the driver refuses for
+    another reason.
     """
     environment = DriverEnvironment(
         build.device or build.platform,
@@ -70,21 +96,10 @@ def second_build(build: SecondBuild, dumps: Mapping[str, str]) -> tuple[Build, i
     start_time = time.time_ns()
     with IsolatedDriver(environment, time_limit=TIME_LIMIT) as driver:
         try:
-            answer = driver.request(
-                "opencl-second-build",
-                "build",
-                input=build.source,
-                platform=build.platform,
-                position=build.position,
-                options=build.options,
-                text=build.text,
-                spirv=build.spirv,
-                loader=build.loader,
-                device_name=build.device_name,
-                parts=build.parts,
-            )
-        except OpenCLError as error:
-            if error.code != _BUILD_FAILURE:
+            api, arguments = build.request
+            answer = driver.request(api, "build", input=build.source, **arguments)
+        except (OpenCLError, LevelZeroError) as error:
+            if error.code not in _BUILD_FAILURES:
                 raise
             failed = Build(build.device, build.device, ok=False, reason=str(error), parts=HeldParts(log=error.log))
             return _build(build, dumps, failed, time.monotonic() - clock), start_time
@@ -98,7 +113,7 @@ def _build(asked: SecondBuild, dumps: Mapping[str, str], answer: Build, seconds:
         answer,
         name=Path(asked.source).stem,
         options=asked.options,
-        command=" ".join([*settings, f"clBuildProgram({shlex.quote(asked.options)}) on {asked.platform}"]),
+        command=" ".join([*settings, asked.call]),
         seconds=seconds,
         path=asked.source,
         parts=HeldParts(

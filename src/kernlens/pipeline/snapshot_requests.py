@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError, UnsupportedError
 from kernlens.pipeline.kept_build import ApplicationBuild
 from kernlens.pipeline.live_stages import LiveProgram, live_program
@@ -117,13 +117,7 @@ def _is_format(format: object) -> bool:
 
 
 def _request_of_layer(
-    layer: SnapshotLayer,
-    program: int,
-    device: int,
-    stage: str,
-    format: int,
-    callback: SnapshotCallback,
-    user_data: Any,
+    layer: SnapshotLayer, program: int, device: int, stage: str, format: int, callback: SnapshotCallback, user_data: Any
 ) -> None:
     def deliver(content: bytes, ending: str, kernel: str) -> None:
         callback(len(content), content, SnapshotLabel(ending, kernel), user_data)

@@ -6,6 +6,8 @@ It stands as JSON in a recording's metadata (docs/recording.md), and like all of
 from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 from kernlens.recording.damage import damaged, typed
@@ -66,6 +68,17 @@ class CaptureNotes:
             alike = shapes.setdefault(json.dumps([shape.get("global"), shape.get("local")]), shape)
             if alike is not shape:
                 alike["launches"] += shape["launches"]
+
+
+def launches(metadata: Mapping[str, str]) -> Counter[tuple[str, str]] | None:
+    """How often kernels of each program and device were launched, by their names, from a recording's metadata; None if it is
+    no capture's. Raises FormatError if the notes are damaged."""
+    if CAPTURE not in metadata:
+        return None
+    counted: Counter[tuple[str, str]] = Counter()
+    for kernel in _rows(_decoded(metadata[CAPTURE]), "kernels", program=str, device=str, launches=int):
+        counted[kernel["program"], kernel["device"]] += kernel["launches"]
+    return counted
 
 
 def _decoded(text: str) -> _Row:

@@ -10,9 +10,9 @@ import json
 import os
 from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
 from pathlib import Path
 
+from kernlens.dataclass import dataclass, replace
 from kernlens.errors import NotFoundError
 from kernlens.model.build import Build
 from kernlens.recording.captured import CAPTURE, CaptureNotes

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 
+from kernlens.dataclass import dataclass
 from kernlens.model.build import Build
 from kernlens.recording.damage import damaged, typed
 from kernlens.recording.reader import Recording

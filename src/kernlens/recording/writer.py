@@ -19,14 +19,7 @@ from typing import TYPE_CHECKING, Self
 from kernlens.errors import KernlensError, OutputError
 from kernlens.recording.blobs import SIZE_LIMIT, PackedBlob, pack
 from kernlens.recording.redaction import SOURCE_STAGE, Redaction, contents_of
-from kernlens.recording.schema import (
-    APPLICATION_ID,
-    FAILED,
-    FORMS,
-    OK,
-    SCHEMA_VERSION,
-    TABLES,
-)
+from kernlens.recording.schema import APPLICATION_ID, FAILED, FORMS, OK, SCHEMA_VERSION, TABLES
 from kernlens.recording.target import Target
 
 if TYPE_CHECKING:

@@ -1,1 +1,1 @@
-"""Answers as text, JSON and HTML."""
+"""Answers as text and JSON, and the document that viewers show."""

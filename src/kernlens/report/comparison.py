@@ -25,7 +25,7 @@ from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.report.describe import device_words, plural
 from kernlens.report.style import style
-from kernlens.report.table import Cell, table
+from kernlens.report.table import table
 
 #: Unchanged instructions that are shown around changed ones.
 _CONTEXT = 3
@@ -55,22 +55,27 @@ def _called(kernel: Kernel) -> str:
     return "code of functions" if kernel.name == PSEUDO_KERNEL else readable(kernel.name)
 
 
-def figure_table(changes: Sequence[KernelChange]) -> Iterator[str]:
-    """A row for each kernel whose figures changed, with the figures that changed anywhere."""
-    changed = [change for change in changes if change.figures]
-    if not changed:
-        return
-    figures = [figure for figure in FIGURES if any(change.figure(figure.key) for change in changed)]
-    rows: list[list[Cell]] = [
+def figure_rows(changes: Sequence[KernelChange]) -> tuple[list[str], list[list[str]]]:
+    """The headings and the rows of a table of kernels, whose columns are the figures that changed anywhere."""
+    figures = [figure for figure in FIGURES if any(change.figure(figure.key) for change in changes)]
+    rows = [
         [
             _called(change.pair.new),
             change.pair.new_program.name,
             *(_figure_cell(change.figure(figure.key)) for figure in figures),
         ]
-        for change in changed
+        for change in changes
     ]
+    return ["kernel", "program", *(figure.heading for figure in figures)], rows
+
+
+def figure_table(changes: Sequence[KernelChange]) -> Iterator[str]:
+    """A row for each kernel whose figures changed, with the figures that changed anywhere."""
+    changed = [change for change in changes if change.figures]
+    if not changed:
+        return
     yield ""
-    yield from table(["kernel", "program", *(figure.heading for figure in figures)], rows)
+    yield from table(*figure_rows(changed))
     known = [
         {one.figure.key: None if None in (one.old, one.new) else 0 for one in change.figures} for change in changed
     ]

@@ -14,7 +14,7 @@ from kernlens.report.describe import plural
 from kernlens.report.document import kernel_document, program_document
 from kernlens.report.json_text import encoded
 from kernlens.report.listing import heading
-from kernlens.report.pressure import held_table, peak_words, pressure_document
+from kernlens.report.pressure import held_table, peak_words, pressure_document, spilled_document, spilled_table
 from kernlens.report.source_lines import short_names, source_line, source_texts
 from kernlens.report.style import style
 from kernlens.report.table import Cell, table
@@ -36,7 +36,7 @@ def costliest_program(program: Program) -> dict[str, Any]:
 def costliest_kernel(program: Program, kernel: Kernel, count: int, order: str) -> str:
     """The JSON text of a kernel with what it costs and its ``count`` costliest lines, as ``order`` has them."""
     measured = {"costs": kernel.costs, "pressure": pressure_document(kernel, has_live=False)}
-    document = kernel_document(kernel) | measured
+    document = kernel_document(kernel) | measured | {"spilled_values": spilled_document(kernel)}
     if kernel.source_map is None:
         return encoded(document | dict.fromkeys(("lines", "other_lines", "prologue", "without_line")))
     by_line = costliest_lines(kernel.instructions.kinds, kernel.source_map, LINE_ORDERS[order], count)
@@ -56,7 +56,7 @@ def costliest_table(program: Program, kernel: Kernel, count: int, order: str) ->
     if kernel.pressure and (
         kernel.costs["spills"] or kernel.costs["fills"]
     ):  # What holds the registers is why others spill.
-        above += [*held_table(program, kernel, count), ""]
+        above += [*held_table(program, kernel, count), "", *spilled_table(program, kernel, count)]
     if kernel.source_map is None:
         return [*above, style(f"  No source lines: {kernel.line_table_reason}", fg="yellow"), ""]
     if kernel.line_warning:

@@ -38,9 +38,31 @@ def pressure_document(kernel: Kernel, *, has_live: bool) -> dict[str, Any] | Non
     }
 
 
+def spilled_document(kernel: Kernel) -> list[dict[str, Any]] | None:
+    """The ``spilled_values`` of a kernel in the document."""
+    spilled = kernel.spilled_values
+    if spilled is None:
+        return None
+    return [
+        {
+            "name": one.name,
+            "size": one.size,
+            "value": one.value,
+            "variable": one.variable,
+            "path": one.place.path if one.place else None,
+            "line": one.place.line if one.place else None,
+        }
+        for one in spilled
+    ]
+
+
 def pressure_json(program: Program, kernel: Kernel) -> str:
     """The JSON text of a kernel with its pressure."""
-    return encoded(kernel_document(kernel) | {"pressure": pressure_document(kernel, has_live=True)})
+    return encoded(kernel_document(kernel) | _measured(kernel))
+
+
+def _measured(kernel: Kernel) -> dict[str, Any]:
+    return {"pressure": pressure_document(kernel, has_live=True), "spilled_values": spilled_document(kernel)}
 
 
 def pressure_lines(program: Program, kernel: Kernel) -> list[str]:
@@ -48,7 +70,7 @@ def pressure_lines(program: Program, kernel: Kernel) -> list[str]:
     above = heading(program, kernel)
     if kernel.pressure is None:
         return [*above, _UNKNOWN, ""]
-    return [*above, *peak_words(kernel), "", *held_table(program, kernel), ""]
+    return [*above, *peak_words(kernel), "", *held_table(program, kernel), "", *spilled_table(program, kernel)]
 
 
 def peak_words(kernel: Kernel) -> Iterator[str]:
@@ -78,6 +100,28 @@ def held_table(program: Program, kernel: Kernel, count: int | None = None) -> It
         registers = {number for one in others for number in one.registers}
         rows.append([plural(len(others), "other line"), len(registers), ""])
     yield from table(("values of", "registers at the peak", "source"), rows)
+
+
+def spilled_table(program: Program, kernel: Kernel, count: int | None = None) -> Iterator[str]:
+    """The values that were spilled, most bytes first, where the stages of the compile were kept; the first ``count``, if it
+    is given. An empty line ends it."""
+    spilled = kernel.spilled_values
+    if not spilled:
+        return
+    listed, others = (spilled, ()) if count is None else (spilled[:count], spilled[count:])
+    texts = source_texts(program)
+    names = short_names({one.place.path for one in listed if one.place})
+    rows: list[list[Cell]] = []
+    for one in listed:
+        where, source = "no line", ""
+        if one.place:
+            where = f"{names[one.place.path]}:{one.place.line}"
+            source = source_line(texts, one.place.path, one.place.line) or ""
+        rows.append([where, one.size, one.name, one.value or "", one.variable or "", source])
+    if others:
+        rows.append([plural(len(others), "other value"), sum(one.size for one in others), "", "", "", ""])
+    yield from table(("spilled value of", "bytes", "vISA", "LLVM", "variable", "source"), rows)
+    yield ""
 
 
 def _row(held: HeldValues, names: Mapping[str, str], texts: Mapping[str, Sequence[str]]) -> list[Cell]:

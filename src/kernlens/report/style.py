@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+from html import escape
 
 #: Begins every mark of this process. Lone surrogates stand in no text that was decoded from UTF-8, and these eight are
 #: drawn anew in each process: no file can forge a mark.
@@ -67,6 +68,24 @@ def rendered(line: str, colours: bool = False) -> str:
         return _sequence(ord(match[1]) - _FIRST) if colours else ""
 
     return _SPECIAL.sub(replacement, line)
+
+
+def html_line(line: str) -> str:
+    """Return one line as HTML, whatever its text: styles as spans whose classes are their colour, ``bold`` and ``dim``."""
+    pieces, is_open = [], False
+    for number, piece in enumerate(_MARK.split(line)):
+        if number % 2 == 0:
+            pieces.append(escape(rendered(piece), quote=True))
+            continue
+        mark = ord(piece[-1]) - _FIRST
+        if is_open:
+            pieces.append("</span>")
+        colour = [name for name, value in _COLOURS.items() if value == mark & 7]
+        classes = [*colour, *(["bold"] if mark & _BOLD else []), *(["dim"] if mark & _DIM else [])]
+        is_open = bool(classes)
+        if is_open:
+            pieces.append(f'<span class="{" ".join(classes)}">')
+    return "".join(pieces) + ("</span>" if is_open else "")
 
 
 def cut(line: str, width: int) -> str:

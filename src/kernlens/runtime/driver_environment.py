@@ -6,11 +6,12 @@ import os
 import shutil
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
+from kernlens.dataclass import dataclass, field
+
 #: The parts of the package that a worker needs. They import nothing but the standard library and each other.
-WORKER_PARTS = ("errors.py", "model", "formats", "runtime")
+WORKER_PARTS = ("errors.py", "dataclass.py", "model", "formats", "runtime")
 
 
 @dataclass(frozen=True, slots=True)

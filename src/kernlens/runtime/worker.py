@@ -68,6 +68,10 @@ def _requests_of(api: str, on_call: Callable[[str], None]) -> object:
         from kernlens.runtime.level_zero.level_zero_requests import LevelZeroRequests
 
         return LevelZeroRequests(on_call)
+    if api == "level-zero-second-build":
+        from kernlens.runtime.level_zero import second_build_requests as of_level_zero
+
+        return of_level_zero.SecondBuildRequests(on_call)
     if api == "opencl-second-build":
         from kernlens.runtime.opencl.second_build_requests import SecondBuildRequests
 

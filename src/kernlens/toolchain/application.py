@@ -8,9 +8,9 @@ import shutil
 import signal
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from kernlens.dataclass import dataclass
 from kernlens.errors import NotFoundError, ToolError, UnsupportedError
 from kernlens.toolchain.simulation import simulated_environment
 from kernlens.toolchain.toolchains import SYSTEM, Toolchain
@@ -46,11 +46,7 @@ def find_application(command_line: Sequence[str], device: str | None, chosen: To
     Raises NotFoundError or ToolError if there is no such program, NotFoundError if the driver does not simulate the
     device, UnsupportedError for a script under a toolchain that has to start it through its own dynamic loader.
     """
-    environment = initial_environment()
-    if device is not None or chosen.name != SYSTEM:
-        environment |= chosen.environment()
-    if device is not None:
-        environment |= simulated_environment(device, chosen)
+    environment = environment_for(device, chosen)
     name, *arguments = command_line
     program = find_program(name)
     if chosen.root is None:
@@ -83,6 +79,19 @@ def _is_elf(path: str) -> bool:
             return file.read(4) == b"\x7fELF"
     except OSError as error:
         raise ToolError(f"cannot read {path}, as a toolchain's loader has to: {error.strerror}") from error
+
+
+def environment_for(device: str | None, chosen: Toolchain) -> dict[str, str]:
+    """Return an application's environment for the toolchain's driver; ``device`` is what that simulates, if any.
+
+    Raises NotFoundError if the driver does not simulate it.
+    """
+    environment = initial_environment()
+    if device is not None or chosen.name != SYSTEM:
+        environment |= chosen.environment()
+    if device is not None:
+        environment |= simulated_environment(device, chosen)
+    return environment
 
 
 def initial_environment() -> dict[str, str]:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import os
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
 
 from kernlens import log
+from kernlens.dataclass import dataclass
 from kernlens.errors import ToolError
 from kernlens.model.build import Build, HeldParts
 from kernlens.toolchain.diagnostics import error_lines
@@ -73,11 +73,7 @@ def compile_library(source: str | Path, options: str = "", timeout: float = TIME
         translated = _run(translator_command(front_end, bitcode, spirv), path, timeout)
         parts = HeldParts(log=compiled.log + translated.log, spirv=Path(spirv).read_bytes())
     return Build(
-        name=path.stem,
-        options=options,
-        seconds=compiled.seconds + translated.seconds,
-        path=str(path),
-        parts=parts,
+        name=path.stem, options=options, seconds=compiled.seconds + translated.seconds, path=str(path), parts=parts
     )
 
 

@@ -89,11 +89,7 @@ def compile_source(
         seconds=completed.seconds,
         path=str(path),
         parts=HeldParts(
-            log=completed.log,
-            binary=binary if ok else b"",
-            debug=debug if ok else b"",
-            spirv=spirv,
-            sources=sources,
+            log=completed.log, binary=binary if ok else b"", debug=debug if ok else b"", spirv=spirv, sources=sources
         ),
     )
 

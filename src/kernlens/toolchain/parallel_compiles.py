@@ -6,9 +6,9 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
 from pathlib import Path
 
+from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError, ToolError
 from kernlens.model.build import Build, HeldParts
 from kernlens.toolchain.ocloc import TIMEOUT, compile_source
@@ -82,9 +82,7 @@ def _failed(job: CompileJob, error: KernlensError) -> Build:
 
 
 def compile_many(
-    jobs: Iterable[CompileJob],
-    workers: int | None = None,
-    on_progress: Callable[[int, int, Build], None] | None = None,
+    jobs: Iterable[CompileJob], workers: int | None = None, on_progress: Callable[[int, int, Build], None] | None = None
 ) -> Iterator[Build]:
     """Compile all ``jobs``, ``workers`` at a time (None: one per processor), and give each result as it finishes.
 

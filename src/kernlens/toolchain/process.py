@@ -12,12 +12,14 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import nullcontext
 from typing import IO, TYPE_CHECKING
 
 from kernlens import log
+from kernlens.dataclass import dataclass
 from kernlens.errors import OutputError, ToolError
 from kernlens.runtime.file_limit import limit_file_size
+from kernlens.toolchain.confinement import Confinement, Leash, confinement
 
 if TYPE_CHECKING:
     import subprocess
@@ -209,47 +211,59 @@ def run(
     (None: nothing). ``file_size_limit`` is the largest file in bytes that it may write (Linux only; elsewhere it is
     ignored); a child that exceeds it dies of SIGXFSZ. ``on_line`` gets each line of its standard output as it comes,
     from another thread; what it raises is raised here when the child has ended. ``on_start`` gets the Child, so that
-    another thread can end it early. ``keep_open`` lists file descriptors that the child inherits.
+    another thread can end it early. ``keep_open`` lists file descriptors that the child inherits. The limits and the
+    folder of the ``Confinement`` that this runs in, if any, hold too.
 
     Raises ToolError if the program is missing or cannot start. If the time is over it kills the whole process group and
     raises ToolError with the output so far.
     """
     arguments = tuple(os.fspath(word) for word in command)
+    confined = confinement()
+    if confined is not None:
+        timeout = confined.left(timeout)
+        output_limit = min(output_limit, confined.limits.output)
+        cwd = confined.folder if cwd is None else cwd
     start = time.monotonic()
-    starter = _Starter(lambda: _start(arguments, cwd=cwd, env=env, has_input=stdin is not None, keep_open=keep_open))
-    finished = False
-    try:
-        starter.start()
-        process = starter.process()
-        child = Child(process)
-        assert process.stdout is not None
-        assert process.stderr is not None
-        readers = (_Reader(process.stdout, output_limit, on_line), _Reader(process.stderr, output_limit, None))
-        if file_size_limit is not None:
-            # Set from outside: a function that runs between fork and exec is not safe with threads.
-            limit_file_size(file_size_limit, process.pid)
-        for reader in readers:
-            reader.start()
-        if on_start is not None:
-            on_start(child)
-        if stdin is not None:
-            _feed(process, stdin)
-        finished = _wait(process, readers, start + timeout)
-    except BaseException:
-        starter.end()
-        raise
-    if not finished:
-        child.kill()
-        process.wait()
-    _close(process, readers, child)
+    with nullcontext() if confined is None else confined.leash(arguments, has_input=stdin is not None) as leash:
+        starter = _Starter(
+            lambda: _start(arguments, cwd=cwd, env=env, has_input=stdin is not None, keep_open=keep_open, leash=leash)
+        )
+        finished = False
+        try:
+            starter.start()
+            process = starter.process()
+            child = Child(process)
+            assert process.stdout is not None
+            assert process.stderr is not None
+            readers = (_Reader(process.stdout, output_limit, on_line), _Reader(process.stderr, output_limit, None))
+            if leash is not None:
+                leash.fasten(process, child)
+            if file_size_limit is not None:
+                # Set from outside: a function that runs between fork and exec is not safe with threads.
+                limit_file_size(file_size_limit, process.pid)
+            for reader in readers:
+                reader.start()
+            if on_start is not None:
+                on_start(child)
+            if stdin is not None:
+                _feed(process, stdin)
+            finished = _wait(process, readers, start + timeout, confined)
+        except BaseException:
+            starter.end()
+            raise
+        if not finished:
+            child.kill()
+            process.wait()
+        _close(process, readers, child)
     if readers[0].error is not None:
         raise readers[0].error
     seconds = time.monotonic() - start
-    if not finished:
+    excess = None if confined is None else confined.excess()
+    if not finished or excess:
         log.debug("toolchain", "stopped after %.2f s: %s", seconds, command_line(arguments))
+        why, more = (excess, "") if excess else (f"did not finish within {timeout:g} s", "allow more time, or ")
         raise ToolError(
-            f"{os.path.basename(arguments[0])} did not finish within {timeout:g} s and was stopped; allow more time,"
-            " or try a smaller input",
+            f"{os.path.basename(arguments[0])} {why} and was stopped; {more}try a smaller input",
             command=command_line(arguments),
             log="".join(reader.text for reader in readers),
         )
@@ -259,11 +273,15 @@ def run(
 
 
 def temporary_folder(below: Path | None = None) -> TemporaryDirectory[str]:
-    """Make a folder in ``below`` (None: the system's) that is removed after use. Raises OutputError if that fails."""
+    """Make a folder in ``below`` (None: that of the confinement, or the system's) that is removed after use.
+
+    Raises OutputError if that fails."""
     from tempfile import TemporaryDirectory
 
+    confined = confinement()
+    inside = below if below is not None or confined is None else confined.folder
     try:
-        return TemporaryDirectory(prefix="kernlens-", dir=below, ignore_cleanup_errors=True)
+        return TemporaryDirectory(prefix="kernlens-", dir=inside, ignore_cleanup_errors=True)
     except OSError as error:
         raise OutputError(f"no temporary folder can be made ({error}); point TMPDIR at one that is writable") from error
 
@@ -275,15 +293,22 @@ def _start(
     env: Mapping[str, str] | None,
     has_input: bool,
     keep_open: Sequence[int],
+    leash: Leash | None,
 ) -> subprocess.Popen[bytes]:
     import subprocess
 
+    if leash is not None:
+        import shutil
+
+        if shutil.which(arguments[0]) is None:  # The shell at the gate would only say so in words of its own.
+            raise ToolError(_missing(arguments[0]), command=command_line(arguments))
+        keep_open = (*keep_open, *leash.descriptors)
     try:
         return subprocess.Popen(
-            arguments,
+            arguments if leash is None else leash.command,
             cwd=cwd,
             env=None if env is None else dict(env),
-            stdin=subprocess.PIPE if has_input else subprocess.DEVNULL,
+            stdin=subprocess.PIPE if has_input or leash is not None else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=sys.platform != "win32",
@@ -320,8 +345,10 @@ def _feed(process: subprocess.Popen[bytes], content: bytes) -> None:
     threading.Thread(target=write, daemon=True).start()
 
 
-def _wait(process: subprocess.Popen[bytes], readers: Sequence[_Reader], deadline: float) -> bool:
-    """Wait for the child's end; returns False if the deadline came first."""
+def _wait(
+    process: subprocess.Popen[bytes], readers: Sequence[_Reader], deadline: float, confined: Confinement | None
+) -> bool:
+    """Wait for the child's end; returns False if the deadline came first, or it took more than its confinement allows."""
     import subprocess
 
     # A child closes its pipes when it ends. Waiting for that needs no polling, unlike Popen.wait(timeout).
@@ -330,7 +357,7 @@ def _wait(process: subprocess.Popen[bytes], readers: Sequence[_Reader], deadline
             reader.join(min(PIPE_GRACE, max(deadline - time.monotonic(), 0.0)))
             if process.poll() is not None:
                 return True
-            if time.monotonic() >= deadline:
+            if time.monotonic() >= deadline or (confined is not None and confined.excess()):
                 return False
     try:
         process.wait(max(deadline - time.monotonic(), 0.0))

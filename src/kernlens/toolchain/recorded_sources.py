@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from kernlens.errors import OutputError, UnsupportedError
@@ -30,9 +30,11 @@ _PLAIN_OPTION = re.compile(
 )
 
 
-def written_sources(sources: Sequence[Source], options: str, folder: Path) -> tuple[Path, str]:
+def written_sources(
+    sources: Sequence[Source], options: str, folder: Path, roots: Sequence[str] = ()
+) -> tuple[Path, str]:
     """Write ``sources`` below ``folder``; returns the path of the first there, and ``options`` with the folders of ``-I``
-    turned into those below it.
+    turned into those below it. What lies below ``roots``, which the user has named, may be included too, where it is.
 
     Raises UnsupportedError if a text includes a file that is not in the recording but on this machine, and for an
     option that names a file; OutputError if nothing can be written.
@@ -40,6 +42,7 @@ def written_sources(sources: Sequence[Source], options: str, folder: Path) -> tu
     folder = Path(os.path.realpath(folder))
     places = [_below(folder, source.path) for source in sources]
     words, folders = _own_options(split_options(options), folder)
+    words += [word for root in roots for word in ("-I", root)]
     texts = {place: _CONTINUED.sub("", source.text) for place, source in zip(places, sources, strict=True)}
     computed = {name for text in texts.values() for name in _DEFINED.findall(text)}
     computed |= {match[1] for word in words if (match := re.match(r"-D\s*([A-Za-z_]\w*)", word))}
@@ -50,7 +53,7 @@ def written_sources(sources: Sequence[Source], options: str, folder: Path) -> tu
                     f"{source.path} includes a file that the macro {macro} names: that is only known when the source"
                     " itself is compiled"
                 )
-            for outside in _outside(name, (place.parent, *folders, Path.cwd()), texts):
+            for outside in _outside(name, (place.parent, *folders, *map(Path, roots), Path.cwd()), texts, roots):
                 raise UnsupportedError(
                     f"{source.path} includes {outside}, which is on this machine but not in the recording: compile the"
                     " source itself"
@@ -63,6 +66,30 @@ def written_sources(sources: Sequence[Source], options: str, folder: Path) -> tu
     except OSError as error:
         raise OutputError(f"the recorded sources cannot be written below {folder}: {error.strerror}") from error
     return places[0], join_options(words)
+
+
+def check_options(options: str, recorded: str, folders: Collection[str]) -> None:
+    """Raise UnsupportedError for an option that names a file, unless it is among the ``recorded`` ones too or names one of
+    these ``folders`` to include from."""
+    known = set(_file_options(recorded))
+    for word, value in _file_options(options):
+        if (word, value) in known or (word == "-I" and os.path.abspath(value) in folders):
+            continue
+        raise UnsupportedError(f"the build option {word}{' ' if value else ''}{value} may name a file of this machine")
+
+
+def _file_options(options: str) -> Iterator[tuple[str, str]]:
+    """Each option that is none of those which name no file, with the word that belongs to it."""
+    rest = iter(split_options(options))
+    for word in rest:
+        if word.startswith("-I"):
+            yield "-I", word[2:] or next(rest, ".")
+        elif word in ("-D", "-U"):
+            next(rest, "")
+        elif word in ("-x", "-s"):
+            yield word, next(rest, "")
+        elif not _PLAIN_OPTION.fullmatch(word):
+            yield word, ""
 
 
 def _below(folder: Path, path: str) -> Path:
@@ -93,13 +120,15 @@ def _own_options(words: Sequence[str], folder: Path) -> tuple[list[str], list[Pa
     return changed, folders
 
 
-def _outside(name: str, folders: Iterable[Path], texts: Iterable[Path]) -> Iterator[str]:
-    """The file that an include of ``name`` may lead to although the recording has it not."""
+def _outside(name: str, folders: Iterable[Path], texts: Iterable[Path], roots: Sequence[str]) -> Iterator[str]:
+    """The file that an include of ``name`` may lead to although the recording has it not, and no root either."""
     known = set(texts)
     for folder in folders:
         path = Path(os.path.normpath(folder / name))
         if path in known:
             return
         if os.path.lexists(path):
-            yield str(path)
+            real = os.path.realpath(path)
+            if not any(real.startswith(os.path.realpath(root).rstrip("/") + "/") for root in roots):
+                yield str(path)
             return

@@ -11,10 +11,10 @@ values below were tested on NEO 22.43 and 26.27; other releases are taken to beh
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 from kernlens import log
+from kernlens.dataclass import dataclass
 from kernlens.errors import NotFoundError, UnsupportedError
 from kernlens.runtime.driver_environment import DriverEnvironment
 from kernlens.toolchain.toolchains import SYSTEM, Toolchain, find_toolchains, toolchain

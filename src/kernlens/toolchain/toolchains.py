@@ -12,11 +12,11 @@ import os
 import re
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
 from kernlens import log
+from kernlens.dataclass import dataclass, replace
 from kernlens.errors import NotFoundError, ToolError
 from kernlens.model.build import BuildToolchain
 from kernlens.toolchain.process import run, temporary_folder

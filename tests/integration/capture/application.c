@@ -5,6 +5,7 @@
 #define CL_TARGET_OPENCL_VERSION 300
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
+#include <CL/cl_ext.h>
 
 #include <pthread.h>
 #include <stdint.h>
@@ -92,6 +93,61 @@ static void launch(cl_program program, const char *name, int times)
     printf("%s %lld\n", name, sum);
     clReleaseKernel(kernel);
     clReleaseMemObject(buffer);
+}
+
+/* Builds a program from the IL that a variable names, with two specialization constants. */
+static void from_il(void)
+{
+    FILE *file = fopen(getenv("MODULE"), "rb");
+    static unsigned char il[1 << 16];
+    size_t size = fread(il, 1, sizeof il, file);
+    fclose(file);
+    cl_int status;
+    cl_program program = clCreateProgramWithIL(context, il, size, &status);
+    const int16_t narrow = 7;
+    cl_int wide = 5;
+    printf("constants %d", clSetProgramSpecializationConstant(program, 1, sizeof narrow, &narrow));
+    printf(" %d", clSetProgramSpecializationConstant(program, 0, sizeof wide, &wide));
+    wide = -2;
+    printf(" %d\n", clSetProgramSpecializationConstant(program, 0, sizeof wide, &wide));
+    printf("build %d\n", clBuildProgram(program, 1, &device, "", NULL, NULL));
+    print_binary(program);
+}
+
+/* A command buffer of two launches of "add", enqueued three times, where the platform has such. */
+static void command_buffer(void)
+{
+    cl_platform_id platform;
+    clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL);
+    clCreateCommandBufferKHR_fn create;
+    clCommandNDRangeKernelKHR_fn append;
+    clFinalizeCommandBufferKHR_fn finalize;
+    clEnqueueCommandBufferKHR_fn enqueue;
+    *(void **)&create = clGetExtensionFunctionAddressForPlatform(platform, "clCreateCommandBufferKHR");
+    *(void **)&append = clGetExtensionFunctionAddressForPlatform(platform, "clCommandNDRangeKernelKHR");
+    *(void **)&finalize = clGetExtensionFunctionAddressForPlatform(platform, "clFinalizeCommandBufferKHR");
+    *(void **)&enqueue = clGetExtensionFunctionAddressForPlatform(platform, "clEnqueueCommandBufferKHR");
+    if (create == NULL) {
+        puts("no command buffers");
+        return;
+    }
+    cl_int values[64] = {0}, number = 3, status;
+    cl_mem memory = clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof values, values, NULL);
+    cl_kernel kernel = clCreateKernel(built(SOURCE, ""), "add", NULL);
+    clSetKernelArg(kernel, 0, sizeof memory, &memory);
+    clSetKernelArg(kernel, 1, sizeof number, &number);
+    cl_command_buffer_khr buffer = create(1, &queue, NULL, &status);
+    printf("command buffer %d\n", status);
+    size_t global = 64, local = 16;
+    for (int index = 0; index < 2; ++index)
+        printf("append %d\n", append(buffer, NULL, NULL, kernel, 1, NULL, &global, &local, 0, NULL, NULL, NULL));
+    printf("finalize %d\n", finalize(buffer));
+    for (int index = 0; index < 3; ++index) {
+        printf("enqueue %d\n", enqueue(0, NULL, buffer, 0, NULL, NULL));
+        clFinish(queue);
+    }
+    clEnqueueReadBuffer(queue, memory, CL_TRUE, 0, sizeof values, values, 0, NULL, NULL);
+    printf("sum %d\n", values[0]);
 }
 
 static void link_parts(void)
@@ -250,6 +306,10 @@ int main(int count, char **words)
             cl_program program = built(SOURCE, "-cl-fast-relaxed-math");
             print_binary(program);
             launch(program, "add", 5);
+        } else if (strcmp(word, "constants") == 0) {
+            from_il();
+        } else if (strcmp(word, "command-buffer") == 0) {
+            command_buffer();
         } else if (strcmp(word, "link") == 0) {
             link_parts();
         } else if (strcmp(word, "wrong") == 0) {

@@ -16,6 +16,7 @@
 static const char *folder;
 ze_context_handle_t context;
 ze_device_handle_t device;
+ze_driver_handle_t driver;
 
 void check(ze_result_t result, const char *what)
 {
@@ -27,7 +28,6 @@ void check(ze_result_t result, const char *what)
 
 static void set_up(void)
 {
-    ze_driver_handle_t driver;
     uint32_t count = 1;
     check(zeInit(0), "zeInit");
     check(zeDriverGet(&count, &driver), "zeDriverGet");
@@ -52,12 +52,19 @@ static uint8_t *read_module(const char *name, size_t *size)
     return bytes;
 }
 
+static uint8_t *binary_of(ze_module_handle_t module, size_t *size)
+{
+    *size = 0;
+    check(zeModuleGetNativeBinary(module, size, NULL), "zeModuleGetNativeBinary");
+    uint8_t *binary = malloc(*size);
+    check(zeModuleGetNativeBinary(module, size, binary), "zeModuleGetNativeBinary");
+    return binary;
+}
+
 static void print_binary(ze_module_handle_t module)
 {
-    size_t size = 0;
-    check(zeModuleGetNativeBinary(module, &size, NULL), "zeModuleGetNativeBinary");
-    uint8_t *binary = malloc(size);
-    check(zeModuleGetNativeBinary(module, &size, binary), "zeModuleGetNativeBinary");
+    size_t size;
+    uint8_t *binary = binary_of(module, &size);
     uint64_t hash = 14695981039346656037u;
     for (size_t index = 0; index < size; ++index)
         hash = (hash ^ binary[index]) * 1099511628211u;
@@ -93,10 +100,8 @@ ze_module_handle_t from_spirv(const char *name, const char *flags, const ze_modu
 
 static ze_module_handle_t from_native(ze_module_handle_t other)
 {
-    size_t size = 0;
-    check(zeModuleGetNativeBinary(other, &size, NULL), "zeModuleGetNativeBinary");
-    uint8_t *binary = malloc(size);
-    check(zeModuleGetNativeBinary(other, &size, binary), "zeModuleGetNativeBinary");
+    size_t size;
+    uint8_t *binary = binary_of(other, &size);
     ze_module_desc_t description = {.stype = ZE_STRUCTURE_TYPE_MODULE_DESC,
                                     .format = ZE_MODULE_FORMAT_NATIVE,
                                     .inputSize = size,
@@ -302,6 +307,8 @@ int main(int count, char **words)
             launch(5);
         } else if (strcmp(word, "newer") == 0) {
             launch_in_newer_ways();
+        } else if (strcmp(word, "graph") == 0 || strcmp(word, "older-graph") == 0) {
+            launch_graphs(strcmp(word, "older-graph") == 0);
         } else if (strcmp(word, "limited") == 0) {
             limit_files();
         } else if (strcmp(word, "threads") == 0) {

@@ -14,7 +14,7 @@ ze_kernel_handle_t kernel_of(ze_module_handle_t module, const char *name)
     return kernel;
 }
 
-static void *memory_for(ze_kernel_handle_t scale, ze_kernel_handle_t clear)
+void *memory_for(ze_kernel_handle_t scale, ze_kernel_handle_t clear)
 {
     void *memory;
     ze_device_mem_alloc_desc_t allocation = {.stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC};

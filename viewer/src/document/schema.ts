@@ -45,6 +45,8 @@ export interface ProgramInfo {
   /** Why there are no stages. */
   no_stages: string | null;
   passes: string | null;
+  /** Compiled in place, from a source that was edited here. */
+  edited?: boolean;
 }
 
 export interface FileInfo {
@@ -172,4 +174,11 @@ export interface TextChunk {
 export interface MetaChunk {
   attempt: number | null;
   stages: { stage: string; text: string }[];
+}
+
+/** The compiler's single passes, in their order; `changed` is null where only a part of the program was dumped. */
+export interface PassesChunk {
+  passes: { pass: string; attempt: number | null; names: string[]; seconds: number | null; changed: boolean | null; added: number | null; removed: number | null; diff: string | null; missing: string | null }[];
+  /** Why passes were not compared. */
+  missing: string | null;
 }

@@ -30,7 +30,9 @@ export class BuildBar {
     this.element.append(this.facts, group);
   }
 
-  show(program: ProgramInfo | null): void {
+  /** `fields` are those of the configuration that is edited, in place of what was built. */
+  show(program: ProgramInfo | null, fields: HTMLElement | null): void {
+    if (fields !== null) return fill(this.facts, fields);
     if (program === null) return fill(this.facts);
     const { command } = program;
     fill(

@@ -41,7 +41,6 @@ function figure(value: string, words: string): HTMLElement {
 
 export interface HeaderActions {
   pickKernel(): void;
-  view(name: string): void;
   help(): void;
   theme(): void;
 }
@@ -52,9 +51,8 @@ export class Header {
   private readonly title = h("span", { class: "dim title" });
   private readonly name = h("button", { class: "pick", type: "button", "aria-haspopup": "true" });
   private readonly facts = h("div", { class: "facts" });
-  readonly views = h("div", { class: "views", role: "group", "aria-label": "Views" });
 
-  constructor(search: HTMLElement, actions: HeaderActions) {
+  constructor(search: HTMLElement, views: HTMLElement, actions: HeaderActions) {
     this.name.addEventListener("click", () => actions.pickKernel());
     this.element.append(
       h("strong", {}, "kernlens"),
@@ -64,7 +62,7 @@ export class Header {
         "div",
         { class: "right" },
         search,
-        this.views,
+        views,
         h("button", { class: "tool", type: "button", title: "Light or dark", "aria-label": "Light or dark", onclick: () => actions.theme() }, "◐"),
         h("button", { class: "tool", type: "button", title: "Keys and words (?)", "aria-label": "Help: keys and words", onclick: () => actions.help() }, "?"),
       ),

@@ -138,7 +138,7 @@ export class KernelList {
     const short = shown.startsWith(this.prefix) ? shown.slice(this.prefix.length) : shown;
     const bar = Math.round((40 * (instructions ?? 0)) / this.most);
     const narrow = simd !== null && simd < (this.widths.get(program.device) ?? 0);
-    const tag = this.tagged ? `${program.device ?? "?"} · ${program.toolchain ?? "?"}${program.options ? ` · ${program.options}` : ""}` : null;
+    const tag = this.tagged ? `${program.edited ? "edited · " : ""}${program.device ?? "?"} · ${program.toolchain ?? "?"}${program.options ? ` · ${program.options}` : ""}` : null;
     const words = `${shown}${tag === null ? "" : `, ${tag}`}: ${figure(instructions)} instructions, SIMD ${figure(simd)}, ${figure(spill)} bytes spilled`;
     return h(
       "li",

@@ -47,6 +47,12 @@ export class Slot {
     fill(this.body, h("div", { class: "message" }, ...parts));
   }
 
+  /** What stands below the pane: a list of the compiler's messages, or nothing. */
+  below(element: HTMLElement | null): void {
+    this.element.querySelector(":scope > .problems")?.remove();
+    if (element !== null) this.element.append(element);
+  }
+
   /** Says that something takes its time; what is shown stays until it is there. */
   busy(): void {
     this.bar.hidden = false;

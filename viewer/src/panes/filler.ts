@@ -124,6 +124,12 @@ export class Filler {
       return;
     }
     const info = this.infoOf(file);
+    if (slot.linked instanceof SourcePane && slot.linked.edited) {
+      // The text that is edited stays, whatever has become of it.
+      const edited = slot.linked;
+      slot.rest();
+      return edited.adopt(kernel, kernel.files.indexOf(edited.title));
+    }
     let text: string | null = null;
     try {
       if (info.chunk !== null) text = ((await this.app.source.chunk(info.chunk)) as TextChunk).text;

@@ -23,7 +23,7 @@ export abstract class Linked {
   abstract readonly pane: Pane;
 
   constructor(
-    readonly kernel: Kernel,
+    public kernel: Kernel,
     readonly rows: Rows | null,
   ) {}
 

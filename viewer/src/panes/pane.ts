@@ -1,5 +1,5 @@
-import { standardKeymap } from "@codemirror/commands";
-import { EditorSelection, EditorState, type Extension, Text } from "@codemirror/state";
+import { defaultKeymap, history, historyKeymap, standardKeymap } from "@codemirror/commands";
+import { Compartment, EditorSelection, EditorState, type Extension, Text } from "@codemirror/state";
 import { drawSelection, EditorView, highlightActiveLine, keymap } from "@codemirror/view";
 
 import { lastAtMost } from "../document/csr";
@@ -20,7 +20,16 @@ export interface PaneOptions {
   onCursor(line: number): void;
 }
 
-/** One text in CodeMirror: read-only, lines counted from 0, with a ruler of marks at its right. */
+const READING = [EditorState.readOnly.of(true), EditorView.editable.of(false), EditorView.contentAttributes.of({ "aria-readonly": "true" })];
+
+/** What an editor tells of: another text, Ctrl+Enter, Esc. */
+export interface EditActions {
+  change(text: string): void;
+  compile(): void;
+  leave(): void;
+}
+
+/** One text in CodeMirror: read-only until it is edited, lines counted from 0, with a ruler of marks at its right. */
 export class Pane {
   readonly element: HTMLElement;
   readonly view: EditorView;
@@ -31,6 +40,8 @@ export class Pane {
   private frame = 0;
   private hovered = -1;
   private quiet = false;
+  private readonly mode = new Compartment();
+  private isEdited = false;
 
   constructor(private readonly options: PaneOptions) {
     this.element = document.createElement("div");
@@ -38,15 +49,8 @@ export class Pane {
     const state = EditorState.create({
       doc: Text.of(options.lines.length > 0 ? options.lines : [""]),
       extensions: [
-        EditorState.readOnly.of(true),
-        EditorView.editable.of(false),
-        EditorView.contentAttributes.of({
-          tabindex: "0",
-          role: "textbox",
-          "aria-readonly": "true",
-          "aria-multiline": "true",
-          "aria-label": options.label,
-        }),
+        this.mode.of(READING),
+        EditorView.contentAttributes.of({ tabindex: "0", role: "textbox", "aria-multiline": "true", "aria-label": options.label }),
         drawSelection({ cursorBlinkRate: 0 }),
         highlightActiveLine(),
         keymap.of(standardKeymap),
@@ -125,6 +129,27 @@ export class Pane {
     return block.top >= scrollTop && block.bottom <= scrollTop + clientHeight;
   }
 
+  /** Lets the text be edited, with these extensions besides. */
+  edit(actions: EditActions, extensions: Extension): void {
+    const bind = (key: string, act: () => void) => ({ key, run: () => (act(), true) });
+    this.isEdited = true;
+    this.view.dispatch({
+      effects: this.mode.reconfigure([
+        keymap.of([bind("Mod-Enter", actions.compile), bind("Escape", actions.leave), ...defaultKeymap, ...historyKeymap]),
+        history(),
+        EditorView.updateListener.of((update) => {
+          if (update.docChanged) actions.change(update.state.doc.toString());
+        }),
+        extensions,
+      ]),
+    });
+  }
+
+  endEditing(): void {
+    this.isEdited = false;
+    this.view.dispatch({ effects: this.mode.reconfigure(READING) });
+  }
+
   destroy(): void {
     cancelAnimationFrame(this.frame);
     this.ruler.destroy();
@@ -158,7 +183,8 @@ export class Pane {
 
   private clicked(event: MouseEvent): void {
     // Selecting text by dragging pins nothing.
-    if (event.button !== 0 || !this.view.state.selection.main.empty) return;
+    // A click in an editor puts the cursor there, and nothing else.
+    if (this.isEdited || event.button !== 0 || !this.view.state.selection.main.empty) return;
     const line = this.lineAtY(event.clientY);
     if (line >= 0) this.options.onPin(line);
   }

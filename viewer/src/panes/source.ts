@@ -1,15 +1,18 @@
 import { cpp } from "@codemirror/lang-cpp";
 import { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
+import { Compartment, StateEffect, StateField } from "@codemirror/state";
+import { Decoration, type DecorationSet, EditorView } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 
 import { NO_ROWS, rowsOf } from "../document/csr";
 import type { Kernel } from "../document/kernel";
 import type { FileInfo } from "../document/schema";
+import type { Diagnostic } from "../editing/compiles";
 import type { Light } from "../lighting";
 import { gaps } from "./gaps";
 import { Cell, cells, part, shadeClass } from "./gutter";
 import { Linked, type Surroundings } from "./linked";
-import { Pane } from "./pane";
+import { type EditActions, Pane } from "./pane";
 
 const COLOURS = HighlightStyle.define([
   { tag: [tags.keyword, tags.typeName, tags.standard(tags.typeName), tags.modifier], class: "t-k" },
@@ -20,18 +23,31 @@ const COLOURS = HighlightStyle.define([
   { tag: [tags.processingInstruction, tags.macroName], class: "t-w" },
 ]);
 
+const setProblems = StateEffect.define<DecorationSet>();
+
+/** The compiler's messages, as marks that move with the text. */
+const problems = StateField.define<DecorationSet>({
+  create: () => Decoration.none,
+  update: (marks, transaction) => transaction.effects.reduce((_, effect) => (effect.is(setProblems) ? effect.value : _), marks.map(transaction.changes)),
+  provide: (field) => EditorView.decorations.from(field),
+});
+
 /** One source file. A line's key is what the other panes' rows share with it. */
 export class SourcePane extends Linked {
   readonly kind = "source";
   readonly title: string;
   readonly pane: Pane;
-  private readonly keys: Int32Array;
+  private keys: Int32Array;
+  private readonly folds = new Compartment();
+  private isEdited = false;
+  /** Whether the text is that of the kernel: while it is edited, lines belong to nothing until it is compiled. */
+  fresh = true;
   /** No text was at hand: the lines are empty, and only their numbers are true. */
   readonly bare: boolean;
 
   constructor(
     kernel: Kernel,
-    readonly file: number,
+    public file: number,
     info: FileInfo,
     text: string | null,
     around: Surroundings,
@@ -43,14 +59,8 @@ export class SourcePane extends Linked {
     let last = 0;
     for (let key = 0; key < places.keys; key++) if (places.keyFile[key] === file) last = Math.max(last, places.keyLine[key]);
     const lines = text === null ? new Array<string>(Math.min(last, 200_000)).fill("") : text.split("\n");
-    this.keys = new Int32Array(lines.length).fill(-1);
-    const has = new Uint8Array(lines.length);
-    for (let key = 0; key < places.keys; key++) {
-      const line = places.keyLine[key] - 1;
-      if (places.keyFile[key] !== file || line < 0 || line >= lines.length) continue;
-      this.keys[line] = key;
-      if (rowsOf(kernel.code.own, key).length > 0) has[line] = 1;
-    }
+    this.keys = this.keysOf(lines.length);
+    const has = Uint8Array.from(this.keys, (key) => Number(rowsOf(kernel.code.own, key).length > 0));
     this.pane = new Pane({
       root: around.root,
       kind: "source",
@@ -58,11 +68,11 @@ export class SourcePane extends Linked {
       lines,
       classOf: (line) => this.sourceClasses(line, around),
       extensions: [
-        gaps(has, "without code", { before: 2, after: 1 }),
+        this.folds.of(gaps(has, "without code", { before: 2, after: 1 })),
         cpp(),
         syntaxHighlighting(COLOURS),
         cells("numbers", (line) => {
-          const key = this.keys[line] ?? -1;
+          const key = this.keyAt(line);
           const shade = around.shade(key);
           const { value, share } = around.figure(key);
           return new Cell(`${line} ${shade} ${value} ${share}`, this.sourceClasses(line, around), () => [
@@ -79,7 +89,7 @@ export class SourcePane extends Linked {
   }
 
   override keyAt(line: number): number {
-    return this.keys[line] ?? -1;
+    return this.fresh ? (this.keys[line] ?? -1) : -1;
   }
 
   override rowAt(): number {
@@ -92,8 +102,70 @@ export class SourcePane extends Linked {
     return Int32Array.of(places.keyLine[light.key] - 1);
   }
 
+  get text(): string {
+    return this.pane.view.state.doc.toString();
+  }
+
+  get edited(): boolean {
+    return this.isEdited;
+  }
+
+  edit(actions: EditActions): void {
+    this.isEdited = true;
+    this.pane.view.dispatch({ effects: this.folds.reconfigure([]) });
+    this.pane.edit(actions, problems);
+  }
+
+  endEditing(): void {
+    this.isEdited = false;
+    this.pane.endEditing();
+  }
+
+  setText(text: string): void {
+    this.pane.view.dispatch({ changes: { from: 0, to: this.pane.view.state.doc.length, insert: text } });
+  }
+
+  /** Takes over what the text has become; the editor stays as it is, with its history and cursor. */
+  adopt(kernel: Kernel, file: number): void {
+    this.kernel = kernel;
+    this.file = file;
+    this.keys = this.keysOf(this.pane.lineCount);
+    this.pane.refresh();
+  }
+
+  /** Underlines what the compiler complains of; `words` are the message. */
+  mark(diagnostics: readonly Diagnostic[]): void {
+    const { doc } = this.pane.view.state;
+    const marks = diagnostics.flatMap(({ line, column, severity, message }) => {
+      if (line < 1 || line > doc.lines) return [];
+      const { from, to } = doc.line(line);
+      const start = Math.max(from, Math.min(to - 1, from + Math.max(0, column - 1)));
+      const word = /^\w+/.exec(doc.sliceString(start, to));
+      const end = Math.min(to, start + (word?.[0].length ?? 1));
+      return start < end ? [Decoration.mark({ class: "problem", attributes: { title: `${severity}: ${message}` } }).range(start, end)] : [];
+    });
+    this.pane.view.dispatch({ effects: setProblems.of(Decoration.set(marks, true)) });
+  }
+
+  /** Puts the cursor in a line and column, from 1. */
+  place(line: number, column: number): void {
+    const { doc } = this.pane.view.state;
+    const { from, to } = doc.line(Math.min(Math.max(1, line), doc.lines));
+    this.pane.view.dispatch({ selection: { anchor: Math.min(to, from + Math.max(0, column - 1)) }, scrollIntoView: true });
+  }
+
+  private keysOf(lines: number): Int32Array {
+    const { places } = this.kernel;
+    const keys = new Int32Array(lines).fill(-1);
+    for (let key = 0; key < places.keys; key++) {
+      const line = places.keyLine[key] - 1;
+      if (places.keyFile[key] === this.file && line >= 0 && line < lines) keys[line] = key;
+    }
+    return keys;
+  }
+
   private sourceClasses(line: number, around: Surroundings): string {
-    const key = this.keys[line] ?? -1;
+    const key = this.keyAt(line);
     const shade = around.shade(key);
     return key < 0 ? "" : shade >= 100 ? `L${key} S${key} y${shade - 100}` : `L${key} S${key}`;
   }

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, field
 
 from kernlens.analysis.comparison.matching import common_pairs
 from kernlens.analysis.comparison.normal_form import Code, Origin, Reader
 from kernlens.analysis.comparison.pairs import KernelPair
 from kernlens.analysis.comparison.source_lines import LineKey, SourceLines
+from kernlens.dataclass import dataclass, field
 from kernlens.model.figures import FIGURES, STATED, Figure
 from kernlens.model.kernel import Kernel
 
@@ -21,8 +21,6 @@ INSTRUCTIONS, OPERANDS = "instructions", "operands"
 
 #: Memory that each thread takes for what did not fit into registers: of all that can grow, the worst.
 _THREAD_MEMORY = "bytes per hardware thread"
-#: Figures of which less is worse.
-_LESS_IS_WORSE = frozenset({"simd"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +36,7 @@ class FigureChange:
         """By how much it got worse, below 0 where it got better; 0 where a value is not known."""
         if self.old is None or self.new is None:
             return 0
-        return self.old - self.new if self.figure.key in _LESS_IS_WORSE else self.new - self.old
+        return self.old - self.new if self.figure.more_is_better else self.new - self.old
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,10 @@ The texts are those of libiga64, as ``iga64 -d`` prints them.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import repeat
 
+from kernlens.dataclass import dataclass
 from kernlens.model.device import Device, IpVersion
 from kernlens.model.instruction import Instructions
 

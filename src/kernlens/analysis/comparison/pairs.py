@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
 
+from kernlens.dataclass import dataclass
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.model.source_path import pieces_of

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cached_property
 
 from kernlens.analysis.comparison.matching import common_pairs
+from kernlens.dataclass import dataclass
 from kernlens.model.build import Source
 from kernlens.model.source_path import end_alike, pieces_of
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from kernlens.analysis.comparison.matching import common_pairs
 from kernlens.analysis.line_passes import VALUE_NUMBER
 from kernlens.analysis.stage_changes import is_whole, program_lines
+from kernlens.dataclass import dataclass
 from kernlens.model.stage import TEXT, Snapshot
 
 #: The stage before the compile.

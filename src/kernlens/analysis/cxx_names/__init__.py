@@ -1,7 +1,7 @@
 """C++ names as their source has them, for people: ``_ZN3rng5scaleIfEEvPT_`` is ``void rng::scale<float>(float*)``.
 
 Source: Itanium C++ ABI, section 5.1 "External Names (a.k.a. Mangling)"; the wording is that of ``c++filt``. Of the
-grammar, expressions in templates (``X ... E``) are not read.
+grammar, expressions in templates (``X ... E``) are read as far as they consist of literals, parameters and operators.
 
 A name of hostile input can stand for one of any length, as parts of it are named again and again, so both the steps and
 the text are limited; a name beyond that, or of another grammar, stays mangled.

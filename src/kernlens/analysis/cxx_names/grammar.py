@@ -35,6 +35,11 @@ OPERATORS = {
     "ss": "<=>", "nt": "!", "aa": "&&", "oo": "||", "pp": "++", "mm": "--", "cm": ",", "pm": "->*", "pt": "->",
     "cl": "()", "ix": "[]", "qu": "?",
 }  # fmt: skip
+#: Those that an expression has before one operand, and between two.
+UNARY = frozenset({"ps", "ng", "ad", "de", "co", "nt"})
+BINARY = frozenset(
+    ("pl", "mi", "ml", "dv", "rm", "an", "or", "eo", "ls", "rs", "eq", "ne", "lt", "gt", "le", "ge", "ss", "aa", "oo")
+)
 SUFFIXES = {"j": "u", "l": "l", "m": "ul", "x": "ll", "y": "ull", "i": ""}
 SPECIAL = {
     "TV": "vtable for ", "TT": "VTT for ", "TI": "typeinfo for ", "TS": "typeinfo name for ", "GV": "guard variable for ",

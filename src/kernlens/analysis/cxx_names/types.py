@@ -9,12 +9,15 @@ from abc import ABC, abstractmethod
 from typing import NamedTuple
 
 from kernlens.analysis.cxx_names.grammar import (
+    BINARY,
     BUILT_IN,
     BUILT_IN_D,
     DEEPEST,
+    OPERATORS,
     QUALIFIERS,
     STANDARD,
     SUFFIXES,
+    UNARY,
     Cursor,
     OtherGrammarError,
     Type,
@@ -141,13 +144,33 @@ class TypeReader(Cursor, ABC):
                 pack.append(self.template_argument())
             self.depth -= 1
             return pack
-        if self.peek() == "X":
-            raise OtherGrammarError
+        if self.take("X"):
+            said = self.expression()
+            self.need("E")
+            return said
         # The arguments of a template within stay its own.
         outer = self.arguments
         found = self.type()
         self.arguments = outer
         return found
+
+    def expression(self) -> Type:
+        """An expression of literals, template parameters and operators, as they choose among overloads (enable_if)."""
+        return self.nested(self._expression)
+
+    def _expression(self) -> Type:
+        if self.take("L"):
+            return self.literal()
+        if self.take("T"):
+            # In an expression it is no type, and so nothing that S_ could stand for.
+            return self.parameter(self.sequence("0123456789"))
+        code = self.step() + self.step()
+        if code in UNARY:
+            return Type(f"{OPERATORS[code]}({self.expression()})")
+        if code not in BINARY:
+            raise OtherGrammarError
+        said = f"({self.expression()}){OPERATORS[code]}({self.expression()})"
+        return Type(f"({said})" if code == "gt" else said)
 
     def literal(self) -> Type:
         if self.take("_Z"):

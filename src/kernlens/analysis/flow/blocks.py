@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
+from kernlens.dataclass import dataclass
 from kernlens.model.effects import FALLS, Effects, Route
 
 

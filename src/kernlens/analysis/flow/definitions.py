@@ -6,9 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from kernlens.analysis.flow.liveness import Liveness
 from kernlens.model.effects import Effect, mask
-
-#: Stands for the instruction that wrote what registers hold when a thread begins.
-BEFORE_THE_CODE = -1
+from kernlens.model.register_links import BEFORE_THE_CODE
 
 
 def definitions_of(liveness: Liveness, index: int, places: int | None = None) -> dict[int, int]:

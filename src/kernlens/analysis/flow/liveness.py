@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from kernlens.analysis.flow.blocks import Blocks, blocks_of
+from kernlens.dataclass import dataclass
 from kernlens.model.effects import GENERAL, Effect, Effects, mask, registers_in
 
 

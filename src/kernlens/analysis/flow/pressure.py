@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from kernlens.analysis.flow.definitions import BEFORE_THE_CODE, definitions_of
+from kernlens.analysis.flow.definitions import definitions_of
 from kernlens.analysis.flow.liveness import liveness_of
+from kernlens.dataclass import dataclass
 from kernlens.model.effects import registers_in
 from kernlens.model.instruction import Instructions
 from kernlens.model.pressure import Pressure
+from kernlens.model.register_links import BEFORE_THE_CODE
 from kernlens.model.source_map import IN_PROLOGUE, SourceMap
 
 

@@ -2,32 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from kernlens.analysis.flow.definitions import BEFORE_THE_CODE, definitions_of, uses_of
+from kernlens.analysis.flow.definitions import definitions_of, uses_of
 from kernlens.analysis.flow.liveness import liveness_of
 from kernlens.model.effects import mask, registers_in
 from kernlens.model.instruction import Instructions
-
-
-@dataclass(frozen=True, slots=True)
-class RegisterRows:
-    """The rows (indexes of instructions) that write a general register, and those that read it, ascending."""
-
-    writers: list[int]
-    readers: list[int]
-
-
-@dataclass(frozen=True, slots=True)
-class RegisterLinks:
-    """What an instruction does to general registers: those that it ``reads`` and ``writes``; and pairs of a register and a
-    row: ``from_rows`` may have written what it reads there (BEFORE_THE_CODE: what the thread began with), ``to_rows`` may
-    read what it writes there."""
-
-    reads: list[int]
-    writes: list[int]
-    from_rows: list[tuple[int, int]]
-    to_rows: list[tuple[int, int]]
+from kernlens.model.register_links import RegisterLinks, RegisterRows
 
 
 def register_rows(instructions: Instructions) -> dict[int, RegisterRows]:
@@ -49,6 +28,8 @@ def register_links(instructions: Instructions, index: int) -> RegisterLinks:
     effects = instructions.effects
     if effects is None:
         return RegisterLinks([], [], [], [])
+    if not 0 <= index < len(effects.effects):
+        raise IndexError(f"instruction {index} of {len(effects.effects)}")
     liveness = liveness_of(effects)
     reads, writes = mask(effects.effects[index].reads), mask(effects.effects[index].writes)
 
@@ -64,6 +45,3 @@ def register_links(instructions: Instructions, index: int) -> RegisterLinks:
         pairs(definitions_of(liveness, index, reads)),
         pairs(uses_of(liveness, index)),
     )
-
-
-__all__ = ["BEFORE_THE_CODE", "RegisterLinks", "RegisterRows", "register_links", "register_rows"]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from kernlens.analysis.cxx_names import readable
 from kernlens.analysis.linking.forecast import Forecast, Resolution
+from kernlens.dataclass import dataclass
 from kernlens.model.module import EXPORT_FUNCTIONS, EXPORT_VARIABLES, ImportUse, Module, SymbolKind
 
 #: Longer names, and symbols beyond this number, get no offer of similar names, as comparing them takes long.

@@ -6,13 +6,8 @@ Measured on NEO 22.43 (dg2, pvc, skl) and 26.27 (bmg, pvc); source: compute-runt
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from kernlens.analysis.linking.compiler_functions import (
-    FUNCTIONS_22_43,
-    FUNCTIONS_26_27,
-    CompilerFunctions,
-)
+from kernlens.analysis.linking.compiler_functions import FUNCTIONS_22_43, FUNCTIONS_26_27, CompilerFunctions
+from kernlens.dataclass import dataclass
 from kernlens.errors import NotFoundError
 
 #: ze_result_t values that a link can give.

@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 
 from kernlens.analysis.linking import graph as module_graph
 from kernlens.analysis.linking.driver_rules import BUILD_FAILURE, LATEST, LINK_FAILURE, SUCCESS, DriverRules
 from kernlens.analysis.linking.graph import Clash, Duplicate, Edge, Mismatch
+from kernlens.dataclass import dataclass
 from kernlens.model.device import Device
 from kernlens.model.module import EXPORT_FUNCTIONS, ImportUse, Module
 

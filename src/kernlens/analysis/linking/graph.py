@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
+from kernlens.dataclass import dataclass
 from kernlens.model.module import Frame, Module, ModuleSymbol, SymbolKind
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from kernlens.analysis.linking import graph as module_graph
 from kernlens.analysis.linking.driver_rules import BUILD_FAILURE, LATEST, SUCCESS, DriverRules
 from kernlens.analysis.linking.forecast import Forecast
 from kernlens.analysis.linking.graph import Mismatch
+from kernlens.dataclass import dataclass
 from kernlens.model.module import EXPORT_FUNCTIONS, EXPORT_VARIABLES, Module, SymbolKind
 
 

@@ -137,18 +137,17 @@ def _run(program: bytes, header: LineHeader, code_offset: Callable[[int], int]) 
 
 def _unsigned(first: int, rest: Iterator[int]) -> int:
     """Returns an unsigned LEB128 number that begins with the byte ``first``."""
-    value, shift, byte = first & 0x7F, 7, first
-    while byte >= 0x80:
-        byte = next(rest)
-        value |= (byte & 0x7F) << shift
-        shift += 7
-        if shift > _MOST_BITS:
-            raise malformed("a number is longer than any value needs", _LINE)
-    return value
+    return _number(first, rest)[0]
 
 
 def _signed(first: int, rest: Iterator[int]) -> int:
     """Returns a signed LEB128 number that begins with the byte ``first``, which is not its last."""
+    value, bits = _number(first, rest)
+    return value - (1 << bits) if value >> bits - 1 else value
+
+
+def _number(first: int, rest: Iterator[int]) -> tuple[int, int]:
+    """Returns the number without sign, and how many bits it has."""
     value, shift, byte = first & 0x7F, 7, first
     while byte >= 0x80:
         byte = next(rest)
@@ -156,7 +155,7 @@ def _signed(first: int, rest: Iterator[int]) -> int:
         shift += 7
         if shift > _MOST_BITS:
             raise malformed("a number is longer than any value needs", _LINE)
-    return value - (1 << shift) if byte & 0x40 else value
+    return value, shift
 
 
 def _extended(program: bytes, header: LineHeader, rest: Iterator[int]) -> bytes:

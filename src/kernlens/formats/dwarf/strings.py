@@ -7,12 +7,7 @@ from __future__ import annotations
 
 import struct
 
-from kernlens.formats.dwarf.forms import (
-    DW_FORM_LINE_STRP,
-    DW_FORM_STRP,
-    STRING_INDEX_FORMS,
-    malformed,
-)
+from kernlens.formats.dwarf.forms import DW_FORM_LINE_STRP, DW_FORM_STRP, STRING_INDEX_FORMS, malformed
 from kernlens.formats.dwarf.relocation import DebugSections
 from kernlens.formats.elf.string_table import StringTable
 

@@ -7,9 +7,9 @@ reads the headers, and ``structures`` has the layouts.
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass, field
 from functools import cached_property
 
+from kernlens.dataclass import dataclass, field
 from kernlens.errors import FormatError
 from kernlens.formats.elf.header import (
     EM_INTELGT,

@@ -7,8 +7,8 @@ compiler writes: compute-runtime's ``elf_decoder.cpp`` looks symbols' names up i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
+from kernlens.dataclass import dataclass, field
 from kernlens.formats.elf.elf_file import SHT_NOBITS, SHT_REL, SHT_RELA, SHT_STRTAB, SHT_SYMTAB
 from kernlens.formats.elf.header import STV_HIDDEN
 from kernlens.formats.elf.structures import (
@@ -28,7 +28,7 @@ BINDING_NUMBERS = {"local": 0, "global": 1, "weak": 2}
 TYPE_NUMBERS = {"notype": 0, "object": 1, "func": 2, "section": 3, "file": 4}
 
 
-@dataclass
+@dataclass()
 class OutputSection:
     """A section to write. ``size`` is that of a section without contents (SHT_NOBITS)."""
 

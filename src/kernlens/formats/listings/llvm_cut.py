@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+from kernlens.dataclass import dataclass, field
 
 _QUOTED = r'"[^"]*"'
 _SYMBOL = re.compile(rf"@({_QUOTED}|[-\w$.]+)")
@@ -19,7 +20,7 @@ _DEFINED = re.compile(rf"([@%$](?:{_QUOTED}|[-\w$.]+)|!\d+) = |attributes (#\d+)
 _NAMED_METADATA = re.compile(r"(![-A-Za-z$._\\][-\w$.\\]*) = !\{(.*)\}\s*$")
 
 
-@dataclass
+@dataclass()
 class _Part:
     """A part of the module: its lines, and the name that it defines, if any."""
 

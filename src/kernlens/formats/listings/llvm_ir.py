@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from kernlens.dataclass import dataclass, field
 from kernlens.model.source_map import SourcePlace
 from kernlens.model.source_path import joined
 from kernlens.model.stage_map import StageRows
@@ -83,7 +83,7 @@ def _instruction(instructions: list[LlvmInstruction], number: int, line: str, fu
         instructions[-1] = instructions[-1]._replace(location=location)
 
 
-@dataclass
+@dataclass()
 class _Locations:
     """Keeps the metadata nodes that debug locations are made of, by their numbers, and resolves locations."""
 

@@ -22,6 +22,7 @@ from kernlens.model.stage_map import StageRows
 #: What the two texts number or word each in its own way: with -g, where a variable's value is, by its address space.
 _NUMBERS = re.compile(r"!\d+|(?<= )#\d+|!DIExpression\([^()]*\)")
 _ID = re.compile(r"(?<!\s)\s*+; visa id: (\d+)\s*$")
+_VALUE = re.compile(r'\s*(%(?:"[^"]*"|[-\w.$]+)) = ')
 _BRANCHES = ("  br ", "  switch ")
 #: A source place, and the calls that it was inlined through.
 _Location = tuple[SourcePlace | None, tuple[SourcePlace, ...]]
@@ -62,7 +63,7 @@ def read_visa_llvm_lines(text: str, codegen: CodegenFunctions) -> StageRows:
     """Reads the instructions of a ``.visa.ll``, with source places from ``codegen``; one without ``!dbg`` has none."""
     rows = StageRows()
     lines = text.split("\n")
-    for function, instructions in _functions(text).items():
+    for function, instructions in _by_function(text).items():
         locations = codegen.locations(instructions, lines) or [_NOWHERE] * len(instructions)
         for instruction, (place, calls) in zip(instructions, locations, strict=True):
             rows.add(instruction.line, place, calls, function)
@@ -90,7 +91,7 @@ def read_visa_starts(text: str, codegen: CodegenFunctions) -> list[VisaStart]:
     """
     lines = text.split("\n")
     starts: dict[int, VisaStart] = {}
-    for function, instructions in _functions(text).items():
+    for function, instructions in _by_function(text).items():
         locations = codegen.locations(instructions, lines)
         for instruction, location in zip(instructions, locations or (), strict=locations is not None):
             line = lines[instruction.line - 1]
@@ -108,7 +109,7 @@ def read_visa_ranges(text: str, codegen: CodegenFunctions) -> dict[int, range]:
     the branch. Functions that differ from ``codegen`` are left out."""
     lines = text.split("\n")
     starts: dict[int, tuple[int, bool]] = {}
-    for function, instructions in _functions(text).items():
+    for function, instructions in _by_function(text).items():
         if codegen.locations(instructions, lines) is None:
             continue
         for instruction, line_number in zip(instructions, codegen.lines_of(function), strict=True):
@@ -123,11 +124,22 @@ def read_visa_ranges(text: str, codegen: CodegenFunctions) -> dict[int, range]:
     return ranges
 
 
-def _functions(text: str) -> dict[str, list[LlvmInstruction]]:
+def _by_function(text: str) -> dict[str, list[LlvmInstruction]]:
     functions: dict[str, list[LlvmInstruction]] = {}
     for instruction in read_llvm_instructions(text):
         functions.setdefault(instruction.function, []).append(instruction)
     return functions
+
+
+def read_visa_values(text: str) -> dict[int, str | None]:
+    """Reads, by the number of the first vISA instruction of each LLVM instruction, ascending, the name of the value that it
+    makes (``%add4.i``), None where it makes none. Of several with one number, the last one became it."""
+    values: dict[int, str | None] = {}
+    for line in text.split("\n"):
+        if match := _ID.search(line):
+            value = _VALUE.match(line)
+            values[int(match[1][:9])] = value[1] if value else None
+    return dict(sorted(values.items()))
 
 
 def _bare(line: str) -> str:

@@ -9,9 +9,9 @@ differ from that text: Size and GPUPointerSizeInBytes are 0, and the ELF with th
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from kernlens.dataclass import dataclass, field
 from kernlens.errors import FormatError
 from kernlens.formats.elf import header as elf_header
 from kernlens.model.binary import EMPTY, c_text

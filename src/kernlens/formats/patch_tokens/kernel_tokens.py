@@ -125,8 +125,7 @@ def arguments_of(tokens_of: TokensOf) -> tuple[KernelArgument, ...]:
         elif isinstance(token, layouts.PayloadParameter):
             _add_parameter(arguments, token)
         elif isinstance(
-            token,
-            layouts.BufferArgument | layouts.ImageArgument | layouts.SamplerArgument | layouts.StatelessArgument,
+            token, layouts.BufferArgument | layouts.ImageArgument | layouts.SamplerArgument | layouts.StatelessArgument
         ):
             argument = arguments.get(token.argument) or KernelArgument(token.argument)
             space = argument.address_space or _ARGUMENT_SPACES[token.number]

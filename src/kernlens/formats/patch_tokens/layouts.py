@@ -8,8 +8,10 @@ end: a field that an older writer did not have is None, what a newer one appende
 
 from __future__ import annotations
 
-from dataclasses import FrozenInstanceError, dataclass
+from dataclasses import FrozenInstanceError
 from typing import ClassVar, dataclass_transform
+
+from kernlens.dataclass import dataclass
 
 #: Numbers of tokens that other modules look for (``PATCH_TOKEN``).
 LOCAL_SURFACE = 15

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
+from kernlens.dataclass import dataclass, field
 from kernlens.errors import FormatError
 from kernlens.formats.patch_tokens import layouts
 from kernlens.formats.patch_tokens import token_list as patch_token_list

@@ -12,26 +12,10 @@ from __future__ import annotations
 
 import itertools
 from array import array
-from dataclasses import dataclass, field
 
-from kernlens.formats.spirv.control_flow import (
-    LIFETIME,
-    MOST_WORDS,
-    OP_BRANCH_CONDITIONAL,
-    OP_CALL,
-    OP_FUNCTION,
-    OP_FUNCTION_END,
-    OP_LABEL,
-    OP_LOAD,
-    OP_PARAMETER,
-    OP_RETURN_VALUE,
-    OP_STORE,
-    OP_SWITCH,
-    OP_VARIABLE,
-    Instruction,
-    instructions,
-    targets,
-)
+from kernlens.dataclass import dataclass, field
+from kernlens.formats.spirv import control_flow as flow
+from kernlens.formats.spirv.control_flow import Instruction, instructions, targets
 from kernlens.formats.spirv.uses import BODY_OPERANDS
 from kernlens.formats.spirv.words import read_words
 
@@ -49,14 +33,14 @@ _MOST_ROUNDS = 6
 
 def certain_mentions(data: memoryview) -> dict[int, set[int]]:
     """Maps each function's id to the ids that its certain code names; empty for a module too large to be looked at."""
-    if len(data) > 4 * MOST_WORDS:
+    if len(data) > 4 * flow.MOST_WORDS:
         return {}
     walk = _Module(data)
     walk.find_fixed()
     return {function.id: walk.certain(function) for function in walk.functions}
 
 
-@dataclass
+@dataclass()
 class _Function:
     id: int
     parameters: list[int] = field(default_factory=list)
@@ -74,26 +58,29 @@ class _Module:
         function: _Function | None = None
         for instruction in instructions(words):
             opcode, operands, _ = instruction
-            if opcode == OP_FUNCTION:
+            if opcode == flow.OP_FUNCTION:
                 function = _Function(operands[1])
                 self.functions.append(function)
-            elif opcode == OP_FUNCTION_END:
+            elif opcode == flow.OP_FUNCTION_END:
                 function = None
             elif function is not None:
-                if opcode == OP_PARAMETER:
+                if opcode == flow.OP_PARAMETER:
                     function.parameters.append(operands[1])
                 else:
                     function.code.append(instruction)
             elif opcode in _CONSTANTS and len(operands) > 1:
                 self.fixed.add(operands[1])
-            elif opcode == OP_VARIABLE and len(operands) > 3 and operands[2] == _UNIFORM_CONSTANT:
+            elif opcode == flow.OP_VARIABLE and len(operands) > 3 and operands[2] == _UNIFORM_CONSTANT:
                 self.fixed_memory.add(operands[1])
 
     def find_fixed(self) -> None:
         """Find the functions and parameters of fixed value: those of which nothing shows that they are not."""
         parameters = {function.id: function.parameters for function in self.functions}
         called = {
-            operands[2] for function in self.functions for opcode, operands, _ in function.code if opcode == OP_CALL
+            operands[2]
+            for function in self.functions
+            for opcode, operands, _ in function.code
+            if opcode == flow.OP_CALL
         }
         self.fixed_functions = {function.id for function in self.functions if self._may_return_fixed(function)}
         self.fixed |= {parameter for id in called for parameter in parameters.get(id, ())}
@@ -102,10 +89,10 @@ class _Module:
             for function in self.functions:
                 fixed = self._fixed_in(function)
                 for opcode, operands, _ in function.code:
-                    if opcode == OP_CALL:
+                    if opcode == flow.OP_CALL:
                         pairs = zip(parameters.get(operands[2], ()), operands[3:], strict=False)
                         varying.update(parameter for parameter, given in pairs if given not in fixed)
-                    elif opcode == OP_RETURN_VALUE and operands[0] not in fixed:
+                    elif opcode == flow.OP_RETURN_VALUE and operands[0] not in fixed:
                         varying.add(function.id)
             if varying.isdisjoint(self.fixed | self.fixed_functions):
                 return
@@ -116,11 +103,11 @@ class _Module:
 
     @staticmethod
     def _may_return_fixed(function: _Function) -> bool:
-        return not function.parameters and any(opcode == OP_RETURN_VALUE for opcode, *_ in function.code)
+        return not function.parameters and any(opcode == flow.OP_RETURN_VALUE for opcode, *_ in function.code)
 
     def _fixed_in(self, function: _Function) -> set[int]:
         """The ids that have a fixed value in this function."""
-        memory = {operands[1] for opcode, operands, _ in function.code if opcode == OP_VARIABLE}
+        memory = {operands[1] for opcode, operands, _ in function.code if opcode == flow.OP_VARIABLE}
         fixed: set[int] = set()
         for _ in range(_MOST_ROUNDS):
             fixed, kept = self._round(function, memory)
@@ -134,21 +121,21 @@ class _Module:
         of which that is still true."""
         fixed, kept = set(self.fixed), set(memory)
         for opcode, operands, _ in function.code:
-            if opcode == OP_LOAD:
+            if opcode == flow.OP_LOAD:
                 if operands[2] in kept or operands[2] in self.fixed_memory:
                     fixed.add(operands[1])
-            elif opcode == OP_STORE:
+            elif opcode == flow.OP_STORE:
                 if operands[1] not in fixed:
                     kept.discard(operands[0])
                 kept.discard(operands[1])
-            elif opcode == OP_CALL and operands[2] in self.fixed_functions:
+            elif opcode == flow.OP_CALL and operands[2] in self.fixed_functions:
                 fixed.add(operands[1])
             elif opcode in _PURE and len(operands) > 2:
                 made_of = operands[2 : _MADE_OF.get(opcode)]
                 if fixed.issuperset(made_of):
                     fixed.add(operands[1])
                 kept.difference_update(made_of)
-            elif opcode != OP_VARIABLE and opcode not in LIFETIME:
+            elif opcode != flow.OP_VARIABLE and opcode not in flow.LIFETIME:
                 kept.difference_update(_named(opcode, operands))
         return fixed, kept
 
@@ -158,7 +145,7 @@ class _Module:
         block: list[Instruction] = []
         entry = 0
         for instruction in function.code:
-            if instruction.opcode == OP_LABEL:
+            if instruction.opcode == flow.OP_LABEL:
                 block = blocks.setdefault(instruction.operands[0], [])
                 entry = entry or instruction.operands[0]
             else:
@@ -174,19 +161,21 @@ class _Module:
             certain &= _reached(entry, {**successors, label: [target]})
         code = [instruction for label in certain for instruction in blocks.get(label, ())]
         # Variables that are only stored to, and what is only stored there, are not read.
-        read = {id for opcode, operands, _ in function.code for id in _named(opcode, operands)[opcode == OP_STORE :]}
-        own = {operands[1] for opcode, operands, _ in function.code if opcode == OP_VARIABLE}
+        read = {
+            id for opcode, operands, _ in function.code for id in _named(opcode, operands)[opcode == flow.OP_STORE :]
+        }
+        own = {operands[1] for opcode, operands, _ in function.code if opcode == flow.OP_VARIABLE}
         unread = own - read
         live = {
             id
             for opcode, operands, _ in function.code
-            if not (opcode == OP_STORE and operands[0] in unread)
+            if not (opcode == flow.OP_STORE and operands[0] in unread)
             for id in _named(opcode, operands)
         }
         return {
             id
             for opcode, operands, _ in code
-            if opcode in BODY_OPERANDS and (opcode != OP_LOAD or operands[1] in live)
+            if opcode in BODY_OPERANDS and (opcode != flow.OP_LOAD or operands[1] in live)
             for id in _named(opcode, operands)
         }
 
@@ -218,9 +207,9 @@ def _branches_in_doubt(
 
 def _named(opcode: int, operands: array[int]) -> array[int]:
     """The operands that are ids of what the instruction works on."""
-    if opcode in (OP_BRANCH_CONDITIONAL, OP_SWITCH, OP_RETURN_VALUE):
+    if opcode in (flow.OP_BRANCH_CONDITIONAL, flow.OP_SWITCH, flow.OP_RETURN_VALUE):
         return operands[:1]
-    if opcode == OP_VARIABLE:
+    if opcode == flow.OP_VARIABLE:
         return operands[3:]
     start, stop = BODY_OPERANDS.get(opcode, (3, None))
     return operands[start - 1 : None if stop is None else stop - 1]

@@ -13,28 +13,11 @@ import operator
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from kernlens.formats.spirv.control_flow import (
-    LIFETIME,
-    MOST_WORDS,
-    OP_BRANCH,
-    OP_BRANCH_CONDITIONAL,
-    OP_CALL,
-    OP_FUNCTION,
-    OP_FUNCTION_END,
-    OP_LABEL,
-    OP_LOAD,
-    OP_PARAMETER,
-    OP_RETURN_VALUE,
-    OP_STORE,
-    OP_SWITCH,
-    OP_VARIABLE,
-    Instruction,
-    instructions,
-    targets,
-)
+from kernlens.dataclass import dataclass, field
+from kernlens.formats.spirv import control_flow as flow
+from kernlens.formats.spirv.control_flow import Instruction, instructions, targets
 from kernlens.formats.spirv.specialization import read_spec_constants
 from kernlens.formats.spirv.words import read_words
 
@@ -77,7 +60,7 @@ def without_undecided(data: memoryview, given: Mapping[int, int]) -> memoryview:
     numbers have these bits: OpNop is in its place. The module must have been walked over before, which checks its word
     counts; one that is too large to be looked at, and one without such constants, stays as it is.
     """
-    if len(data) > 4 * MOST_WORDS:
+    if len(data) > 4 * flow.MOST_WORDS:
         return data
     values = {
         id: _Value(given[number], constant.width, is_given=True)
@@ -88,7 +71,7 @@ def without_undecided(data: memoryview, given: Mapping[int, int]) -> memoryview:
     return _Module(data, values).folded() if values else data
 
 
-@dataclass
+@dataclass()
 class _Function:
     id: int
     parameters: list[int] = field(default_factory=list)
@@ -112,15 +95,15 @@ class _Module:
         block: list[Instruction] = []
         for instruction in instructions(self.words):
             opcode = instruction.opcode
-            if opcode == OP_FUNCTION:
+            if opcode == flow.OP_FUNCTION:
                 function = self.functions[instruction.operands[1]] = _Function(instruction.operands[1])
             elif function is None:
                 self._note(instruction)
-            elif opcode == OP_PARAMETER:
+            elif opcode == flow.OP_PARAMETER:
                 function.parameters.append(instruction.operands[1])
-            elif opcode == OP_LABEL:
+            elif opcode == flow.OP_LABEL:
                 block = function.blocks.setdefault(instruction.operands[0], [])
-            elif opcode == OP_FUNCTION_END:
+            elif opcode == flow.OP_FUNCTION_END:
                 function = None
             elif function.blocks:
                 block.append(instruction)
@@ -176,9 +159,9 @@ class _Module:
         contents = self._contents(function)
         for label in function.alive:
             for opcode, operands, _ in function.blocks[label]:
-                if opcode == OP_LOAD:
+                if opcode == flow.OP_LOAD:
                     self._learn(operands[1], contents.get(operands[2]))
-                elif opcode == OP_CALL:
+                elif opcode == flow.OP_CALL:
                     self._learn(operands[1], self.returns.get(operands[2]))
                 elif opcode == _OP_PHI:
                     self._learn(operands[1], self._phi(function, label, operands))
@@ -200,15 +183,18 @@ class _Module:
         other: set[int] = set()
         for label in function.alive:
             for opcode, operands, _ in function.blocks[label]:
-                if opcode == OP_VARIABLE:
+                if opcode == flow.OP_VARIABLE:
                     stored[operands[1]] = list(operands[3:])
-                elif opcode == OP_STORE:
+                elif opcode == flow.OP_STORE:
                     stored.setdefault(operands[0], []).append(operands[1])
                     other.add(operands[1])
-                elif opcode != OP_LOAD and opcode not in LIFETIME:
+                elif opcode != flow.OP_LOAD and opcode not in flow.LIFETIME:
                     other.update(operands)
         own = {
-            operands[1] for code in function.blocks.values() for opcode, operands, _ in code if opcode == OP_VARIABLE
+            operands[1]
+            for code in function.blocks.values()
+            for opcode, operands, _ in code
+            if opcode == flow.OP_VARIABLE
         }
         found = {id: self._same(self.known.get(value) for value in stored[id]) for id in own & stored.keys() - other}
         return {id: value for id, value in found.items() if value is not None}
@@ -261,9 +247,9 @@ class _Module:
         value = self.known.get(last.operands[0]) if last.operands else None
         if value is None or not value.is_given:
             return None
-        if last.opcode == OP_BRANCH_CONDITIONAL:
+        if last.opcode == flow.OP_BRANCH_CONDITIONAL:
             return last.operands[1 if value.bits else 2]
-        if last.opcode != OP_SWITCH:
+        if last.opcode != flow.OP_SWITCH:
             return None
         length = 2 if value.width > 32 else 1
         for index in range(2, len(last.operands) - length, length + 1):
@@ -279,9 +265,9 @@ class _Module:
         for function in self.functions.values():
             for label in function.alive:
                 for opcode, operands, _ in function.blocks[label]:
-                    if opcode == OP_RETURN_VALUE:
+                    if opcode == flow.OP_RETURN_VALUE:
                         returned[function.id].append(self.known.get(operands[0]))
-                    elif opcode == OP_CALL and operands[2] in self.functions:
+                    elif opcode == flow.OP_CALL and operands[2] in self.functions:
                         parameters = self.functions[operands[2]].parameters
                         for parameter, value in zip(parameters, operands[3:], strict=False):
                             given[parameter].append(self.known.get(value))
@@ -299,7 +285,7 @@ class _Module:
             if label in function.alive and label in function.decided:
                 self._blank(code[-1])
                 end = code[-1].position + 1 + len(code[-1].operands)
-                self.words[end - 2 : end] = array("I", (2 << 16 | OP_BRANCH, function.decided[label]))
+                self.words[end - 2 : end] = array("I", (2 << 16 | flow.OP_BRANCH, function.decided[label]))
 
     def _blank(self, instruction: Instruction) -> None:
         count = len(instruction.operands) + 1

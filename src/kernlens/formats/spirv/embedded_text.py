@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from itertools import chain
 from struct import Struct
 
+from kernlens.dataclass import dataclass, field
 from kernlens.formats.spirv.magic import BIG_ENDIAN, LITTLE_ENDIAN
 
 _HEADER_WORDS = 5
@@ -23,7 +23,7 @@ _BEGINNING = re.compile(b"|".join(map(re.escape, (LITTLE_ENDIAN, BIG_ENDIAN))))
 _IN_LINE = re.compile(rb"[^\r\n]")
 
 
-@dataclass
+@dataclass()
 class _Texts:
     """The strings of a module that may be text, as lists of their pieces: each from one byte to another."""
 

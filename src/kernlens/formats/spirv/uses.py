@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
 
+from kernlens.dataclass import dataclass, field
 from kernlens.formats.spirv.words import Rule, read_words, walk
 
 _OP_ENTRY_POINT = 15
@@ -44,7 +44,7 @@ SHORTEST_OF_USES = {
 _RULES: dict[int, Rule] = {opcode: (least, 0) for opcode, least in SHORTEST_OF_USES.items()}
 
 
-@dataclass
+@dataclass()
 class SpirvUses:
     """The ids that functions and initialisers name.
 

@@ -9,8 +9,8 @@ they follow the data, and their symbols may count from the data's start (compute
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
+from kernlens.dataclass import dataclass, field
 from kernlens.errors import LinkError
 from kernlens.formats.elf.elf_file import SHT_NOBITS, SHT_PROGBITS
 from kernlens.formats.elf.writer import OutputSection
@@ -31,7 +31,7 @@ _DATA_OF = {zero: data for data, zero in _ZERO_OF.items()}
 _DATA_NAMES = (".data.const", ".bss.const", ".data.const.string", ".data.global", ".bss.global")
 
 
-@dataclass
+@dataclass()
 class _Merged:
     """A section of the merged file as it grows; ``starts`` holds where each module's part begins."""
 

@@ -9,8 +9,8 @@ address away again.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
+from kernlens.dataclass import dataclass, field
 from kernlens.errors import LinkError
 from kernlens.formats.elf.elf_file import SHT_NOBITS, SHT_PROGBITS, SHT_REL, SHT_RELA, SHT_STRTAB
 from kernlens.formats.elf.writer import (

@@ -15,9 +15,9 @@ and ``elf``; compute-runtime's ``zebin_decoder.cpp`` and ``linker.cpp`` for what
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 
+from kernlens.dataclass import dataclass, field
 from kernlens.errors import LinkError
 from kernlens.formats.elf.elf_file import EM_INTELGT, SHT_NOTE, SHT_REL, SHT_RELA
 from kernlens.formats.elf.writer import (
@@ -32,13 +32,7 @@ from kernlens.formats.elf.writer import (
 from kernlens.formats.zebin.layout import ZebinLayout
 from kernlens.formats.zebin.notes import merge_notes
 from kernlens.formats.zebin.ze_info_merge import merge_ze_info
-from kernlens.formats.zebin.zebin_file import (
-    SHT_ZEBIN_MISC,
-    SHT_ZEBIN_VISAASM,
-    SHT_ZEBIN_ZEINFO,
-    Zebin,
-    read_zebin,
-)
+from kernlens.formats.zebin.zebin_file import SHT_ZEBIN_MISC, SHT_ZEBIN_VISAASM, SHT_ZEBIN_ZEINFO, Zebin, read_zebin
 from kernlens.model.binary import Relocation, Symbol
 from kernlens.model.build import LINE_OPTIONS
 from kernlens.model.intel_symbols import DRIVER_SYMBOLS, PSEUDO_KERNEL
@@ -104,7 +98,7 @@ def link_zebins(modules: Sequence[tuple[str, memoryview]]) -> LinkedZebin:
     return _Linker(inputs).link()
 
 
-@dataclass
+@dataclass()
 class _Linker:
     inputs: list[LinkInput]
     names: OutputStringTable = field(default_factory=OutputStringTable)

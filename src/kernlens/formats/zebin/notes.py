@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
+from kernlens.dataclass import dataclass
 from kernlens.errors import FormatError, LinkError
 from kernlens.formats.elf.structures import NHDR_LAYOUT, Elf64Nhdr
 from kernlens.model.binary import Section

@@ -7,10 +7,10 @@ on files of version 1.20 (Debian 12's compiler) and 1.73.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from kernlens.dataclass import dataclass, field
 from kernlens.errors import FormatError
 from kernlens.formats.zebin import ze_info_text
 from kernlens.model.figures import KernelResources

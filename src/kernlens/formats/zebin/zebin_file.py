@@ -7,9 +7,9 @@ versions 1.20 (Debian 12's compiler) and 1.73.
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass, field
 from functools import cached_property
 
+from kernlens.dataclass import dataclass, field
 from kernlens.errors import FormatError
 from kernlens.formats.elf.elf_file import EM_INTELGT, SHT_NOTE, Elf, read_elf
 from kernlens.formats.zebin.notes import ZebinNotes, read_notes

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
+from threading import Lock
 from typing import Any, NamedTuple
 
-from kernlens.report.explore.packing import encoded, packed
+from kernlens.report.explore.kernel_chunk import without_stage_texts
+from kernlens.report.explore.packing import RAW_LIMIT, encoded, packed
 
 
 class Packed(NamedTuple):
@@ -17,10 +19,12 @@ class Packed(NamedTuple):
 
 
 class Chunks(Mapping[str, bytes]):
-    """The chunks of a document by their ids, packed. A chunk is made each time it is asked for."""
+    """The chunks of a document by their ids, packed. A chunk is made each time it is asked for,
+    by one thread at a time."""
 
     def __init__(self) -> None:
         self._makers: dict[str, tuple[str, Callable[[], Any]]] = {}
+        self._lock = Lock()
         #: Kernel's chunk -> the figures that came to light when it was made.
         self.figures: dict[str, Mapping[str, int | None]] = {}
 
@@ -30,15 +34,24 @@ class Chunks(Mapping[str, bytes]):
         return chunk_id
 
     def kind(self, chunk_id: str) -> str:
-        """Returns what a chunk holds: ``kernel``, ``source``, ``meta``, ``log``, ``passes`` or ``diff``."""
+        """Returns what a chunk holds: ``kernel``, ``source``, ``meta``, ``log`` or ``passes``."""
         return self._makers[chunk_id][0]
 
-    def packed(self, chunk_id: str) -> Packed:
-        """Returns a chunk with its size. Raises KeyError if there is none of this id."""
-        made = self._makers[chunk_id][1]()
+    def content(self, chunk_id: str) -> bytes:
+        """Returns what a chunk unpacks to. Raises KeyError if there is none of this id."""
+        make = self._makers[chunk_id][1]
+        with self._lock:  # What was read for one chunk is kept for the next.
+            made = make()
         if "figures" in made:
             self.figures[chunk_id] = made["figures"]
         content = encoded(made)
+        if len(content) > RAW_LIMIT and made["kind"] == "kernel":
+            content = encoded(without_stage_texts(made))
+        return content
+
+    def packed(self, chunk_id: str) -> Packed:
+        """Returns a chunk with its size. Raises KeyError if there is none of this id."""
+        content = self.content(chunk_id)
         return Packed(packed(content), len(content))
 
     def __getitem__(self, chunk_id: str) -> bytes:

@@ -9,7 +9,7 @@ from kernlens.analysis.flow.register_uses import register_uses
 from kernlens.analysis.flow.token_waits import token_waits
 from kernlens.model.instruction import COMPACTED, END_OF_THREAD, ILLEGAL, LABEL, Instructions
 from kernlens.model.kernel import Kernel
-from kernlens.model.source_map import FROM_STAGE, IN_PROLOGUE, INHERITED, LINE_LOST
+from kernlens.model.source_map import FROM_STAGE, IN_PROLOGUE, INHERITED, LINE_LOST, SourceMap
 from kernlens.report.explore.messages import message_columns
 from kernlens.report.explore.packing import deltas
 from kernlens.report.explore.places import NO_PLACE, Places
@@ -22,10 +22,12 @@ NO_NUMBER = -1
 _CALLS = frozenset({"call", "calla"})
 
 
-def code_document(kernel: Kernel, places: Places, visa_numbers: Sequence[int | None]) -> dict[str, Any]:
-    """The machine code of a kernel; ``visa_numbers`` are those of its instructions, empty where they are not known."""
+def code_document(
+    kernel: Kernel, source_map: SourceMap | None, places: Places, visa_numbers: Sequence[int | None]
+) -> dict[str, Any]:
+    """The machine code of a kernel with the lines of ``source_map``. ``visa_numbers`` are those of its instructions, empty
+    where they are not known."""
     found = kernel.instructions
-    source_map = kernel.source_map
     count = len(found)
     names = list(dict.fromkeys(found.opcodes))
     opcode_of = {name: number for number, name in enumerate(names)}

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from kernlens.errors import KernlensError
+from kernlens.errors import KernlensError, UnsupportedError
 from kernlens.model.figures import LINE_ORDERS
 from kernlens.model.kernel import Kernel
+from kernlens.model.source_map import SourceMap
 from kernlens.model.stage_text import StageText, StageTexts
 from kernlens.report.explore.code import code_document, compacted_of
 from kernlens.report.explore.packing import RAW_LIMIT, deltas
@@ -14,6 +15,10 @@ from kernlens.report.explore.places import NO_PLACE, Places, names_of_table
 
 #: The place of a row that is no instruction.
 NO_INSTRUCTION = -2
+#: The most instructions that are shown: with their texts and columns they take 200 bytes each.
+MOST_INSTRUCTIONS = 250_000
+_TOO_LARGE = "it is too large to be shown"
+_EMPTY: dict[str, Any] = {"text": "", "line": [], "place": [], "id": None, "ids": None, "functions": []}
 
 
 def kernel_document(kernel: Kernel, texts: StageTexts) -> dict[str, Any]:
@@ -21,24 +26,30 @@ def kernel_document(kernel: Kernel, texts: StageTexts) -> dict[str, Any]:
     the reason in ``missing``."""
     missing: dict[str, str] = {}
     code: dict[str, Any] | None = None
+    source_map: SourceMap | None = None
     names: dict[str, str] = {}
     try:
-        table = kernel.line_table
-        names = names_of_table(table.directory, [file.path for file in table.files]) if table else {}
+        source_map = kernel.source_map
         if kernel.line_table_reason:
             missing["lines"] = kernel.line_table_reason
     except KernlensError as error:
         missing["lines"] = str(error)
+    if source_map is not None:
+        table = source_map.table
+        names = names_of_table(table.directory, [file.path for file in table.files])
     places = Places(names)
     try:
+        if len(kernel.instructions) > MOST_INSTRUCTIONS:
+            count = f"{len(kernel.instructions):,} instructions"
+            raise UnsupportedError(f"{count} are more than are shown; kernlens annotate prints them")
         numbers = texts.visa_numbers(kernel.name, compacted_of(kernel.instructions))
-        code = code_document(kernel, places, numbers)
+        code = code_document(kernel, source_map, places, numbers)
     except KernlensError as error:
         missing["code"] = str(error)
     stages, room = [], RAW_LIMIT // 8
     for text in texts.of_kernel(kernel.name):
         room -= sum(map(len, text.rows)) + 4 * len(text.rows)
-        stages.append(_stage(text, places) if room >= 0 else _missing_stage(text, "it is too large to be shown"))
+        stages.append(_stage(text, places) if room >= 0 else _missing_stage(text, _TOO_LARGE))
     return {
         "schema": 2,
         "kind": "kernel",
@@ -49,10 +60,16 @@ def kernel_document(kernel: Kernel, texts: StageTexts) -> dict[str, Any]:
             "memory": LINE_ORDERS["memory"].sum(kernel.costs) if code else None,
             "peak": code["peak"]["registers"] if code and code["peak"] else None,
         },
-        "warning": kernel.line_warning if code else None,
+        "warning": source_map.warning if source_map else None,
         "stages": stages,
         "missing": missing,
     }
+
+
+def without_stage_texts(document: dict[str, Any]) -> dict[str, Any]:
+    """The document of a kernel that is too large for one chunk."""
+    stages = [{**stage, **_EMPTY, "missing": _TOO_LARGE} for stage in document["stages"]]
+    return document | {"stages": stages}
 
 
 def _stage(text: StageText, places: Places) -> dict[str, Any]:
@@ -81,5 +98,4 @@ def _stage(text: StageText, places: Places) -> dict[str, Any]:
 
 
 def _missing_stage(text: StageText, reason: str) -> dict[str, Any]:
-    empty: dict[str, Any] = {"text": "", "line": [], "place": [], "id": None, "ids": None, "functions": []}
-    return {"stage": text.of.stage, "attempt": text.of.attempt, **empty, "missing": reason}
+    return {"stage": text.of.stage, "attempt": text.of.attempt, **_EMPTY, "missing": reason}

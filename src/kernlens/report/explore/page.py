@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections.abc import Iterator
+from contextlib import suppress
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
 
 from kernlens.errors import KernlensError
-from kernlens.report.explore.document import Document
+from kernlens.model.program import Program
+from kernlens.report.explore.document import Document, document
 from kernlens.report.explore.packing import encoded, in_base85, packed, padded
 
 #: Nothing but the viewer's own script may run, and nothing may be loaded or sent.
@@ -18,8 +20,8 @@ POLICY = (
     "default-src 'none'; script-src 'sha256-{hash}'; style-src 'none'; base-uri 'none'; form-action 'none';"
     " require-trusted-types-for 'script'"
 )
-#: Control characters and halves of characters, which HTML cannot hold.
-_NO_TEXT = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+#: Control characters and halves of characters, which HTML cannot hold, separators, and what turns the direction of text.
+_NO_TEXT = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _HEAD = """<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -32,6 +34,8 @@ _HEAD = """<!DOCTYPE html>
 <div id="kernlens" data-mode="report"></div>
 <noscript>{title}: this page shows its contents with a script that is part of it, and scripts are switched off.</noscript>
 """
+#: The most characters of a page in a notebook, beside the viewer.
+_NOTEBOOK_LIMIT = 1 << 21
 _BLOCK = '<script type="application/x-kernlens" id="{name}" data-bytes="{size}">'
 _BLOCK_END = "</script>\n"
 
@@ -46,7 +50,20 @@ def viewer_script() -> str:
         ) from None
 
 
-def page(document: Document, viewer: str) -> Iterator[str]:
+def notebook_page(program: Program, version: str) -> str | None:
+    """The page of a program for a notebook, which keeps it in its file: without the stages of the compile if it would be too
+    large; None if it is so still, or this installation has no viewer."""
+    with suppress(KernlensError):  # The listing, which is there too, says it.
+        viewer = viewer_script()
+        for has_stages in (True, False):
+            made = document([program], title=program.name, version=version, has_stages=has_stages)
+            text = "".join(page(made, viewer))
+            if len(text) - len(viewer) <= _NOTEBOOK_LIMIT:
+                return text
+    return None
+
+
+def page(whole: Document, viewer: str) -> Iterator[str]:
     """Yields the page in pieces. ``viewer`` is the viewer's script, which must not hold what ends a script or begins a
     comment in HTML.
 
@@ -58,19 +75,19 @@ def page(document: Document, viewer: str) -> Iterator[str]:
     if "</script" in lowered or "<!--" in lowered or "\0" in script or "\r" in script:
         raise ValueError("the viewer's script holds what a page cannot have inside of a script")
     digest = b64encode(sha256(script.encode()).digest()).decode()
-    title = escape(_NO_TEXT.sub("\N{REPLACEMENT CHARACTER}", document.index["title"]) or "kernlens", quote=True)
+    title = escape(_NO_TEXT.sub("\N{REPLACEMENT CHARACTER}", whole.index["title"]) or "kernlens", quote=True)
     yield _HEAD.format(policy=escape(POLICY.format(hash=digest), quote=False), title=title)
     entries = {}
     offset = 0
     yield _BLOCK.format(name="chunks", size="")
-    for chunk_id in document.chunks:
-        chunk = document.chunks.packed(chunk_id)
-        kind = document.chunks.kind(chunk_id)
+    for chunk_id in whole.chunks:
+        chunk = whole.chunks.packed(chunk_id)
+        kind = whole.chunks.kind(chunk_id)
         entries[chunk_id] = {"kind": kind, "offset": offset, "packed": len(chunk.content), "size": chunk.size}
         content = padded(chunk.content)
         offset += len(content)
         yield in_base85(content).decode("ascii")
     yield _BLOCK_END
-    index = packed(encoded(document.index | {"chunks": entries}))
+    index = packed(encoded(whole.index | {"chunks": entries}))
     yield _BLOCK.format(name="index", size=len(index)) + in_base85(index).decode("ascii") + _BLOCK_END
     yield f"<script>{script}</script>\n</body>\n</html>\n"

@@ -13,12 +13,14 @@ from kernlens.model.build import Build, Source
 from kernlens.model.figures import FIGURES, Figure
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
+from kernlens.model.stage import Snapshot
 from kernlens.model.stage_text import NoStages, StageName, StageTexts
 from kernlens.report.describe import device_words
 from kernlens.report.explore.chunks import Chunks, id_of
 from kernlens.report.explore.kernel_chunk import kernel_document
 from kernlens.report.explore.metadata import without_sources
 from kernlens.report.explore.packing import RAW_LIMIT, within
+from kernlens.report.explore.passes import passes_document
 
 #: What stages are called and what they are: of Intel's GPU compiler, and of others as far as they have the same.
 STAGES = {
@@ -34,7 +36,7 @@ STAGES = {
 _COLUMNS = ("name", "shown", "lines", "chunk")
 #: The bit of an instruction's first doubleword that says it is compacted to 8 bytes, on all devices.
 _COMPACTED = 1 << 29
-_NOT_KEPT = "recorded without the stages of the compile; kernlens stages {source} --device {device} -o FILE keeps them"
+_NOT_KEPT = "no stages of the compile were kept; kernlens stages {source} --device {device} -o FILE keeps them"
 _LEFT_OUT = "source text was left out of this document"
 _NOT_AT_HAND = "the text of this file is not at hand; --source-root DIR looks for it in a folder"
 
@@ -85,7 +87,7 @@ class ProgramEntries:
             "reasons": {str(row): reason for row, reason in enumerate(reasons) if reason},
             "stages": self._stages(program, stages, identity),
             "no_stages": None if stages else self._why_no_stages(program),
-            "passes": None,
+            "passes": self._passes(program, identity),
         }
 
     def failed(self, build: Build) -> dict[str, Any]:
@@ -149,7 +151,7 @@ class ProgramEntries:
         missing = _LEFT_OUT if self._redaction is not None else source.unread
         return {
             "path": source.path,
-            "origin": source.origin,
+            "origin": None if source.unread else source.origin,
             "lines": None if source.unread else text.count("\n") + 1,
             "chunk": None if missing else self._text_chunk("source", text),
             "missing": missing or None,
@@ -190,6 +192,19 @@ class ProgramEntries:
                 text = self._redaction.text(without_sources(text))
             texts.append({"stage": stage.stage, "text": text})
         return {"schema": 2, "kind": "meta", "attempt": stages[0].attempt, "stages": texts}
+
+    def _passes(self, program: Program, identity: str) -> str | None:
+        snapshots = program.build.snapshots if self._has_stages else ()
+        if not any(snapshot.is_pass for snapshot in snapshots):
+            return None
+        return self._chunks.add("passes", id_of("passes", identity), partial(self._pass_chunk, snapshots))
+
+    def _pass_chunk(self, snapshots: Sequence[Snapshot]) -> dict[str, Any]:
+        made = passes_document(snapshots)
+        if self._redaction is not None:
+            for step in made["passes"]:
+                step["diff"] = step["diff"] and self._redaction.text(step["diff"])
+        return made
 
     def _why_no_stages(self, program: Program) -> str:
         if not self._has_stages:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ctypes
-from ctypes import byref, c_uint32, c_void_p
-from dataclasses import dataclass, field
+from ctypes import byref, c_void_p
 from functools import cached_property
 
+from kernlens.dataclass import dataclass, field
 from kernlens.errors import NotFoundError
 from kernlens.model.device import IpVersion
 from kernlens.runtime.level_zero.handle_owner import HandleOwner
@@ -41,11 +41,10 @@ class Driver:
     @cached_property
     def extensions(self) -> dict[str, int]:
         """The name and version of each extension that the driver reports."""
-        count = c_uint32(0)
-        self.loader.call("zeDriverGetExtensionProperties", self.handle, byref(count), None)
-        properties = (ze_driver_extension_properties_t * count.value)()
-        self.loader.call("zeDriverGetExtensionProperties", self.handle, byref(count), properties)
-        return {entry.name.decode("utf-8", "replace"): int(entry.version) for entry in properties[: count.value]}
+        entries = self.loader.items(
+            "zeDriverGetExtensionProperties", self.handle, kind=ze_driver_extension_properties_t
+        )
+        return {entry.name.decode("utf-8", "replace"): int(entry.version) for entry in entries}
 
     def extension_function(self, name: str) -> int | None:
         """Return the address of extension function ``name``; None if the driver has none of that name."""
@@ -64,11 +63,8 @@ class Driver:
     @cached_property
     def devices(self) -> tuple[LiveDevice, ...]:
         """The driver's devices, sub-devices excluded."""
-        count = c_uint32(0)
-        self.loader.call("zeDeviceGet", self.handle, byref(count), None)
-        handles = (c_void_p * count.value)()
-        self.loader.call("zeDeviceGet", self.handle, byref(count), handles)
-        return tuple(_device(self, int(handle)) for handle in handles[: count.value] if handle)
+        handles = self.loader.items("zeDeviceGet", self.handle, kind=c_void_p)
+        return tuple(_device(self, handle) for handle in handles if handle)
 
 
 @dataclass(frozen=True)
@@ -131,11 +127,7 @@ class Context(HandleOwner):
 def drivers() -> tuple[Driver, ...]:
     """Return the drivers that the loader finds. Raises ToolError if there is no loader or no driver that works."""
     loader = open_loader()
-    count = c_uint32(0)
-    loader.call("zeDriverGet", byref(count), None)
-    handles = (c_void_p * count.value)()
-    loader.call("zeDriverGet", byref(count), handles)
-    return tuple(Driver(int(handle), loader) for handle in handles[: count.value] if handle)
+    return tuple(Driver(handle, loader) for handle in loader.items("zeDriverGet", kind=c_void_p) if handle)
 
 
 def first_device() -> LiveDevice:

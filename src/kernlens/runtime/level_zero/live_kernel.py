@@ -10,20 +10,15 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from ctypes import byref, c_size_t, c_void_p
-from dataclasses import dataclass
 from functools import cached_property
 
+from kernlens.dataclass import dataclass
 from kernlens.errors import NotFoundError, nearest
 from kernlens.runtime.level_zero.handle_owner import BufferTooSmallError, HandleError, HandleOwner, check_raw_handle
 from kernlens.runtime.level_zero.live_module import LiveModule
 from kernlens.runtime.level_zero.loader import ZEL_HANDLE_KERNEL
 from kernlens.runtime.level_zero.native_binary import NativeBinary
-from kernlens.runtime.level_zero.result_codes import (
-    INVALID_KERNEL_NAME,
-    MODULE_UNLINKED,
-    SUCCESS,
-    LevelZeroError,
-)
+from kernlens.runtime.level_zero.result_codes import INVALID_KERNEL_NAME, MODULE_UNLINKED, SUCCESS, LevelZeroError
 from kernlens.runtime.level_zero.structures import make, ze_kernel_desc_t, ze_kernel_properties_t
 
 INTEL_FUNCTION = "zeIntelKernelGetBinaryExp"
@@ -94,11 +89,7 @@ class LiveKernel(HandleOwner):
     @property
     def _reported_name(self) -> str:
         """The driver's zeKernelGetName."""
-        size = c_size_t(0)
-        self._loader.call("zeKernelGetName", self.handle, byref(size), None, device=self.device, input=self.name)
-        room = ctypes.create_string_buffer(size.value + 1)
-        self._loader.call("zeKernelGetName", self.handle, byref(size), room, device=self.device, input=self.name)
-        return room.value.decode("utf-8", "replace")
+        return self._loader.text("zeKernelGetName", self.handle, device=self.device, input=self.name)
 
     @cached_property
     def properties(self) -> KernelProperties:

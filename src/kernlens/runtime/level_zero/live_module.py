@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterable
-from ctypes import byref, c_char_p, c_size_t, c_uint32, c_void_p, pointer
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from ctypes import byref, c_char_p, c_size_t, c_void_p, pointer
 from functools import cached_property
 from typing import Any
 
+from kernlens.dataclass import dataclass
 from kernlens.errors import NotFoundError, telling_line
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.runtime.level_zero.drivers import Context, LiveDevice
@@ -102,11 +102,8 @@ class LiveModule(HandleOwner):
 
     @cached_property
     def _listed_names(self) -> tuple[str, ...]:
-        count = c_uint32(0)
-        self._loader.call("zeModuleGetKernelNames", self.handle, byref(count), None, **self._error_fields)
-        names = (c_char_p * count.value)()
-        self._loader.call("zeModuleGetKernelNames", self.handle, byref(count), names, **self._error_fields)
-        return tuple((name or b"").decode("utf-8", "replace") for name in names[: count.value])
+        names = self._loader.items("zeModuleGetKernelNames", self.handle, kind=c_char_p, **self._error_fields)
+        return tuple((name or b"").decode("utf-8", "replace") for name in names)
 
     @property
     def kernel_names(self) -> tuple[str, ...]:
@@ -121,24 +118,13 @@ class LiveModule(HandleOwner):
     @cached_property
     def native_binary(self) -> bytes:
         """The module's whole binary. Linking does not change it."""
-        size = c_size_t(0)
-        self._loader.call("zeModuleGetNativeBinary", self.handle, byref(size), None, **self._error_fields)
-        # The driver ignores the size that it is given and writes the whole binary.
-        buffer = ctypes.create_string_buffer(size.value)
-        self._loader.call("zeModuleGetNativeBinary", self.handle, byref(size), buffer, **self._error_fields)
-        return buffer.raw[: size.value]
+        return self._loader.content("zeModuleGetNativeBinary", self.handle, **self._error_fields)
 
     @cached_property
     def debug_bytes(self) -> bytes | None:
         """The module's debug data through zetModuleGetDebugInfo, as the driver gives it; None if it has none."""
-        size = c_size_t(0)
-        arguments = (self.handle, ZET_MODULE_DEBUG_INFO_FORMAT_ELF_DWARF, byref(size))
-        self._loader.call("zetModuleGetDebugInfo", *arguments, None, **self._error_fields)
-        if size.value == 0:
-            return None
-        buffer = ctypes.create_string_buffer(size.value)
-        self._loader.call("zetModuleGetDebugInfo", *arguments, buffer, **self._error_fields)
-        return buffer.raw[: size.value] or None
+        arguments = (self.handle, ZET_MODULE_DEBUG_INFO_FORMAT_ELF_DWARF)
+        return self._loader.content("zetModuleGetDebugInfo", *arguments, **self._error_fields) or None
 
     @cached_property
     def native(self) -> NativeBinary:
@@ -150,35 +136,31 @@ class LiveModule(HandleOwner):
 
         Raises NotFoundError if the module has no such export, with the build flag that makes exports.
         """
-        call = "zeModuleGetFunctionPointer"
-        pointer = c_void_p(0)
-        code = self._loader.result(call, self.handle, name.encode(), byref(pointer))
-        # For an unknown name a driver may report success and not set the pointer, which is null before the call.
-        if code in NO_FUNCTION or (code == SUCCESS and not pointer.value):
-            raise NotFoundError(
-                f"{self.name} exports no function {name!r} ({call} on {self.device}): "
-                f"functions are exported by modules built with {LIBRARY_FLAG}{self._last_words(code)}"
-            )
-        if code != SUCCESS:
-            raise LevelZeroError(call, code, device=str(self.device), input=f"{self.name}: {name}")
-        return int(pointer.value or 0)
+        advice = f"functions are exported by modules built with {LIBRARY_FLAG}"
+        return self._exported("zeModuleGetFunctionPointer", NO_FUNCTION, f"function {name!r}", name, advice)
 
     def global_pointer(self, name: str) -> GlobalPointer:
         """Return where exported variable ``name`` lies on the device, and its size in bytes.
 
         Raises NotFoundError if the module has no such export, with the build flag that makes exports.
         """
-        call = "zeModuleGetGlobalPointer"
-        pointer, size = c_void_p(0), c_size_t(0)
-        code = self._loader.result(call, self.handle, name.encode(), byref(size), byref(pointer))
-        if code in NO_GLOBAL or (code == SUCCESS and not pointer.value):
+        size = c_size_t(0)
+        advice = f"variables are exported by the module that defines them, when it is built with {GLOBALS_FLAG}"
+        address = self._exported("zeModuleGetGlobalPointer", NO_GLOBAL, f"variable {name!r}", name, advice, byref(size))
+        return GlobalPointer(name, address, size.value)
+
+    def _exported(self, call: str, absent: Sequence[int], what: str, name: str, advice: str, *more: Any) -> int:
+        """The address that ``call`` gives. Raises NotFoundError if its result is one of ``absent``."""
+        pointer = c_void_p(0)
+        code = self._loader.result(call, self.handle, name.encode(), *more, byref(pointer))
+        # For an unknown name a driver may report success and not set the pointer, which is null before the call.
+        if code in absent or (code == SUCCESS and not pointer.value):
             raise NotFoundError(
-                f"{self.name} exports no variable {name!r} ({call} on {self.device}): variables are exported by "
-                f"the module that defines them, when it is built with {GLOBALS_FLAG}{self._last_words(code)}"
+                f"{self.name} exports no {what} ({call} on {self.device}): {advice}{self._last_words(code)}"
             )
         if code != SUCCESS:
             raise LevelZeroError(call, code, device=str(self.device), input=f"{self.name}: {name}")
-        return GlobalPointer(name, int(pointer.value or 0), size.value)
+        return int(pointer.value or 0)
 
     def _last_words(self, code: int) -> str:
         """Return the driver's description of an error as a sentence's end; empty after a success."""
@@ -254,11 +236,7 @@ def read_log(loader: Loader, log: Any) -> str:
     """Read build log handle ``log`` and destroy it; returns an empty text for a null handle."""
     if not log.value:
         return ""
-    size = c_size_t(0)
     try:
-        loader.call("zeModuleBuildLogGetString", log, byref(size), None)
-        buffer = ctypes.create_string_buffer(size.value + 1)
-        loader.call("zeModuleBuildLogGetString", log, byref(size), buffer)
+        return loader.text("zeModuleBuildLogGetString", log)
     finally:
         loader.result("zeModuleBuildLogDestroy", log)
-    return buffer.value.decode("utf-8", "replace")

@@ -11,7 +11,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable
-from ctypes import c_char_p, c_int, c_size_t, c_uint32, c_void_p
+from ctypes import byref, c_char_p, c_int, c_size_t, c_uint32, c_void_p
 from functools import cache
 from typing import Any
 
@@ -94,6 +94,29 @@ class Loader:
         code = self.result(name, *arguments)
         if code != SUCCESS:
             raise LevelZeroError(name, code, device=device, input=input, advice=advice)
+
+    def items(self, name: str, *what: Any, kind: Any, device: str | None = None, input: str | None = None) -> list[Any]:
+        """Ask function ``name`` how many items it has, then for the items, each of ctypes' ``kind``."""
+        count = c_uint32(0)
+        self.call(name, *what, byref(count), None, device=device, input=input)
+        items: Any = (kind * count.value)()
+        self.call(name, *what, byref(count), items, device=device, input=input)
+        return list(items[: count.value])
+
+    def content(self, name: str, *what: Any, device: str | None = None, input: str | None = None) -> bytes:
+        """Ask function ``name`` for the size of its answer, then for the answer if there is one."""
+        size = c_size_t(0)
+        self.call(name, *what, byref(size), None, device=device, input=input)
+        if not size.value:
+            return b""
+        buffer = ctypes.create_string_buffer(size.value + 1)
+        self.call(name, *what, byref(size), buffer, device=device, input=input)
+        return buffer.raw[: size.value]
+
+    def text(self, name: str, *what: Any, device: str | None = None, input: str | None = None) -> str:
+        """The text that ``content`` gives, up to its terminating NUL."""
+        content = self.content(name, *what, device=device, input=input)
+        return content.partition(b"\0")[0].decode("utf-8", "replace")
 
     def kernel_binary_function(self, address: int, name: str) -> Callable[..., int]:
         """Return the driver's extension function ``name`` at ``address``, which ``on_call`` sees like the loader's."""

@@ -47,10 +47,7 @@ def live_build(module: LiveModule, kernels: Sequence[str] | None = None) -> Buil
         kernels=tuple(_kernel(module, name) for name in (module.kernel_names if kernels is None else kernels)),
         missing=missing,
         parts=HeldParts(
-            log=module.build_log or "",
-            binary=module.native_binary,
-            debug=debug or b"",
-            spirv=module.spirv or b"",
+            log=module.build_log or "", binary=module.native_binary, debug=debug or b"", spirv=module.spirv or b""
         ),
     )
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from ctypes import POINTER, Array, addressof, byref, c_char_p, c_size_t, c_void_p, cast, pointer
-from dataclasses import dataclass, field
 
+from kernlens.dataclass import dataclass, field
 from kernlens.runtime.level_zero.drivers import Context, LiveDevice
 from kernlens.runtime.level_zero.handle_owner import HandleError
 from kernlens.runtime.level_zero.live_module import LiveModule, create, read_log
@@ -158,12 +158,18 @@ def parse_dynamic_link(code: int, log: str, names: dict[int, str], words: str = 
 
 
 def static_link(
-    context: Context, device: LiveDevice, inputs: Sequence[StaticInput], name: str = "linked module"
+    context: Context,
+    device: LiveDevice,
+    inputs: Sequence[StaticInput],
+    name: str = "linked module",
+    *,
+    as_given: bool = False,
 ) -> LiveModule:
     """Compile several SPIR-V modules to one module (ze_module_program_exp_desc_t).
 
-    A symbol that none of them provides is no error: the module then has imports. Raises LevelZeroError with the build
-    log if the compiler refuses the modules, RefusedCallError if they would crash it.
+    With ``as_given`` the driver gets the very flags, and joins them as it does; else they are kept apart. A symbol that none
+    of them provides is no error: the module then has imports. Raises LevelZeroError with the build log if the compiler
+    refuses the modules, RefusedCallError if they would crash it.
     """
     call = "zeModuleCreate"
     if not inputs:
@@ -176,7 +182,7 @@ def static_link(
     # The drivers join the modules' flags without a separator, and before that rewrite some words, which takes the spaces
     # at one end or the other: `-library-compilation` and `-g` became one unknown word.
     program = _program(
-        [(item.spirv, f" {item.flags} " if item.flags else "") for item in inputs],
+        [(item.spirv, f" {item.flags} " if item.flags and not as_given else item.flags) for item in inputs],
         pConstants=cast(constants, POINTER(POINTER(ze_module_constants_t)))
         if any(item.constants for item in inputs)
         else None,

@@ -27,6 +27,7 @@ _PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "clReleaseContext": (c_int32, (c_void_p,)),
     "clCreateProgramWithSource": (c_void_p, (c_void_p, c_uint32, c_void_p, c_void_p, c_void_p)),
     "clCreateProgramWithIL": (c_void_p, (c_void_p, c_void_p, c_size_t, c_void_p)),
+    "clSetProgramSpecializationConstant": (c_int32, (c_void_p, c_uint32, c_size_t, c_char_p)),
     "clCreateProgramWithBinary": (c_void_p, (c_void_p, c_uint32, c_void_p, c_void_p, c_void_p, c_void_p, c_void_p)),
     "clBuildProgram": (c_int32, (c_void_p, c_uint32, c_void_p, c_char_p, c_void_p, c_void_p)),
     "clCompileProgram": (
@@ -90,12 +91,16 @@ class OpenCL:
 
     def platforms(self) -> list[int]:
         """Return the handles of the installed platforms; having none is no error."""
+        return self.handles("clGetPlatformIDs", none=PLATFORM_NOT_FOUND)
+
+    def handles(self, name: str, *what: Any, none: int) -> list[int]:
+        """Return the handles that function ``name`` lists; ``none`` is its error code where there are none."""
         count = c_uint32(0)
-        code = int(self.result("clGetPlatformIDs", 0, None, byref(count)))
-        if code == PLATFORM_NOT_FOUND or count.value == 0:
+        code = int(self.result(name, *what, 0, None, byref(count)))
+        if code == none or count.value == 0:
             return []
         handles = (c_void_p * count.value)()
-        self.call("clGetPlatformIDs", count.value, handles, None)
+        self.call(name, *what, count.value, handles, None)
         return [int(handle) for handle in handles if handle]
 
     def query(self, name: str, *what: Any, query: str) -> bytes:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Mapping, Sequence
-from ctypes import byref, c_char_p, c_int32, c_size_t, c_uint32, c_void_p, cast
-from dataclasses import dataclass, field
+from ctypes import byref, c_char_p, c_int32, c_size_t, c_void_p, cast
 from typing import Any
 
+from kernlens.dataclass import dataclass, field
 from kernlens.errors import NotFoundError
 from kernlens.runtime.opencl.error_codes import OpenCLError
 from kernlens.runtime.opencl.opencl_library import OpenCL, open_opencl
@@ -17,6 +17,9 @@ from kernlens.runtime.opencl.program_queries import (
     CL_PLATFORM_NAME,
     CL_PROGRAM_BUILD_LOG,
 )
+
+#: Specialization constants: of each its number, its bits, and how many bytes its type has.
+Constants = Sequence[tuple[int, int, int]]
 
 CL_DEVICE_TYPE_ALL = 0xFFFFFFFF
 _DEVICE_NOT_FOUND = -1
@@ -38,7 +41,7 @@ def opencl_devices(library: OpenCL | None = None) -> tuple[OpenCLDevice, ...]:
     devices = []
     for platform in library.platforms():
         name = library.text("clGetPlatformInfo", platform, CL_PLATFORM_NAME, query="CL_PLATFORM_NAME")
-        for device in _devices_of(library, platform):
+        for device in library.handles("clGetDeviceIDs", platform, CL_DEVICE_TYPE_ALL, none=_DEVICE_NOT_FOUND):
             devices.append(
                 OpenCLDevice(
                     platform=name,
@@ -50,16 +53,6 @@ def opencl_devices(library: OpenCL | None = None) -> tuple[OpenCLDevice, ...]:
                 )
             )
     return tuple(devices)
-
-
-def _devices_of(library: OpenCL, platform: int) -> list[int]:
-    count = c_uint32(0)
-    code = int(library.result("clGetDeviceIDs", platform, CL_DEVICE_TYPE_ALL, 0, None, byref(count)))
-    if code == _DEVICE_NOT_FOUND or count.value == 0:
-        return []
-    handles = (c_void_p * count.value)()
-    library.call("clGetDeviceIDs", platform, CL_DEVICE_TYPE_ALL, count.value, handles, None)
-    return [int(handle) for handle in handles if handle]
 
 
 class OpenCLContext:
@@ -87,20 +80,24 @@ class OpenCLContext:
         """Build a program from OpenCL C for all devices. Raises OpenCLError with the build log."""
         return self._built(self._with_source(text, name), options, name)
 
-    def build_spirv(self, spirv: bytes, options: str = "", name: str = "program") -> OpenCLProgram:
+    def build_spirv(
+        self, spirv: bytes, options: str = "", name: str = "program", constants: Constants = ()
+    ) -> OpenCLProgram:
         """Build a program from SPIR-V for all devices. Raises OpenCLError with the build log."""
-        return self._built(self._with_spirv(spirv, name), options, name)
+        return self._built(self._with_spirv(spirv, name, constants), options, name)
 
     def compile_part(self, part: Mapping[str, Any], name: str = "program") -> OpenCLProgram:
-        """Compile what a link takes: ``text`` (OpenCL C) or ``spirv`` with its ``options`` and ``headers`` (names and
-        texts), or take its ``binary``. Raises OpenCLError with the build log.
+        """Compile what a link takes: ``text`` (OpenCL C) or ``spirv`` with its ``options``, ``constants`` and ``headers``
+        (names and texts), or take its ``binary``. Raises OpenCLError with the build log.
         """
         if part.get("binary"):
             return OpenCLProgram(self, self._with_binary(part["binary"], name), name)
         text, headers = part.get("text"), part.get("headers", ())
-        program = OpenCLProgram(
-            self, self._with_source(text, name) if text is not None else self._with_spirv(part["spirv"], name), name
-        )
+        if text is not None:
+            handle = self._with_source(text, name)
+        else:
+            handle = self._with_spirv(part["spirv"], name, part.get("constants", ()))
+        program = OpenCLProgram(self, handle, name)
         programs = [OpenCLProgram(self, self._with_source(header, path), path) for path, header in headers]
         handles = (c_void_p * len(headers))(*(header.handle for header in programs)) if headers else None
         names = (c_char_p * len(headers))(*(path.encode() for path, _ in headers)) if headers else None
@@ -130,8 +127,12 @@ class OpenCLContext:
         create = ("clCreateProgramWithSource", self.handle, 1, byref(pointer), byref(size))
         return self.library.create(*create, input=name)
 
-    def _with_spirv(self, spirv: bytes, name: str) -> int:
-        return self.library.create("clCreateProgramWithIL", self.handle, spirv, len(spirv), input=name)
+    def _with_spirv(self, spirv: bytes, name: str, constants: Constants) -> int:
+        handle = self.library.create("clCreateProgramWithIL", self.handle, spirv, len(spirv), input=name)
+        for number, bits, size in constants:
+            value = bits.to_bytes(8, "little")[:size]
+            self.library.call("clSetProgramSpecializationConstant", handle, number, size, value)
+        return handle
 
     def load_binary(self, binary: bytes, options: str = "", name: str = "program") -> OpenCLProgram:
         """Build a program for all devices from the binary of one. Raises OpenCLError if a device does not take it."""

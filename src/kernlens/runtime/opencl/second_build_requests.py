@@ -9,7 +9,13 @@ from typing import Any
 from kernlens.errors import NotFoundError
 from kernlens.model.build import Build, BuildToolchain, HeldParts
 from kernlens.runtime.opencl.opencl_library import open_opencl
-from kernlens.runtime.opencl.program_building import OpenCLContext, OpenCLDevice, OpenCLProgram, opencl_devices
+from kernlens.runtime.opencl.program_building import (
+    Constants,
+    OpenCLContext,
+    OpenCLDevice,
+    OpenCLProgram,
+    opencl_devices,
+)
 from kernlens.runtime.opencl.program_queries import program_binaries
 
 CL_PLATFORM_VERSION = 0x0901
@@ -32,10 +38,11 @@ class SecondBuildRequests:
         loader: str | None = None,
         device_name: str = "",
         parts: Sequence[Mapping[str, Any]] = (),
+        constants: Constants = (),
     ) -> Build:
-        """Build OpenCL C ``text``, or ``spirv``, for the ``position``-th device of the platform of that very name, of those
-        that are called ``device_name`` if that is given. Instead of a text, ``parts`` may be linked: each is what
-        ``OpenCLContext.compile_part`` takes.
+        """Build OpenCL C ``text``, or ``spirv`` with its ``constants``, for the ``position``-th device of the platform of that
+        very name, of those that are called ``device_name`` if that is given. Instead of a text, ``parts`` may be linked: each
+        is what ``OpenCLContext.compile_part`` takes.
 
         ``loader`` is the path of the OpenCL loader to use (None: the system's). The binary is read as well, as PoCL compiles
         kernels only then. Raises NotFoundError if there is no such device, OpenCLError if the program does not build.
@@ -52,7 +59,7 @@ class SecondBuildRequests:
         elif text is not None:
             program = context.build_source(text, options)
         else:
-            program = context.build_spirv(spirv or b"", options)
+            program = context.build_spirv(spirv or b"", options, constants=constants)
         return _build(context, device, program)
 
 

@@ -12,11 +12,11 @@ import os
 import re
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from kernlens import log
+from kernlens.dataclass import dataclass
 from kernlens.errors import FormatError
 from kernlens.formats.call_frames import RETURN_ADDRESS, RSP, CallFrames
 from kernlens.toolchain.hangs.stopped_thread import StoppedThread, look_at

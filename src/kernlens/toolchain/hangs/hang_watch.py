@@ -16,9 +16,9 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from kernlens import log
+from kernlens.dataclass import dataclass
 from kernlens.toolchain.hangs.driver_calls import DRIVERS, DriverCall, Process
 
 #: How often a call must be seen, and that no build is: those may take long.

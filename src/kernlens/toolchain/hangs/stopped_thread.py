@@ -8,9 +8,9 @@ from __future__ import annotations
 import ctypes
 import os
 import struct
-from dataclasses import dataclass
 
 from kernlens import log
+from kernlens.dataclass import dataclass
 from kernlens.formats.call_frames import RETURN_ADDRESS, RSP
 
 _SEIZE, _INTERRUPT, _GETREGS, _DETACH = 0x4206, 0x4207, 12, 17

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "level_zero_layer/command_lists.h"
+#include "recording/lists.h"
 
 #include "base/arrays.h"
 #include "base/locks.h"
@@ -16,7 +16,7 @@ struct appended {
 struct known_list {
     struct record record;
     const void *device;
-    bool immediate;
+    bool is_immediate;
     struct appended *kernels; /* of a list that is not immediate: one for each kernel */
     size_t count, capacity, latest;
 };
@@ -42,17 +42,24 @@ static void forget(const void *list)
     free(known);
 }
 
-void list_created(const void *list, const void *device, bool immediate)
+/* Makes the list's record anew; NULL if there is no memory. */
+static struct known_list *make(const void *list, const void *device, bool is_immediate)
 {
+    forget(list);
     struct known_list *known = calloc(1, sizeof *known);
     if (known == NULL)
-        return;
+        return NULL;
     known->record.handle = list;
     known->device = device;
-    known->immediate = immediate;
-    lock_take(LOCK_RECORDER);
-    forget(list);
+    known->is_immediate = is_immediate;
     records_add(&lists, &known->record);
+    return known;
+}
+
+void list_created(const void *list, const void *device, bool is_immediate)
+{
+    lock_take(LOCK_RECORDER);
+    make(list, device, is_immediate);
     lock_give(LOCK_RECORDER);
 }
 
@@ -91,20 +98,59 @@ static struct appended *find_appended(struct known_list *list, struct counter *c
     return &grown[list->latest];
 }
 
-void list_appended(const void *list, const void *kernel, const struct shape *shape)
+/* Launches of a kernel come to the list: counted if it executes them at once. */
+static void add(struct known_list *list, struct counter *counter, const struct tally *launches)
 {
+    struct appended *appended = list->is_immediate ? NULL : find_appended(list, counter);
+    if (list->is_immediate)
+        counter_add(counter, launches);
+    else if (appended != NULL)
+        tally_add(&appended->launches, launches);
+}
+
+static void add_all(struct known_list *list, const struct known_list *other)
+{
+    for (size_t place = 0; place < other->count; ++place)
+        add(list, other->kernels[place].counter, &other->kernels[place].launches);
+}
+
+/* What takes what is appended to a list: the list, or the graph that records it. */
+static struct known_list *taker(struct known_list *list, const void *graph)
+{
+    struct known_list *recording = graph != NULL ? find(graph) : list;
+    return recording != NULL ? recording : make(graph, list->device, false);
+}
+
+void list_appended(const void *list, const void *graph, const void *kernel, const struct shape *shape)
+{
+    struct tally one = {0};
+    tally_launches(&one, shape, 1);
     lock_take(LOCK_RECORDER);
     struct known_list *known = find(list);
     struct counter *counter = known != NULL ? counters_find(kernel, known->device) : NULL;
-    if (counter != NULL && known->immediate) {
-        struct tally one = {0};
-        tally_launches(&one, shape, 1);
-        counter_add(counter, &one);
-    } else if (counter != NULL) {
-        struct appended *appended = find_appended(known, counter);
-        if (appended != NULL)
-            tally_launches(&appended->launches, shape, 1);
-    }
+    struct known_list *takes = counter != NULL ? taker(known, graph) : NULL;
+    if (takes != NULL)
+        add(takes, counter, &one);
+    lock_give(LOCK_RECORDER);
+}
+
+void list_appended_list(const void *list, const void *graph, const void *other)
+{
+    lock_take(LOCK_RECORDER);
+    struct known_list *known = find(list), *held = find(other);
+    struct known_list *takes = known != NULL && held != NULL ? taker(known, graph) : NULL;
+    if (takes != NULL)
+        add_all(takes, held);
+    lock_give(LOCK_RECORDER);
+}
+
+void list_cloned(const void *clone, const void *of)
+{
+    lock_take(LOCK_RECORDER);
+    const struct known_list *held = find(of);
+    struct known_list *made = held != NULL ? make(clone, held->device, false) : NULL;
+    if (made != NULL)
+        add_all(made, held);
     lock_give(LOCK_RECORDER);
 }
 

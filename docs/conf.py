@@ -1,0 +1,44 @@
+"""How Sphinx makes a site of these pages (scripts/docs.sh). It needs no network, and neither do the pages."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+project = "kernlens"
+copyright = "the authors of kernlens, Apache-2.0"
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+html_theme = "furo"
+html_title = "kernlens"
+html_show_sphinx = False
+html_copy_source = False
+html_theme_options = {"footer_icons": []}
+#: Headings down to this level can be linked to.
+myst_heading_anchors = 3
+autodoc_member_order = "bysource"
+# Types of other packages have no page here, and neither has a type that a signature names without its module.
+nitpick_ignore_regex = [("py:.*", r"(?!kernlens\.).*")]
+nitpick_ignore = [("py:class", "kernlens.model.figures.MeasuredKernel")]  # a type variable
+
+#: Page -> the classes that its functions take and give, and whose modules have no other public names.
+ANSWERS = {
+    "reference/kernlens": ("capturing.capture.Capture", "comparing.Difference", "pipeline.compile_stages.Pipeline"),
+    "reference/level_zero": (
+        "runtime.level_zero.module_links.NativeInput",
+        "runtime.level_zero.native_binary.NativeBinary",
+        "toolchain.toolchains.Toolchain",
+    ),
+}
+
+
+def _prepare(app: object, page: str, text: list[str]) -> None:
+    """Add those classes, and keep only the words of links to what is not among these pages: README, examples."""
+    for name in ANSWERS.get(page, ()):
+        text[0] += f"\n```{{eval-rst}}\n.. autoclass:: kernlens.{name}\n   :members:\n```\n"
+    outside = "../" * (page.count("/") + 1)
+    text[0] = re.sub(rf"\[([^\]]*)\]\({re.escape(outside)}[^)]*\)", r"\1", text[0])
+
+
+def setup(app: Any) -> None:
+    """Called by Sphinx."""
+    app.connect("source-read", _prepare)

@@ -1,0 +1,67 @@
+#define _GNU_SOURCE
+#include "opencl_layer/recorder/added_options.h"
+
+#include "base/owned.h"
+#include "base/text.h"
+#include "opencl_layer/compilers/compilers.h"
+#include "opencl_layer/platforms.h"
+#include "opencl_layer/program_queries.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Line tables are asked for from Intel's compiler for GPUs alone: others know no option for them, and would refuse the build. */
+static const char LINES[] = "-gline-tables-only";
+
+static const char *all;           /* NULL: none */
+static const char *without_lines; /* those that stand behind the option for line tables, if that is the first */
+
+/* Tells whether Intel's compiler for GPUs builds for all devices that are meant. */
+static bool is_compiled_by_igc(cl_program program, cl_uint count, const cl_device_id *devices)
+{
+    size_t own_count = 0;
+    FREED cl_device_id *own = devices == NULL ? program_devices(program, &own_count) : NULL;
+    if (devices == NULL) {
+        devices = own;
+        count = (cl_uint)own_count;
+    }
+    bool is = devices != NULL && count > 0;
+    for (cl_uint index = 0; is && index < count; ++index)
+        is = compiler_of(devices[index]) == &igc_compiler;
+    return is;
+}
+
+static char *with(const char *options, const char *added)
+{
+    return options != NULL && options[0] != '\0' ? text_format("%s %s", options, added) : strdup(added);
+}
+
+char *added_to_build(cl_program program, cl_uint count, const cl_device_id *devices, const char *options)
+{
+    if (all == NULL || program == NULL)
+        return NULL;
+    const char *added = is_compiled_by_igc(program, count, devices) ? all : without_lines;
+    size_t size = 0;
+    FREED char *source = added[0] != '\0' ? program_source(program, &size) : NULL;
+    FREED char *il = added[0] != '\0' && source == NULL ? program_il(program, &size) : NULL;
+    return source != NULL || il != NULL ? with(options, added) : NULL;
+}
+
+/* Intel's compiler for GPUs makes machine code as it links: options for that act there alone, and it passes over those for sources.
+ * Other linkers refuse what is no option for linkers. */
+char *added_to_link(cl_uint program_count, const cl_program *programs, cl_uint count, const cl_device_id *devices,
+                    const char *options)
+{
+    if (all == NULL || without_lines[0] == '\0' || programs == NULL || program_count == 0 || programs[0] == NULL ||
+        (options != NULL && strstr(options, "-create-library") != NULL) || !is_compiled_by_igc(programs[0], count, devices))
+        return NULL;
+    return with(options, without_lines);
+}
+
+void added_options_open(void)
+{
+    const char *added = getenv("KERNLENS_CAPTURE_OPTIONS");
+    all = added != NULL && added[0] != '\0' ? strdup(added) : NULL;
+    if (all != NULL)
+        without_lines = text_starts_with(all, LINES) ? all + strlen(LINES) + (all[strlen(LINES)] == ' ') : all;
+}

@@ -1,0 +1,164 @@
+#include "opencl_layer/recorder/command_buffers.h"
+
+#include "base/locks.h"
+#include "base/records.h"
+#include "opencl_layer/below.h"
+#include "recording/lists.h"
+
+#include <CL/cl_ext.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char LAUNCH[] = "clCommandNDRangeKernelKHR";
+
+/* Each platform's functions. */
+enum { PLATFORMS = 16 };
+static struct functions {
+    cl_platform_id platform;
+    clCreateCommandBufferKHR_fn create;
+    clCommandNDRangeKernelKHR_fn launch;
+    clEnqueueCommandBufferKHR_fn enqueue;
+} platforms[PLATFORMS];
+static unsigned platform_count;
+
+struct known_buffer {
+    struct record record;
+    struct functions *functions;
+};
+static struct records buffers;
+
+static void after_fork(bool (*damaged)(enum lock lock))
+{
+    if (damaged(LOCK_PLATFORMS))
+        buffers = (struct records){0};
+}
+
+/* Returns the platform's functions, with room made for them if there is any; NULL if not. */
+static struct functions *functions_of(cl_platform_id platform)
+{
+    lock_take(LOCK_PLATFORMS);
+    unsigned index = 0;
+    while (index < platform_count && platforms[index].platform != platform)
+        ++index;
+    if (index == platform_count && index < PLATFORMS)
+        platforms[platform_count++].platform = platform;
+    lock_give(LOCK_PLATFORMS);
+    return index < PLATFORMS ? &platforms[index] : NULL;
+}
+
+static cl_device_id device_of(cl_command_queue queue)
+{
+    cl_device_id device = NULL;
+    return below->clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof device, &device, NULL) == CL_SUCCESS ? device : NULL;
+}
+
+static void remember(cl_command_buffer_khr buffer, struct functions *functions)
+{
+    lock_take(LOCK_PLATFORMS);
+    struct known_buffer *known = (struct known_buffer *)(void *)records_find(&buffers, buffer);
+    if (known == NULL && (known = calloc(1, sizeof *known)) != NULL) {
+        known->record.handle = buffer;
+        records_add(&buffers, &known->record);
+    }
+    if (known != NULL)
+        known->functions = functions;
+    lock_give(LOCK_PLATFORMS);
+}
+
+/* The functions of the buffer's platform; none of a buffer that was never made. */
+static struct functions functions_of_buffer(cl_command_buffer_khr buffer)
+{
+    lock_take(LOCK_PLATFORMS);
+    const struct known_buffer *known = (const struct known_buffer *)(const void *)records_find(&buffers, buffer);
+    struct functions functions = known != NULL ? *known->functions : (struct functions){0};
+    lock_give(LOCK_PLATFORMS);
+    return functions;
+}
+
+struct shape shape_of(cl_uint dimensions, const size_t *global, const size_t *local)
+{
+    struct shape shape = {.dimensions = dimensions};
+    for (cl_uint dimension = 0; dimension < dimensions && dimension < DIMENSIONS; ++dimension) {
+        shape.global[dimension] = global != NULL ? global[dimension] : 0;
+        shape.local[dimension] = local != NULL ? local[dimension] : 0;
+    }
+    return shape;
+}
+
+static cl_command_buffer_khr CL_API_CALL create(cl_uint count, const cl_command_queue *queues,
+                                                const cl_command_buffer_properties_khr *properties, cl_int *error_ret)
+{
+    cl_platform_id platform = NULL;
+    cl_device_id device = queues != NULL && count > 0 ? device_of(queues[0]) : NULL;
+    if (device != NULL)
+        below->clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL);
+    struct functions *functions = platform != NULL ? functions_of(platform) : NULL;
+    if (functions == NULL || functions->create == NULL) { /* no queue of a platform that ever gave the function out */
+        if (error_ret != NULL)
+            *error_ret = CL_INVALID_COMMAND_QUEUE;
+        return NULL;
+    }
+    cl_command_buffer_khr buffer = functions->create(count, queues, properties, error_ret);
+    if (buffer != NULL) {
+        remember(buffer, functions);
+        list_created(buffer, device, false);
+    }
+    return buffer;
+}
+
+static cl_int CL_API_CALL launch(cl_command_buffer_khr buffer, cl_command_queue queue,
+                                 const cl_ndrange_kernel_command_properties_khr *properties, cl_kernel kernel,
+                                 cl_uint dimensions, const size_t *offset, const size_t *global, const size_t *local,
+                                 cl_uint count, const cl_sync_point_khr *points, cl_sync_point_khr *point,
+                                 cl_mutable_command_khr *handle)
+{
+    const struct functions functions = functions_of_buffer(buffer);
+    if (functions.launch == NULL)
+        return CL_INVALID_COMMAND_BUFFER_KHR;
+    cl_int status = functions.launch(buffer, queue, properties, kernel, dimensions, offset, global, local, count, points, point,
+                                     handle);
+    struct shape shape = shape_of(dimensions, global, local);
+    if (status == CL_SUCCESS)
+        list_appended(buffer, NULL, kernel, &shape);
+    return status;
+}
+
+static cl_int CL_API_CALL enqueue(cl_uint queue_count, cl_command_queue *queues, cl_command_buffer_khr buffer, cl_uint count,
+                                  const cl_event *events, cl_event *event)
+{
+    const struct functions functions = functions_of_buffer(buffer);
+    if (functions.enqueue == NULL)
+        return CL_INVALID_COMMAND_BUFFER_KHR;
+    cl_int status = functions.enqueue(queue_count, queues, buffer, count, events, event);
+    if (status == CL_SUCCESS)
+        list_executed(buffer);
+    counters_write_now_and_then();
+    return status;
+}
+
+void *command_buffer_function(cl_platform_id platform, const char *name, void *of_platform)
+{
+    struct functions *functions = strstr(name, "CommandBufferKHR") != NULL || strcmp(name, LAUNCH) == 0 ? functions_of(platform) : NULL;
+    if (functions == NULL)
+        return of_platform;
+    if (strcmp(name, "clCreateCommandBufferKHR") == 0) {
+        functions->create = (clCreateCommandBufferKHR_fn)of_platform;
+        return (void *)create;
+    }
+    if (strcmp(name, LAUNCH) == 0) {
+        functions->launch = (clCommandNDRangeKernelKHR_fn)of_platform;
+        return (void *)launch;
+    }
+    if (strcmp(name, "clEnqueueCommandBufferKHR") == 0) {
+        functions->enqueue = (clEnqueueCommandBufferKHR_fn)of_platform;
+        return (void *)enqueue;
+    }
+    return of_platform;
+}
+
+void command_buffers_watch(void)
+{
+    forks_watch(after_fork);
+    lists_watch();
+}

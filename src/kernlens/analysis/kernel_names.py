@@ -1,0 +1,53 @@
+"""Which kernels a name or a pattern means, as the binary or as C++ calls them."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Collection
+
+from kernlens.analysis.cxx_names import readable
+from kernlens.errors import UnknownKernelError, nearest
+
+_WORD = re.compile(r"[A-Za-z_]\w{2,}")
+
+
+def kernels_named(wanted: str, known: Collection[str]) -> list[str]:
+    """The names among ``known`` that are asked for: as the binary or as C++ has them, or by a pattern of these. Raises
+    UnknownKernelError, with the nearest, if there is none."""
+    if wanted in known:
+        return [wanted]
+    alike = [name for name in known if wanted in _called(name)] or [name for name in known if is_named(wanted, name)]
+    if not alike:
+        raise UnknownKernelError(wanted, _near(wanted, known) or sorted(known))
+    return alike
+
+
+def is_named(pattern: str, name: str) -> bool:
+    """Whether the name, as the binary or as C++ has it, is one of a pattern's: * stands for any text, ? for a character."""
+    fits = _pattern(pattern).fullmatch
+    return any(fits(called) for called in _called(name))
+
+
+def _called(name: str) -> tuple[str, ...]:
+    """What a kernel is called; that of SYCL has the name of its type."""
+    if not name.startswith("_Z"):
+        return (name,)
+    shown = readable(name)
+    return name, shown, shown.removeprefix("typeinfo name for ")
+
+
+def _near(wanted: str, known: Collection[str]) -> list[str]:
+    """C++ names in which a word is like one that was asked for."""
+    words_of = {name: set(_WORD.findall(readable(name))) for name in known if name.startswith("_Z")}
+    if not words_of:
+        return []
+    every = set().union(*words_of.values())
+    near = {word for asked in _WORD.findall(wanted) for word in nearest(asked, every)[:1]}
+    ranked = sorted(words_of, key=lambda name: (-len(near & words_of[name]), len(name))) if near else []
+    return [readable(name) for name in ranked[:4]]
+
+
+@functools.lru_cache
+def _pattern(pattern: str) -> re.Pattern[str]:
+    return re.compile("".join({"*": ".*", "?": "."}.get(letter) or re.escape(letter) for letter in pattern), re.DOTALL)

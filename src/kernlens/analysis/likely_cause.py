@@ -1,0 +1,76 @@
+"""Which source line is likely to have made a figure what it is: the costliest one, or the one that changed most."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kernlens.analysis.comparison.kernel_changes import NO_LINE, PROLOGUE, KernelChange, LineChange
+from kernlens.analysis.costs import costliest_lines, costs_of
+from kernlens.model.figures import Figure, LineColumn
+from kernlens.model.instruction_kind import InstructionKind
+from kernlens.model.kernel import Kernel
+from kernlens.model.program import Program
+from kernlens.model.verdict import Cause
+
+
+def costliest_cause(program: Program, kernel: Kernel, figure: Figure) -> Cause | str:
+    """Returns the line with most of what ``figure`` is caused by; why there is none, as a sentence."""
+    if not figure.caused_by:
+        return f"no line by itself makes the {figure.heading}"
+    if kernel.source_map is None:
+        return f"no source lines: {kernel.line_table_reason}"
+    column = _column(figure)
+    found = costliest_lines(kernel.instructions.kinds, kernel.source_map, column, 1).lines
+    if not found:
+        return f"no line has {column.heading}"
+    line = found[0]
+    source = _source_line(program, line.path, line.line)
+    return Cause(line.path, line.line, source, column.heading, column.sum(line.costs), column.sum(kernel.costs))
+
+
+def changed_cause(change: KernelChange, figure: Figure) -> Cause | str:
+    """Returns the line that was edited, or else grew most, between a baseline and what is checked; why there is none, as a
+    sentence."""
+    column = _column(figure)
+    program, kernel = change.pair.new_program, change.pair.new
+    for key in change.edited:
+        if key.new:
+            source = _source_line(program, key.path, key.new)
+            return Cause(key.path, key.new, source, column.heading, 0, column.sum(kernel.costs), 0, True)
+    if not change.has_lines:
+        return f"no source lines: {kernel.line_table_reason or change.pair.old.line_table_reason}"
+    grown = [
+        (not line.is_cause, before - after, line, before, after)
+        for line in change.lines
+        if line.key not in (PROLOGUE, NO_LINE) and line.key.new
+        for before, after in [_counts(change, line, column)]
+        if line.is_cause or after > before
+    ]
+    if not grown:
+        return f"no line has more {column.heading} than in the baseline"
+    _, _, line, before, after = min(grown, key=lambda item: item[:2])
+    source = _source_line(program, line.key.path, line.key.new)
+    total = column.sum(kernel.costs)
+    return Cause(line.key.path, line.key.new, source, column.heading, after, total, before, bool(line.is_cause))
+
+
+def _column(figure: Figure) -> LineColumn:
+    """What is counted of lines: instructions where nothing tells more."""
+    if figure.caused_by == (figure.key,):
+        return LineColumn(figure.heading, figure.caused_by)
+    keys = figure.caused_by or ("instructions",)
+    return LineColumn(" and ".join(key.replace("_", " ") for key in keys), keys)
+
+
+def _counts(change: KernelChange, line: LineChange, column: LineColumn) -> tuple[int, int]:
+    def count(kinds: Sequence[InstructionKind], indexes: tuple[int, ...]) -> int:
+        return column.sum(costs_of(kinds[index] for index in indexes))
+
+    old, new = change.pair.old.instructions.kinds, change.pair.new.instructions.kinds
+    return count(old, line.old), count(new, line.new)
+
+
+def _source_line(program: Program, path: str, line: int) -> str | None:
+    text = next((source.text for source in program.sources if source.path == path), None)
+    lines = text.split("\n") if text is not None else []
+    return lines[line - 1].strip() if 0 < line <= len(lines) else None

@@ -1,0 +1,56 @@
+"""What a capture was asked for, as its folder keeps it: a capture that was killed is finished with that."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from kernlens.capturing.building_again import BuildingAgain
+from kernlens.capturing.changes import Changes, Replacement
+from kernlens.capturing.spool import Spool
+from kernlens.dataclass import dataclass, field, replace
+from kernlens.toolchain.toolchains import SYSTEM, Toolchain, toolchain
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The application's command line, the device that is simulated for it, whose driver builds, whether the compile stages
+    are to be kept, and what is changed."""
+
+    words: tuple[str, ...] = ()
+    device: str | None = None
+    toolchain: str = SYSTEM
+    stages: bool = False
+    changes: Changes = field(default_factory=Changes)
+
+    def building_again(self, environment: Mapping[str, str]) -> BuildingAgain:
+        """Return what is to be built again for it, in that environment. Raises NotFoundError without the toolchain."""
+        python = _python_beside(toolchain(self.toolchain))
+        return BuildingAgain(environment, python, stages=self.stages, compare=bool(self.changes.added))
+
+    def keep(self, spool: Spool) -> None:
+        """Write it into the folder. Raises OSError."""
+        changes = replace(self.changes, replacements=[replace(each, content=b"") for each in self.changes.replacements])
+        fields = {**asdict(replace(self, changes=Changes())), "changes": asdict(changes)}
+        spool.asked.write_text(json.dumps(fields, default=lambda content: content.decode()))
+
+    @classmethod
+    def kept(cls, spool: Spool) -> Asked:
+        """Read it. Of a folder whose file is not there or not whole, nothing is known."""
+        try:
+            fields: dict[str, Any] = json.loads(spool.asked.read_text())
+        except (OSError, ValueError):
+            return cls()
+        changes = fields["changes"]
+        replacements = [Replacement(**{**each, "content": b""}) for each in changes["replacements"]]
+        words = tuple(fields["words"])
+        return cls(**{**fields, "words": words, "changes": Changes(**{**changes, "replacements": replacements})})
+
+
+def _python_beside(chosen: Toolchain) -> tuple[str, ...]:
+    """The command that starts Python beside the toolchain's driver; empty for this process's own."""
+    return tuple(chosen.command(Path(sys.executable))) if chosen.root is not None else ()

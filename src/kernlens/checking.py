@@ -1,0 +1,264 @@
+"""Hold kernels against budgets and a baseline: ``kernlens.check`` and the verb of that name."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from kernlens.analysis.budget import Rules, against_baseline, guarded, named, places_of
+from kernlens.analysis.comparison.kernel_changes import Comparison
+from kernlens.analysis.comparison.pairs import KernelPair, pair
+from kernlens.analysis.likely_cause import changed_cause, costliest_cause
+from kernlens.errors import KernlensError, NotFoundError, UnsupportedError
+from kernlens.formats.budget_file import NAME, BudgetFile, read_budget_file
+from kernlens.isa.devices import device as find_device
+from kernlens.loading.decoding import decode_kernels
+from kernlens.model.bounds import Rule, Tolerance, bound, tolerance
+from kernlens.model.program import Program
+from kernlens.model.verdict import FAILED, Cause, Finding, Place, Verdict
+from kernlens.opening import Opening, is_source, programs_of
+from kernlens.toolchain.includes import join_options
+from kernlens.toolchain.source_reading import open_regular
+
+PathName = str | os.PathLike[str]
+#: Kinds of kernels that a check can be told to fail for.
+NEW, MISSING = "new", "missing"
+
+
+def check(
+    paths: PathName | Program | Sequence[PathName | Program],
+    *,
+    kernel: str | Sequence[str] = (),
+    device: str | Sequence[str] = (),
+    toolchain: str | Sequence[str] = (),
+    options: str | Sequence[str] = "",
+    budget: PathName | None = None,
+    baseline: PathName | None = None,
+    tolerances: Mapping[str, object] | None = None,
+    fail_on: Iterable[str] = (),
+    allow_unknown: bool = False,
+    source_roots: Sequence[str] = (),
+    **bounds: int,
+) -> Verdict:
+    """Hold kernels against bounds (``max_spill=0, min_simd=16``), those of a file, and a baseline.
+
+    ``paths`` are Programs, what holds machine code, or sources, which are compiled for each ``device`` by each ``toolchain``
+    with ``options``. ``kernel`` are names or patterns of the kernels to check. ``budget`` is the file of budgets; without it
+    ``kernlens.toml`` counts, if there is one beside a path or in the working folder. ``baseline`` is what no figure may be
+    worse than, but for ``tolerances``: ``{"code-size": "5%", "instructions": "any"}``. ``fail_on`` may hold ``new`` and
+    ``missing``: kernels that only one side has fail the check then. ``allow_unknown``: what a binary does not say passes.
+
+    Raises KernlensError: NotFoundError for a pattern that fits no kernel, a bound that there is not and a baseline of
+    another device, ToolError for a source that does not compile.
+    """
+    given = [paths] if isinstance(paths, str | os.PathLike | Program) else list(paths)
+    names = [os.fspath(each) for each in given if not isinstance(each, Program)]
+    programs = [each for each in given if isinstance(each, Program)]
+    programs += opened(names, _words(device), _words(toolchain), join_options(options), source_roots)
+    file = os.fspath(budget) if budget is not None else found_file(names)
+    return judged(
+        programs,
+        [Rule("*", tuple(bound(name, value) for name, value in bounds.items()))] if bounds else [],
+        kernels=_words(kernel),
+        budget_file=file,
+        baseline=None if baseline is None else os.fspath(baseline),
+        tolerances=[tolerance(name, value) for name, value in (tolerances or {}).items()],
+        fail_on=frozenset(fail_on),
+        allow_unknown=allow_unknown,
+        source_roots=source_roots,
+    )
+
+
+def _words(given: str | Sequence[str]) -> Sequence[str]:
+    return [given] if isinstance(given, str) else given
+
+
+def opened(
+    paths: Sequence[str], devices: Sequence[str], toolchains: Sequence[str], options: str, source_roots: Sequence[str]
+) -> list[Program]:
+    """Returns the programs of these paths, for each of the devices and by each of the toolchains."""
+    openings = [
+        Opening(path, device, toolchain, options if is_source(path) else "")
+        for path in paths
+        for device in devices or (None,)
+        for toolchain in toolchains or (None,)
+    ]
+    if options and not any(opening.options for opening in openings):
+        raise KernlensError("--options are those of a compile, and there is no source to compile")
+    return [program for programs in programs_of(openings, source_roots) for program in programs]
+
+
+def found_file(paths: Sequence[str]) -> str | None:
+    """Returns the ``kernlens.toml`` in the folder of a path, or the working folder; None if there is none."""
+    folders = [path if os.path.isdir(path) else os.path.dirname(path) for path in paths]
+    files = (os.path.join(folder, NAME) for folder in [*folders, ""])
+    return next((file for file in files if os.path.lexists(file)), None)
+
+
+def judged(
+    programs: Sequence[Program],
+    own_rules: Sequence[Rule],
+    *,
+    kernels: Sequence[str] = (),
+    budget_file: str | None = None,
+    baseline: str | None = None,
+    tolerances: Sequence[Tolerance] = (),
+    fail_on: frozenset[str] = frozenset(),
+    allow_unknown: bool = False,
+    source_roots: Sequence[str] = (),
+) -> Verdict:
+    """Hold programs against the rules of a file, and then ``own_rules``, which go before these; the rest is as in
+    ``check``, whose errors it raises."""
+    if not fail_on <= {NEW, MISSING}:
+        raise KernlensError(f"a check can fail on {NEW} and {MISSING} kernels, not on {', '.join(sorted(fail_on))}")
+    if baseline is None and (tolerances or fail_on):
+        raise KernlensError("tolerances, and kernels that are new or missing, are told against a --baseline")
+    file = BudgetFile((), ()) if budget_file is None else _read(budget_file)
+    every = places_of(programs)
+    if not every:
+        raise NotFoundError("there is no kernel to check")
+    chosen = _chosen(every, kernels)
+    # Of all programs, that is: a rule of the file may be for a kernel that is not checked now.
+    rules = Rules([*file.rules, *own_rules], every, _is_for)
+    wanted = [place for place in chosen if rules.needs_decoding(place)]
+    _decode(wanted)
+    by_place = [(place, rules.findings(place, allow_unknown)) for place in chosen]
+    findings = [finding for _, found in by_place for finding in found]
+    if baseline is None and not findings:
+        where = f"{budget_file} has none for these kernels" if budget_file else f"--max-spill 0, a {NAME}, a --baseline"
+        raise KernlensError(f"there is no budget to check against: {where}")
+    new: list[Place] = []
+    missing: list[Place] = []
+    pairs: dict[tuple[int, str], KernelPair] = {}
+    if baseline is not None:
+        pairs, new, missing = _paired(programs, chosen, baseline, kernels, source_roots)
+        guards = guarded([*file.tolerances, *tolerances])
+        both = [
+            place for each in pairs.values() for place in ((each.old_program, each.old), (each.new_program, each.new))
+        ]
+        if any(guard.figure.needs_decoding for guard in guards):
+            _decode(both)
+        findings += [finding for each in pairs.values() for finding in against_baseline(each, guards, allow_unknown)]
+    return Verdict(
+        tuple(_with_causes(findings, pairs)),
+        tuple(new),
+        tuple(missing),
+        tuple(place for place, found in by_place if not found) if baseline is None else (),
+        tuple(rules.idle),
+        budget_file,
+        baseline,
+        fail_on,
+    )
+
+
+def _read(path: str) -> BudgetFile:
+    with open_regular(path, "budget file") as file:
+        content = file.read()
+    found = read_budget_file(content, path)
+    for rule in found.rules:
+        if rule.device is not None:
+            _known(rule.device, rule.origin)
+    return found
+
+
+def _known(name: str, origin: str) -> None:
+    try:
+        find_device(name)
+    except NotFoundError as error:
+        raise NotFoundError(f"{origin}: {error}") from None
+
+
+def _is_for(program: Program, device: str) -> bool:
+    return program.device is not None and program.device.name == find_device(device).name
+
+
+def _chosen(every: Sequence[Place], kernels: Sequence[str]) -> list[Place]:
+    if not kernels:
+        return list(every)
+    wanted = {id(kernel) for pattern in kernels for _, kernel in named(every, pattern)}
+    return [place for place in every if id(place[1]) in wanted]
+
+
+def _decode(places: Iterable[Place], *, texts: bool = False) -> None:
+    decode_kernels([(program, [kernel]) for program, kernel in places], texts=texts)
+
+
+def _paired(
+    programs: Sequence[Program],
+    chosen: Sequence[Place],
+    baseline: str,
+    kernels: Sequence[str],
+    source_roots: Sequence[str],
+) -> tuple[dict[tuple[int, str], KernelPair], list[Place], list[Place]]:
+    """Returns the pairs of what is checked with the baseline, device by device, and what only one side has.
+
+    Raises NotFoundError if the baseline has nothing for a device that is checked, or no kernel of it.
+    """
+    if is_source(baseline):
+        raise KernlensError(f"{baseline} is a source; a baseline is compiled already (kernlens compile -o FILE.klens)")
+    (before,) = programs_of([Opening(baseline)], source_roots)
+    pairs: dict[tuple[int, str], KernelPair] = {}
+    new: list[Place] = []
+    missing: list[Place] = []
+    ids = {id(kernel) for _, kernel in chosen}
+    for device in dict.fromkeys(map(_device, programs)):
+        old = [program for program in before if _device(program) == device]
+        if not old:
+            there = ", ".join(dict.fromkeys(map(_device, before)))
+            raise NotFoundError(
+                f"the baseline {baseline} is for {there}, and has nothing for {device}, which is checked"
+            )
+        pairing = pair(old, [program for program in programs if _device(program) == device])
+        pairs |= {(id(each.new_program), each.new.name): each for each in pairing.kernels if id(each.new) in ids}
+        new += [(each.program, each.kernel) for each in pairing.only_new if each.kernel and id(each.kernel) in ids]
+        entries = {id(kernel) for _, kernel in places_of(old)}
+        missing += [
+            (each.program, each.kernel) for each in pairing.only_old if each.kernel and id(each.kernel) in entries
+        ]
+    if kernels and missing:
+        missing = [place for pattern in kernels for place in _fitting(missing, pattern)]
+    if not pairs:
+        raise NotFoundError(f"the baseline {baseline} has none of the kernels that are checked")
+    return pairs, new, missing
+
+
+def _fitting(places: Sequence[Place], pattern: str) -> list[Place]:
+    try:
+        return named(places, pattern)
+    except NotFoundError:
+        return []  # The pattern is about kernels that are there.
+
+
+def _device(program: Program) -> str:
+    return str(program.device or program.device_id)
+
+
+def _with_causes(findings: Sequence[Finding], pairs: Mapping[tuple[int, str], KernelPair]) -> Iterable[Finding]:
+    """Yields the findings, those that failed with the line that is likely to be the cause."""
+    failed = [finding for finding in findings if finding.state == FAILED]
+    compared = {
+        key: pairs[key]
+        for finding in failed
+        if finding.tolerance and (key := (id(finding.program), finding.kernel.name))
+    }
+    try:
+        _decode([(each.old_program, each.old) for each in compared.values()], texts=True)
+        _decode([(each.new_program, each.new) for each in compared.values()], texts=True)
+        _decode([(finding.program, finding.kernel) for finding in failed])
+    except UnsupportedError as error:  # The figures that the binary states are checked all the same.
+        yield from (replace(each, reason=str(error)) if each.state == FAILED else each for each in findings)
+        return
+    comparison = Comparison()
+    changes = {key: comparison.kernel_change(each) for key, each in compared.items()}
+    for finding in findings:
+        if finding.state != FAILED:
+            yield finding
+            continue
+        key = id(finding.program), finding.kernel.name
+        cause = (
+            changed_cause(changes[key], finding.figure)
+            if finding.tolerance
+            else costliest_cause(finding.program, finding.kernel, finding.figure)
+        )
+        yield replace(finding, cause=cause) if isinstance(cause, Cause) else replace(finding, reason=cause)

@@ -1,0 +1,179 @@
+"""``kernlens check``: kernels against budgets and a baseline, for CI."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kernlens.cli.options import (
+    Decorator,
+    devices_option,
+    json_option,
+    kernel_option,
+    listed,
+    source_root_option,
+    toolchain_option,
+    verb,
+)
+from kernlens.errors import KernlensError
+from kernlens.model.bounds import bound_names
+from kernlens.model.figures import FIGURES
+
+if TYPE_CHECKING:
+    from kernlens.model.bounds import Tolerance
+    from kernlens.model.verdict import Verdict
+
+
+def bound_options() -> Decorator:
+    """``--max-FIGURE`` and ``--min-FIGURE`` of every figure, by each of its names. The help shows one of each figure that a
+    binary or a table states; the command gets ``bounds``, the values by name."""
+
+    names = bound_names()
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(command)
+        def decorated(*words: Any, **values: Any) -> Any:
+            given = {name: values.pop(_parameter(name)) for name in names}
+            return command(*words, bounds={name: value for name, value in given.items() if value is not None}, **values)
+
+        for name, (figure, is_least) in reversed(names.items()):
+            is_shown = figure in FIGURES and name[4:] == figure.names[0] and is_least == figure.more_is_better
+            click.option(
+                f"--{name}",
+                _parameter(name),
+                metavar="N",
+                type=click.IntRange(0),
+                hidden=not is_shown,
+                help=f"The {'least' if is_least else 'most'} {figure.heading} that a kernel may have.",
+            )(decorated)
+        return decorated
+
+    return decorate
+
+
+def _parameter(name: str) -> str:
+    return f"bound_{name.replace('-', '_')}"
+
+
+@verb("kernlens check blur.klens --max-spill 0 --min-simd 16")
+@click.argument("paths", nargs=-1, required=True, type=click.Path())
+@bound_options()
+@click.option(
+    "--budget", "budget_file", metavar="FILE", type=click.Path(), help="The file of budgets, if not kernlens.toml."
+)
+@click.option("--baseline", metavar="PATH", type=click.Path(), help="What no figure may be worse than.")
+@click.option(
+    "--tolerance",
+    "tolerances",
+    metavar="FIGURE=N",
+    multiple=True,
+    help="By how much a figure may be worse than the baseline's: N, N% or any; may be repeated.",
+)
+@click.option("--fail-on-new", is_flag=True, help="Fail for kernels that the baseline does not have.")
+@click.option("--fail-on-missing", is_flag=True, help="Fail for kernels that the baseline alone has.")
+@click.option("--allow-unknown", is_flag=True, help="What the binary does not say passes.")
+@kernel_option()
+@devices_option("Compile sources for these devices, or only programs for them.")
+@toolchain_option(
+    "Compile sources with these (system if not given), or only their programs.", several=True, default=None
+)
+@click.option("--options", metavar="O", default="", help="Build options of sources, beside -gline-tables-only.")
+@source_root_option()
+@click.option("--junit", metavar="FILE", type=click.Path(), help="Write JUnit XML too.")
+@click.option("--sarif", metavar="FILE", type=click.Path(), help="Write SARIF 2.1.0 too.")
+@json_option()
+def command(
+    paths: tuple[str, ...],
+    bounds: dict[str, int],
+    budget_file: str | None,
+    baseline: str | None,
+    tolerances: tuple[str, ...],
+    fail_on_new: bool,
+    fail_on_missing: bool,
+    allow_unknown: bool,
+    kernel_names: tuple[str, ...],
+    devices: str | None,
+    toolchains: str | None,
+    options: str,
+    source_roots: tuple[str, ...],
+    junit: str | None,
+    sarif: str | None,
+    as_json: bool,
+) -> None:
+    """Hold kernels against budgets: exit status 1 names each kernel and figure that is not within its bounds, and the
+    source line that is the likely cause.
+
+    PATHS are binaries, recordings or folders, or sources that are compiled for --device. Every figure of docs/figures.md has
+    --max-FIGURE and --min-FIGURE, costs of code too (--max-global-loads). A kernlens.toml beside a path, or in the working
+    folder, holds budgets for patterns of kernels.
+    """
+    from kernlens.checking import MISSING, NEW, found_file, judged, opened
+    from kernlens.cli.compile import told_failures
+    from kernlens.model.bounds import Rule, bound
+
+    rules = [Rule("*", tuple(bound(name, value, f"--{name}") for name, value in bounds.items()))] if bounds else []
+    kinds = ((NEW, fail_on_new), (MISSING, fail_on_missing))
+    with told_failures():
+        verdict = judged(
+            opened(paths, listed(devices), listed(toolchains), options, source_roots),
+            rules,
+            kernels=kernel_names,
+            budget_file=budget_file or found_file(paths),
+            baseline=baseline,
+            tolerances=[_tolerance(words) for words in tolerances],
+            fail_on=frozenset(kind for kind, is_asked in kinds if is_asked),
+            allow_unknown=allow_unknown,
+            source_roots=source_roots,
+        )
+    _write_files(verdict, junit, sarif)
+    if as_json:
+        from kernlens.cli.output import print_json
+        from kernlens.report.verdict_document import verdict_document
+
+        print_json(verdict_document(verdict))
+    else:
+        from kernlens.cli.output import print_lines
+        from kernlens.report.verdict import verdict_lines
+
+        print_lines(verdict_lines(verdict))
+    sys.exit(verdict.exit_status)
+
+
+def _tolerance(words: str) -> Tolerance:
+    from kernlens.model.bounds import tolerance
+
+    name, is_given, value = words.partition("=")
+    if not is_given:
+        raise KernlensError(
+            f"--tolerance {words!r} does not read like code-size=5%: a figure and by how much it may grow"
+        )
+    return tolerance(name, value, "--tolerance")
+
+
+def _write_files(verdict: Verdict, junit: str | None, sarif: str | None) -> None:
+    from kernlens.cli.output import write_bytes
+
+    if junit is not None:
+        from kernlens.report.junit import junit_xml
+
+        write_bytes(junit, [junit_xml(verdict).encode("utf-8", "backslashreplace")])
+    if sarif is not None:
+        from kernlens import __version__
+        from kernlens.report.json_text import indented
+        from kernlens.report.sarif import sarif_document
+
+        write_bytes(sarif, [indented(sarif_document(verdict, __version__, _located)).encode(), b"\n"])
+
+
+def _located(path: str) -> str:
+    """A source file's path from the working folder, if it is below that; CI shows results at these."""
+    whole = os.path.abspath(path)
+    inside = os.path.relpath(whole)
+    if not inside.startswith(os.pardir):
+        return inside
+    return whole

@@ -1,0 +1,115 @@
+"""``kernlens serve``: the explorer, as a page that this machine's browser shows."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Sequence
+
+import click
+
+from kernlens.cli import completion
+from kernlens.cli.options import source_root_option, verb
+from kernlens.errors import UnsupportedError
+
+#: What the server is made with; the extra ``serve`` has it.
+_NEEDED = ("starlette", "uvicorn")
+
+
+@verb("kernlens serve blur.klens")
+@click.argument("paths", nargs=-1, required=True, type=click.Path())
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="The port; any that is free if not given."
+)
+@click.option(
+    "--idle", type=click.FloatRange(0), default=0, metavar="SECONDS",
+    help="End when nothing was asked for so long; 0: never.",
+)  # fmt: skip
+@click.option("--no-browser", is_flag=True, help="Print the address, and open no browser.")
+@click.option(
+    "--jobs", type=click.IntRange(1, 64), metavar="N", help="Compiles at a time; one less than there are processors."
+)
+@click.option(
+    "--timeout", type=click.FloatRange(0.1, 3600), default=60, show_default=True, metavar="SECONDS",
+    help="What one compile may take.",
+)  # fmt: skip
+@click.option(
+    "--toolchain", "toolchains", metavar="T,...", shell_complete=completion.toolchains,
+    help="Which compilers the page offers; all if not given. The first compiles the sources among the paths.",
+)  # fmt: skip
+@click.option(
+    "--device", metavar="D", shell_complete=completion.devices, help="What sources among the paths are compiled for."
+)
+@click.option("--options", metavar="O", default="", help="Their build options, beside -gline-tables-only.")
+@click.option(
+    "--include", "include", metavar="DIR", multiple=True, type=click.Path(file_okay=False),
+    help="Compiles may include files from below this folder; may be repeated.",
+)  # fmt: skip
+@source_root_option()
+def command(
+    paths: tuple[str, ...],
+    port: int,
+    idle: float,
+    no_browser: bool,
+    jobs: int | None,
+    timeout: float,
+    toolchains: str | None,
+    device: str | None,
+    options: str,
+    include: tuple[str, ...],
+    source_roots: tuple[str, ...],
+) -> None:
+    """Show programs in the browser: source, stages and machine code, linked; edit the source and see what becomes of it.
+
+    PATH is anything that holds kernels, or a source with --device. The page is for you alone: the server listens on this
+    machine only, and the printed address holds a token that every request needs. Ctrl-C ends it.
+    """
+    _check_installed()
+    from kernlens.cli.output import finish_output, print_lines, print_message, print_traceback
+    from kernlens.explorer.app import Explorer
+    from kernlens.explorer.browser import open_browser
+    from kernlens.explorer.served import SourceBuild, open_served
+    from kernlens.explorer.server import Server, listening
+    from kernlens.isa.decode import processors
+    from kernlens.toolchain.confinement import Limits
+    from kernlens.toolchain.process import temporary_folder
+    from kernlens.toolchain.toolchains import SYSTEM, toolchain
+
+    chosen = [name for name in (toolchains or "").split(",") if name]
+    for name in chosen:
+        toolchain(name)  # which says what there is, if it is none
+    limits = Limits(seconds=timeout)
+    build = SourceBuild(device, chosen[0] if chosen else SYSTEM, options)
+    listener = listening(port)
+    with listener, temporary_folder() as folder:
+        served = open_served(paths, source_build=build, include=include, limits=limits, source_roots=source_roots)
+
+        def tell_fault(error: BaseException) -> None:
+            print_message(f"kernlens: a fault of kernlens itself, please report it: {type(error).__name__}: {error}")
+            print_traceback(error)
+
+        explorer = Explorer(
+            served, jobs=jobs or max(1, processors() - 1), limits=limits, toolchains=chosen, on_fault=tell_fault
+        )
+        server = Server(explorer, listener, idle=idle, on_fault=tell_fault)
+
+        def tell_ready() -> None:
+            print_lines([f"{served.document.index['title']} is at {server.address}", "Ctrl-C ends the server."])
+            finish_output()
+            if not no_browser:
+                open_browser(server.address, folder)
+
+        ended_by = server.run(tell_ready)
+    if ended_by is None:
+        print_message(f"kernlens: nothing was asked for {idle:g} seconds: the server has ended")
+    elif ended_by == signal.SIGINT:
+        print_message("kernlens: the server has ended")
+    else:
+        signal.raise_signal(ended_by)
+
+
+def _check_installed() -> None:
+    from importlib.util import find_spec
+
+    missing: Sequence[str] = [name for name in _NEEDED if find_spec(name) is None]
+    if missing:
+        raise UnsupportedError(f"kernlens serve needs {' and '.join(missing)}: pip install 'kernlens[serve]'")

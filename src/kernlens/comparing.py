@@ -1,0 +1,193 @@
+"""Compare two sets of programs: ``kernlens.diff`` and the verb of that name."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from kernlens.analysis.comparison.kernel_changes import Comparison, KernelChange, by_badness
+from kernlens.analysis.comparison.pairs import KernelPair, Pairing, pair
+from kernlens.analysis.comparison.stage_partings import Parting, parting
+from kernlens.analysis.kernel_names import kernels_named
+from kernlens.dataclass import dataclass
+from kernlens.errors import KernlensError, NotFoundError
+from kernlens.loading.decoding import decode_kernels
+from kernlens.model.program import Program
+from kernlens.model.stage import Snapshot, of_kernel
+from kernlens.opening import Opening, programs_of
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What differs between two sides. ``old_title`` and ``new_title`` tell them from one another; ``pairing`` is what
+    belongs together and what only one side has, ``changes`` are the kernels that differ, the worst first, and ``partings``
+    where the compiles of each part, None where that was not asked for."""
+
+    old_title: str
+    new_title: str
+    old: Sequence[Program]
+    new: Sequence[Program]
+    pairing: Pairing
+    changes: tuple[KernelChange, ...]
+    partings: tuple[Parting | None, ...]
+
+    @property
+    def equal(self) -> bool:
+        """Whether both sides have the same kernels, and none differs."""
+        return not (self.changes or self.pairing.only_old or self.pairing.only_new)
+
+    def document(self, *, lines: bool = False) -> dict[str, Any]:
+        """What ``kernlens diff --json`` prints (docs/json.md); ``lines``: with the instructions of each changed line."""
+        from kernlens.report.comparison_document import comparison_document, kernel_document
+
+        documents = [
+            kernel_document(change, parting, has_instructions=lines)
+            for change, parting in zip(self.changes, self.partings, strict=True)
+        ]
+        return comparison_document(self.old_title, self.new_title, self.pairing, documents)
+
+
+def diff(
+    old: str | os.PathLike[str],
+    new: str | os.PathLike[str] | None = None,
+    *,
+    device: str | Sequence[str] | None = None,
+    toolchain: str | Sequence[str] | None = None,
+    options: str | Sequence[str] = "",
+    kernels: Sequence[str] = (),
+    sort: str | None = None,
+    stages: bool = False,
+    all_passes: bool = False,
+    source_roots: Sequence[str] = (),
+) -> Difference:
+    """Compare two paths: binaries, recordings or folders, or sources, which are compiled for ``device``.
+
+    ``device``, ``toolchain`` and ``options`` are one for both sides, or two; with two of one of them ``new`` may be left out.
+    ``kernels`` are names or patterns of those to compare, ``sort`` the key of the figure by which they are ordered. ``stages``
+    finds the first stage of the compile at which each kernel parts, ``all_passes`` the compiler's first pass too.
+
+    Raises KernlensError: NotFoundError for what is not there, ToolError for a source that does not compile.
+    """
+    paths = [os.fspath(path) for path in (old, new) if path is not None]
+    given = [[value] if isinstance(value, str) else list(value or ()) for value in (device, toolchain, options)]
+    sides = two_sides(paths, *given)
+    return compared(sides, kernels, sort, stages=stages, all_passes=all_passes, source_roots=source_roots)
+
+
+def two_sides(
+    paths: Sequence[str], devices: Sequence[str], toolchains: Sequence[str], options: Sequence[str]
+) -> tuple[tuple[Opening, str], tuple[Opening, str]]:
+    """Returns how each side is opened, with its title. Raises KernlensError if these words do not name two sides."""
+    if len(paths) > 2:
+        raise KernlensError(f"A and B are two, not {len(paths)}; put several files of a side into a folder")
+    named = [("--device", devices), ("--toolchain", toolchains), ("--options", options)]
+    for name, given in named:
+        if len(given) > 2:
+            raise KernlensError(f"{name} takes one for both sides or one for each, not {len(given)}")
+    if max(map(len, (paths, devices, toolchains, options))) < 2:
+        raise KernlensError(
+            "what is it to be compared with? name a second file, or two of --device a,b, --toolchain a,b or --options"
+        )
+
+    def side(number: int) -> tuple[Opening, str]:
+        def of_side(given: Sequence[str]) -> str | None:
+            return given[number if len(given) > 1 else 0] if given else None
+
+        path, device, toolchain, words = map(of_side, (paths, devices, toolchains, options))
+        differing = [f"{name} {of_side(given) or repr('')}" for name, given in named if len(given) > 1]
+        return Opening(path or "", device, toolchain, words or ""), " ".join([path or "", *differing])
+
+    return side(0), side(1)
+
+
+def compared(
+    sides: tuple[tuple[Opening, str], tuple[Opening, str]],
+    kernel_names: Sequence[str] = (),
+    sort: str | None = None,
+    *,
+    stages: bool = False,
+    all_passes: bool = False,
+    source_roots: Sequence[str] = (),
+) -> Difference:
+    """Open two sides, each with its title, and compare them; the rest is that of ``diff``."""
+    openings = [opening for opening, _ in sides]
+    old, new = programs_of(openings, source_roots, stages=stages, all_passes=all_passes)
+    return between(old, new, [title for _, title in sides], kernel_names, sort, stages=stages, all_passes=all_passes)
+
+
+def between(
+    old: Sequence[Program],
+    new: Sequence[Program],
+    titles: Sequence[str],
+    kernel_names: Sequence[str] = (),
+    sort: str | None = None,
+    *,
+    stages: bool = False,
+    all_passes: bool = False,
+) -> Difference:
+    """Compare the programs of two sides, which have these titles; the rest is that of ``diff``."""
+    pairing = _chosen(pair(old, new), kernel_names)
+    changes = by_badness(changed(pairing.kernels), sort)
+    partings = _partings(changes, all_passes) if stages else [None] * len(changes)
+    return Difference(titles[0], titles[1], old, new, pairing, tuple(changes), tuple(partings))
+
+
+def changed(pairs: Sequence[KernelPair]) -> list[KernelChange]:
+    """Decode the kernels of these pairs and return what differs between those that do."""
+    # What is the same to the byte needs no decoding.
+    differing = [both for both in pairs if both.old.code != both.new.code]
+    decode_kernels(
+        [each for both in differing for each in ((both.old_program, [both.old]), (both.new_program, [both.new]))],
+        texts=True,
+    )
+    comparison = Comparison()
+    return [change for both in pairs if (change := comparison.kernel_change(both)).differs]
+
+
+def _chosen(pairing: Pairing, kernel_names: Sequence[str]) -> Pairing:
+    """The part of a pairing that is about these kernels. Raises UnknownKernelError if neither side has one of them."""
+    if not kernel_names:
+        return pairing
+    alone = [each.kernel.name for each in (*pairing.only_old, *pairing.only_new) if each.kernel]
+    known = dict.fromkeys([*(both.new.name for both in pairing.kernels), *alone])
+    wanted = {name for asked in kernel_names for name in kernels_named(asked, known)}
+    return Pairing(
+        tuple(both for both in pairing.kernels if both.new.name in wanted),
+        tuple(each for each in pairing.only_old if each.kernel and each.kernel.name in wanted),
+        tuple(each for each in pairing.only_new if each.kernel and each.kernel.name in wanted),
+    )
+
+
+def _partings(changes: Sequence[KernelChange], all_passes: bool) -> list[Parting | None]:
+    """Where the compiles of each changed kernel part."""
+    kept: dict[int, tuple[Snapshot, ...]] = {}
+    return [
+        None
+        if change.is_same_code
+        else parting(*(_snapshots(change.pair, side, kept, all_passes) for side in ("old", "new")))
+        for change in changes
+    ]
+
+
+def _snapshots(pair: KernelPair, side: str, kept: dict[int, tuple[Snapshot, ...]], all_passes: bool) -> list[Snapshot]:
+    """A kernel's own part of each stage; of what kept no stages, as it is compiled again."""
+    from kernlens.loading.kernel_texts import of_one_kernel
+
+    program, kernel = (pair.old_program, pair.old) if side == "old" else (pair.new_program, pair.new)
+    if id(program) not in kept:
+        snapshots = program.build.snapshots
+        if not snapshots or (all_passes and not any(snapshot.is_pass for snapshot in snapshots)):
+            from kernlens.pipeline.compile_again import compile_again
+
+            snapshots = compile_again(program.build, all_passes=all_passes).snapshots
+        kept[id(program)] = snapshots
+    parts = []
+    for snapshot in of_kernel(kept[id(program)], kernel.name):
+        try:
+            parts.append(of_one_kernel(snapshot, kernel.name))
+        except (
+            NotFoundError
+        ):  # After passes over functions only another function is dumped, which is none of this kernel's.
+            continue
+    return parts

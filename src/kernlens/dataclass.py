@@ -1,0 +1,125 @@
+"""``dataclasses.dataclass``, for classes that cost a fifth as much to define.
+
+The standard library compiles six methods for each class, one by one, which takes 0.8 ms; a short command defines sixty
+classes, a third of its time, and calls few of these methods. Here a method is compiled when it is called first. All else is
+the standard library's: ``fields``, ``asdict``, signatures, pickles and type checkers see no difference; ``field`` and
+``replace`` are given here too.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import field as field
+from dataclasses import replace as replace
+from typing import TYPE_CHECKING, Any, NoReturn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from dataclasses import dataclass as dataclass
+    from inspect import Signature
+
+    #: Writes a class's method of this name, frozen or not: its text, and what that names besides the built-ins.
+    Write = Callable[[Any, str, bool], tuple[str, dict[str, Any]]]
+else:
+
+    def dataclass(*, frozen=False, slots=False, eq=True, order=False):
+        """Return a decorator that makes a class a dataclass with these options of the standard library's."""
+
+        def decorate(cls):
+            methods = {"__init__": _init, "__repr__": _repr}
+            if eq:
+                methods |= {"__eq__": _comparison, "__hash__": _hash if frozen else None}
+            if order:
+                methods |= dict.fromkeys(_COMPARISONS, _comparison)
+            own = {name for name, value in vars(cls).items() if value is not None}
+            cls = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots)(cls)
+            for name in methods.keys() - own:
+                setattr(cls, name, methods[name] and _compiled_when_called(cls, name, methods[name], frozen))
+            cls.__signature__ = _LazySignature()
+            if frozen:
+                cls.__setattr__, cls.__delattr__ = _refuse_to_set, _refuse_to_delete
+            if frozen and slots:
+                cls.__setstate__ = _restore
+            return cls
+
+        return decorate
+
+
+_COMPARISONS = {"__eq__": "==", "__lt__": "<", "__le__": "<=", "__gt__": ">", "__ge__": ">="}
+
+
+def _compiled_when_called(cls: Any, name: str, write: Write, frozen: bool) -> Callable[..., Any]:
+    """A method that gives its place to the one that it compiles."""
+
+    def method(*arguments: Any, **named: Any) -> Any:
+        text, names = write(cls, name, frozen)
+        exec(text, names)
+        written = names[name]
+        written.__module__, written.__qualname__ = cls.__module__, f"{cls.__qualname__}.{name}"
+        if name == "__init__":
+            written.__annotations__ = {field.name: field.type for field in dataclasses.fields(cls)} | {"return": None}
+        setattr(cls, name, written)
+        return written(*arguments, **named)
+
+    return method
+
+
+def _init(cls: Any, name: str, frozen: bool) -> tuple[str, dict[str, Any]]:
+    names: dict[str, Any] = {"_set": object.__setattr__, "_made": dataclasses.MISSING}
+    parameters, lines = ["self"], []
+    for entry in dataclasses.fields(cls):
+        parameter = value = entry.name
+        if entry.default is not dataclasses.MISSING:
+            names[f"_default_{value}"] = entry.default
+            parameter = f"{value}=_default_{value}"
+        elif entry.default_factory is not dataclasses.MISSING:
+            names[f"_make_{value}"] = entry.default_factory
+            parameter, value = f"{value}=_made", f"_make_{value}() if {value} is _made else {value}"
+        parameters.append(parameter)
+        lines.append(f"  _set(self, {entry.name!r}, {value})" if frozen else f"  self.{entry.name} = {value}")
+    if hasattr(cls, "__post_init__"):
+        lines.append("  self.__post_init__()")
+    return "\n".join([f"def {name}({', '.join(parameters)}):", *lines]), names
+
+
+def _repr(cls: Any, name: str, frozen: bool) -> tuple[str, dict[str, Any]]:
+    shown = ", ".join(f"{field.name}={{self.{field.name}!r}}" for field in dataclasses.fields(cls) if field.repr)
+    return f"def {name}(self): return f'{{self.__class__.__qualname__}}({shown})'", {}
+
+
+def _hash(cls: Any, name: str, frozen: bool) -> tuple[str, dict[str, Any]]:
+    return f"def {name}(self): return hash({_compared(cls, 'self')})", {}
+
+
+def _comparison(cls: Any, name: str, frozen: bool) -> tuple[str, dict[str, Any]]:
+    answer = f"{_compared(cls, 'self')} {_COMPARISONS[name]} {_compared(cls, 'other')}"
+    same = "other.__class__ is self.__class__"
+    return f"def {name}(self, other): return {answer} if {same} else NotImplemented", {}
+
+
+def _compared(cls: Any, of: str) -> str:
+    return f"({''.join(f'{of}.{field.name}, ' for field in dataclasses.fields(cls) if field.compare)})"
+
+
+class _LazySignature:
+    """What ``inspect.signature`` answers for a class."""
+
+    def __get__(self, instance: object, cls: Any) -> Signature:
+        from inspect import signature
+
+        fields = [(field.name, field.type, field) for field in dataclasses.fields(cls)]
+        return signature(dataclasses.make_dataclass(cls.__name__, fields))
+
+
+def _refuse_to_set(self: object, name: str, value: object) -> NoReturn:
+    raise dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}")
+
+
+def _refuse_to_delete(self: object, name: str) -> NoReturn:
+    raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")
+
+
+def _restore(self: object, state: tuple[None, Mapping[str, object]]) -> None:
+    """Sets the fields of an object that was pickled or copied."""
+    for name, value in state[1].items():
+        object.__setattr__(self, name, value)

@@ -1,0 +1,186 @@
+"""The routes: what each address answers (openapi.json beside this says the same)."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from kernlens.errors import KernlensError
+from kernlens.explorer import questions
+from kernlens.explorer.answers import JSON, json_response
+from kernlens.explorer.body import json_body
+from kernlens.explorer.compile_queue import CompileQueue
+from kernlens.explorer.compile_request import CompileRequest, compile_request
+from kernlens.explorer.compile_work import CompileWork, Results, confined
+from kernlens.explorer.event_stream import EventStream
+from kernlens.explorer.guard import COMPILE
+from kernlens.explorer.page import Page
+from kernlens.explorer.refusal import FAULT, RefusedError
+from kernlens.explorer.served import Chunks, Served
+from kernlens.toolchain.confinement import Limits
+from kernlens.toolchain.recorded_sources import check_options
+
+Answer = TypeVar("Answer")
+
+_ID = re.compile("[0-9a-f]{16}")
+#: Chunks are named by what is in them; they are for this user alone.
+_IMMUTABLE = "private, max-age=31536000, immutable"
+#: Threads that make chunks and answer questions.
+_ANSWERING = 2
+
+
+class Explorer:
+    """What the routes share. ``toolchains`` are those that the user chose, none: all."""
+
+    def __init__(
+        self,
+        served: Served,
+        *,
+        jobs: int,
+        limits: Limits,
+        toolchains: Sequence[str],
+        on_fault: Callable[[BaseException], None],
+    ) -> None:
+        self._served = served
+        self._limits = limits
+        self._toolchains = tuple(toolchains)
+        self._results = Results()
+        self._chunks = Chunks(served, self._results)
+        self._page = Page()
+        self._pool = ThreadPoolExecutor(_ANSWERING, thread_name_prefix="answer")
+        self.queue = CompileQueue(jobs, on_fault)
+
+    def app(self) -> Starlette:
+        """The application, which ``guard.Guard`` has to stand before."""
+        routes = [
+            Route("/", self._get_page),
+            Route(self._page.script_path, self._get_script),
+            Route("/icon.svg", self._get_icon),
+            Route("/api/index", self._get_index),
+            Route("/api/chunk/{chunk}", self._get_chunk),
+            Route("/api/choices", self._get_choices),
+            Route("/api/diff", self._get_diff),
+            Route("/api/link", self._get_link),
+            Route("/api/sweep", self._get_sweep),
+            Route(COMPILE, self._post_compile, methods=["POST"]),
+        ]
+        for route in routes:
+            route.methods = route.methods - {"HEAD"} if route.methods else route.methods
+        app = Starlette(
+            routes=routes, exception_handlers={HTTPException: _refused, RefusedError: _refused, Exception: _failed}
+        )
+        app.router.redirect_slashes = False
+        return app
+
+    def close(self) -> None:
+        """End all compiles, and wait for what runs."""
+        self.queue.close()
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+    async def _get_page(self, request: Request) -> Response:
+        return self._page.page()
+
+    async def _get_script(self, request: Request) -> Response:
+        return self._page.script()
+
+    async def _get_icon(self, request: Request) -> Response:
+        return self._page.icon()
+
+    async def _get_index(self, request: Request) -> Response:
+        return Response(await self._answered(self._chunks.index), media_type=JSON)
+
+    async def _get_chunk(self, request: Request) -> Response:
+        chunk = request.path_params["chunk"]
+        if not _ID.fullmatch(chunk):
+            raise RefusedError(404, "a chunk's id is 16 hexadecimal digits")
+        headers = {"ETag": f'"{chunk}"', "Cache-Control": _IMMUTABLE}
+        content = self._chunks.kept(chunk)
+        if content is None:
+            try:
+                content = await self._answered(self._chunks.made, chunk)
+            except KeyError:
+                again = "reload the page; of compiles only the newest results are kept: compile again"
+                raise RefusedError(404, f"there is no chunk {chunk}", again) from None
+        if request.headers.get("if-none-match") == headers["ETag"]:
+            return Response(status_code=304, headers=headers)
+        return Response(content, 200, headers, "application/octet-stream")
+
+    async def _get_choices(self, request: Request) -> Response:
+        return json_response(await self._answered(questions.choices, self._toolchains))
+
+    async def _get_diff(self, request: Request) -> Response:
+        sides = [request.query_params.getlist(side) for side in ("left", "right")]
+        if any(len(side) != 1 for side in sides):
+            raise RefusedError(400, "left and right each have to name one program by its id")
+        (left,), (right,) = sides
+        return json_response(await self._answered(questions.diff, self._served, self._results, left, right))
+
+    async def _get_link(self, request: Request) -> Response:
+        return json_response(await self._answered(questions.link, self._served))
+
+    async def _get_sweep(self, request: Request) -> Response:
+        if self._served.sweep is None:
+            raise RefusedError(
+                404, "no sweep is served", "kernlens sweep ... --json >table.json, then kernlens serve table.json"
+            )
+        return json_response(self._served.sweep)
+
+    async def _post_compile(self, request: Request) -> Response:
+        asked = compile_request(await json_body(request))
+        works = await self._answered(self._works, asked)
+        submission = self.queue.submit(asked.session, asked.serial, list(enumerate(works)))
+        return EventStream(submission, lambda: self.queue.end(submission))
+
+    def _works(self, asked: CompileRequest) -> list[CompileWork]:
+        program = None
+        if asked.program is not None:
+            program = self._served.program(asked.program) or self._results.program(asked.program)
+            if program is None:
+                raise RefusedError(404, f"there is no program {asked.program}", "only the newest results are kept")
+        sources, options = self._served.sources(asked.path, asked.text, program)
+        works = []
+        for one in asked.configurations:
+            if self._toolchains and one.toolchain not in self._toolchains:
+                raise RefusedError(404, f"the toolchain {one.toolchain} is none of {', '.join(self._toolchains)}")
+            try:
+                check_options(one.options, options, self._served.include)
+            except KernlensError as error:
+                raise RefusedError(
+                    403, str(error), "kernlens serve --include DIR allows what lies below DIR"
+                ) from error
+            works.append(CompileWork(one, sources, self._served.include, self._limits, self._results))
+        return works
+
+    async def _answered(self, ask: Callable[..., Answer], *arguments: Any) -> Answer:
+        """What ``ask`` returns, from a thread whose children are confined. What kernlens cannot answer is not found."""
+
+        def answer() -> Answer:
+            with confined(self._limits):
+                return ask(*arguments)
+
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._pool, answer)
+        except KernlensError as error:
+            raise RefusedError(404, str(error)) from error
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    if isinstance(error, RefusedError):
+        return error.response()
+    assert isinstance(error, HTTPException)
+    sentences = {404: "there is nothing at this address", 405: f"{request.method} is not possible here"}
+    sentence = sentences.get(error.status_code, error.detail)
+    return RefusedError(error.status_code, sentence, None, error.headers).response()
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    return FAULT.response()

@@ -1,0 +1,96 @@
+"""What a page may ask to be compiled: the request's JSON, checked key by key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Set
+from typing import Any
+
+from kernlens.dataclass import dataclass
+from kernlens.explorer.refusal import RefusedError
+
+#: Configurations of one request, at most.
+CONFIGURATIONS = 16
+#: Characters of a name, a path, and an option string, at most.
+_NAME, _PATH, _OPTIONS = 128, 4096, 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """For what a source is compiled. ``all_passes`` keeps the LLVM IR after each pass too."""
+
+    device: str
+    toolchain: str
+    options: str
+    all_passes: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CompileRequest:
+    """One request of a page. ``path`` names the source that was edited, ``text`` is what became of it; ``program`` is the
+    program it belongs to, None if the path says enough."""
+
+    session: str
+    serial: int
+    path: str
+    text: str
+    program: str | None
+    configurations: tuple[Configuration, ...]
+
+
+def compile_request(document: Any) -> CompileRequest:
+    """The request in a body. Raises RefusedError 400, which names the key, if it is none."""
+    top = _object(document, "the request", {"session", "serial", "source", "configurations"})
+    source = _object(top["source"], "source", {"path", "text"}, {"program"})
+    given = top["configurations"]
+    if not isinstance(given, list) or not 1 <= len(given) <= CONFIGURATIONS:
+        raise RefusedError(400, f"configurations is no list of 1 to {CONFIGURATIONS}")
+    serial = top["serial"]
+    if isinstance(serial, float) and serial.is_integer():  # 1.0 is a whole number in JSON
+        serial = int(serial)
+    if isinstance(serial, bool) or not isinstance(serial, int) or not 0 <= serial < 1 << 53:
+        raise RefusedError(400, "serial is no whole number from 0 on")
+    program = source.get("program")
+    return CompileRequest(
+        session=_text(top["session"], "session", _NAME),
+        serial=serial,
+        path=_text(source["path"], "source.path", _PATH),
+        text=_text(source["text"], "source.text", None, least=0),
+        program=None if program is None else _text(program, "source.program", _NAME),
+        configurations=tuple(_configurations(given)),
+    )
+
+
+def _configurations(given: list[Any]) -> Iterator[Configuration]:
+    for number, item in enumerate(given):
+        where = f"configurations[{number}]"
+        one = _object(item, where, {"device", "toolchain", "options"}, {"all_passes"})
+        all_passes = one.get("all_passes", False)
+        if not isinstance(all_passes, bool):
+            raise RefusedError(400, f"{where}.all_passes is neither true nor false")
+        options = _text(one["options"], f"{where}.options", _OPTIONS, least=0)
+        yield Configuration(
+            _text(one["device"], f"{where}.device", _NAME),
+            _text(one["toolchain"], f"{where}.toolchain", _NAME),
+            options,
+            all_passes,
+        )
+
+
+def _object(value: Any, where: str, needed: Set[str], possible: Set[str] = frozenset()) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise RefusedError(400, f"{where} is no JSON object")
+    for key in sorted(needed - value.keys()):
+        raise RefusedError(400, f"{where} lacks {key!r}")
+    for key in sorted(value.keys() - needed - possible):
+        raise RefusedError(400, f"{where} has a key {key!r}, which nobody knows")
+    return value
+
+
+def _text(value: Any, where: str, most: int | None, least: int = 1) -> str:
+    if not isinstance(value, str) or len(value) < least or (most is not None and len(value) > most):
+        raise RefusedError(
+            400, f"{where} is no text of {least} to {most} characters" if most else f"{where} is no text"
+        )
+    if most is not None and not value.isprintable():
+        raise RefusedError(400, f"{where} holds a control character")
+    return value

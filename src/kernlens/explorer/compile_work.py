@@ -1,0 +1,216 @@
+"""One compile of what a page sent: in a child process with limits, decoded here, and kept for whoever asks again."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import orjson
+
+from kernlens import __version__
+from kernlens.compiling import compiler_name
+from kernlens.dataclass import dataclass
+from kernlens.errors import KernlensError, ToolError, UnsupportedError
+from kernlens.explorer.compile_queue import Tell
+from kernlens.explorer.compile_request import Configuration
+from kernlens.loading import open_build
+from kernlens.model.build import Build, HeldParts, Source
+from kernlens.model.program import Program
+from kernlens.pipeline.compile_again import compile_again
+from kernlens.report.explore import Document, document
+from kernlens.toolchain.confinement import Confinement, Limits
+from kernlens.toolchain.diagnostics import error_lines
+from kernlens.toolchain.includes import with_lines
+from kernlens.toolchain.process import temporary_folder
+from kernlens.toolchain.toolchains import toolchain
+
+#: Bytes of what compiles left that are kept, before they are packed; the newest stays in any case.
+KEPT = 256 << 20
+#: What a compile goes through: the compiler, and what is made of what it left.
+_STEPS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How a compile ended. ``folders`` are the temporary ones of the compile, the innermost first, which answers leave out;
+    ``document`` is None if there is no binary, and ``ids`` are those of its programs. ``size`` is in bytes, of all that the
+    build holds."""
+
+    build: Build
+    folders: tuple[str, ...]
+    document: Document | None
+    ids: tuple[str, ...]
+    size: int
+
+    def event(self) -> dict[str, Any]:
+        """What the page is told."""
+        build = self.build
+        return {
+            "event": "result",
+            "ok": build.ok,
+            "reason": build.reason,
+            "log": build.log,
+            "seconds": round(build.seconds, 3),
+            "command": build.command,
+            "diagnostics": [each._asdict() for each in error_lines(build.log, build.source)],
+            "index": orjson.loads(self.without_folders(orjson.dumps(self.document.index))) if self.document else None,
+        }
+
+    def without_folders(self, content: bytes) -> bytes:
+        """JSON without the temporary folders: paths read as they were sent."""
+        for folder in self.folders:
+            content = content.replace(orjson.dumps(folder)[1:-1], b"")
+        return content
+
+    def programs(self) -> tuple[Program, ...]:
+        """The programs, without their stages."""
+        parts = HeldParts(self.build.log, self.build.binary, self.build.debug, self.build.spirv, self.build.sources)
+        return open_build(replace(self.build, parts=parts))
+
+
+class Results:
+    """The newest results by what they were made from; usable from several threads."""
+
+    def __init__(self, most: int = KEPT) -> None:
+        self._most = most
+        self._size = 0
+        self._results: OrderedDict[str, Result] = OrderedDict()
+
+    def get(self, key: str) -> Result | None:
+        """Return the result of what has this key, if it is still kept."""
+        result = self._results.get(key)
+        if result is not None:
+            self._results.move_to_end(key)
+        return result
+
+    def add(self, key: str, result: Result) -> None:
+        """Keep a result, and let the oldest go."""
+        old = self._results.pop(key, None)
+        self._size += result.size - (old.size if old else 0)
+        self._results[key] = result
+        while self._size > self._most and len(self._results) > 1:
+            self._size -= self._results.popitem(last=False)[1].size
+
+    def program(self, program: str) -> Program | None:
+        """Return the program of this id, without its stages; None if no kept result has it."""
+        for result in self.all():
+            if program in result.ids:
+                return result.programs()[result.ids.index(program)]
+        return None
+
+    def all(self) -> list[Result]:
+        """Return what is kept, the newest first."""
+        return list(reversed(self._results.values()))
+
+
+@contextmanager
+def confined(limits: Limits) -> Iterator[Confinement]:
+    """Confine the children of a block to a folder that is removed after it."""
+    with temporary_folder() as folder, Confinement(folder, limits) as confinement:
+        yield confinement
+
+
+class CompileWork:
+    """A compile of ``sources``, the first of which is the main one, that waits to be run. ``include`` are folders whose files
+    they may include too."""
+
+    def __init__(
+        self,
+        configuration: Configuration,
+        sources: Sequence[Source],
+        include: Sequence[str],
+        limits: Limits,
+        results: Results,
+    ) -> None:
+        self._configuration = configuration
+        self._sources = tuple(sources)
+        self._include = include
+        self._limits = limits
+        self._results = results
+        self._confinement: Confinement | None = None
+        self._stopped = False
+
+    def stop(self) -> None:
+        """End the compiler, if it runs already, and let it not begin otherwise."""
+        self._stopped = True
+        if self._confinement is not None:
+            self._confinement.stop()
+
+    def run(self, tell: Tell) -> None:
+        """Compile, or take what is kept of the same, and tell the result."""
+        tell({"event": "stage", "done": 0, "of": _STEPS})
+        with confined(self._limits) as confinement:
+            self._confinement = confinement
+            if self._stopped:
+                confinement.stop()
+            try:
+                key = self._key()
+                result = self._results.get(key) or self._compiled(tell, confinement.folder)
+            except KernlensError as error:
+                tell(_failure(error))
+                return
+        if self._stopped:
+            return
+        if result.build.ok:  # A compiler that failed may have been killed, and is asked again.
+            self._results.add(key, result)
+        tell(result.event())
+
+    def _key(self) -> str:
+        """What says that two compiles have the same result: all that goes into them, and the compiler that does them."""
+        chosen, one = toolchain(self._configuration.toolchain), self._configuration
+        words = [one.device, chosen.title, one.options, str(one.all_passes), *self._include]
+        words += [str(chosen.ocloc), *(word for source in self._sources for word in (source.path, source.text))]
+        # What is included from folders of the machine may change: it is compiled each time.
+        digest = hashlib.sha256()
+        for word in words:
+            content = word.encode("utf-8", "surrogatepass")
+            digest.update(len(content).to_bytes(8, "little") + content)
+        return digest.hexdigest()
+
+    def _compiled(self, tell: Tell, folder: str) -> Result:
+        one = self._configuration
+        chosen = toolchain(one.toolchain)
+        source = self._sources[0]
+        build = Build(
+            name=source.path.rpartition("/")[2].rpartition(".")[0] or source.path,
+            device=compiler_name(one.device, chosen),
+            options=with_lines(one.options),
+            parts=HeldParts(sources=self._sources),
+        )
+        try:
+            pipeline = compile_again(build, toolchain=chosen.name, all_passes=one.all_passes, include=self._include)
+        except UnsupportedError as error:
+            raise UnsupportedError(f"{error}; kernlens serve --include DIR allows what lies below DIR") from error
+        tell({"event": "stage", "done": 1, "of": _STEPS})
+        outside = os.path.realpath(folder)
+        pipeline = replace(pipeline, build=_by_hand(pipeline.build, outside))
+        built = pipeline.build
+        made = document(pipeline.programs, title=built.source, version=__version__) if built.ok else None
+        tell({"event": "stage", "done": _STEPS, "of": _STEPS})
+        size = len(built.binary) + len(built.debug) + len(built.spirv) + len(built.log)
+        size += sum(snapshot.size or 0 for snapshot in built.snapshots) + sum(len(each.text) for each in built.sources)
+        ids = tuple(entry["id"] for entry in made.index["programs"]) if made else ()
+        return Result(built, (pipeline.written_below, outside), made, ids, size)
+
+
+def _by_hand(build: Build, folder: str) -> Build:
+    """The build with a command that can be run by hand: the compiler writes to a folder of its own below ``folder``, which
+    whoever runs it chooses."""
+    written = re.compile(re.escape(folder) + r"/[^/\s']+")
+    command, reason, log = (written.sub("OUTPUT", text) for text in (build.command, build.reason or "", build.log))
+    parts = HeldParts(log, build.binary, build.debug, build.spirv, build.sources, build.snapshots)
+    return replace(build, command=command, reason=reason or None, parts=parts)
+
+
+def _failure(error: KernlensError) -> dict[str, Any]:
+    """The result of a compile that could not be done at all."""
+    log = error.log if isinstance(error, ToolError) else ""
+    command = error.command if isinstance(error, ToolError) else None
+    answer = {"event": "result", "ok": False, "reason": str(error), "log": log, "seconds": 0.0, "command": command}
+    return {**answer, "diagnostics": [], "index": None}

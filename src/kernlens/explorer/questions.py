@@ -1,0 +1,83 @@
+"""What the page asks beside documents: the answers of ``diff``, ``link`` and ``sweep --json``, and what can be compiled for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kernlens.errors import UnsupportedError
+from kernlens.explorer.compile_work import Results
+from kernlens.explorer.refusal import RefusedError
+from kernlens.explorer.served import Served
+from kernlens.model.program import Program
+
+#: Build options that a page offers to complete; any other that names no file is taken too.
+OPTIONS = (
+    "-cl-denorms-are-zero", "-cl-fast-relaxed-math", "-cl-finite-math-only", "-cl-fp32-correctly-rounded-divide-sqrt",
+    "-cl-intel-128-GRF-per-thread", "-cl-intel-256-GRF-per-thread", "-cl-intel-enable-auto-large-GRF-mode",
+    "-cl-mad-enable", "-cl-no-signed-zeros", "-cl-no-subgroup-ifp", "-cl-opt-disable", "-cl-single-precision-constant",
+    "-cl-std=CL1.2", "-cl-std=CL2.0", "-cl-std=CL3.0", "-cl-strict-aliasing", "-cl-uniform-work-group-size",
+    "-cl-unsafe-math-optimizations", "-g", "-gline-tables-only", "-w", "-Werror", "-D NAME=VALUE", "-U NAME",
+)  # fmt: skip
+
+
+def choices(toolchains: Sequence[str]) -> dict[str, Any]:
+    """The devices, with the toolchains that compile for them, the toolchains, and common options. ``toolchains`` are those
+    that the user chose; none: all that have a compiler."""
+    from kernlens.isa.devices import known_device, one_of_each
+    from kernlens.toolchain.ocloc import devices_of
+    from kernlens.toolchain.toolchains import find_toolchains
+
+    chosen = [each for each in find_toolchains() if each.ocloc and (not toolchains or each.name in toolchains)]
+    by_device: dict[str, list[str]] = {}
+    titles: dict[str, str] = {}
+    for toolchain in chosen:
+        for name in one_of_each(devices_of(toolchain)):
+            known = known_device(name)
+            device = known.name if known else name
+            titles[device] = known.title if known else name
+            by_device.setdefault(device, []).append(toolchain.name)
+    return {
+        "devices": [
+            {"name": name, "title": titles[name], "toolchains": names} for name, names in sorted(by_device.items())
+        ],
+        "toolchains": [{"name": each.name, "versions": each.title} for each in chosen],
+        "options": list(OPTIONS),
+    }
+
+
+def diff(served: Served, results: Results, left: str, right: str) -> dict[str, Any]:
+    """What ``kernlens diff --json`` says of two programs, by their ids. Raises RefusedError 404 if there is no such program."""
+    from kernlens.comparing import between
+
+    old, new = (_programs(served, results, side) for side in (left, right))
+    return between(old, new, (_title(old), _title(new))).document(lines=True)
+
+
+def _programs(served: Served, results: Results, program: str) -> list[Program]:
+    found = served.program(program) or results.program(program)
+    if found is None:
+        raise RefusedError(404, f"there is no program {program}", "compile it again: only the newest results are kept")
+    return [found]
+
+
+def _title(programs: Sequence[Program]) -> str:
+    build = programs[0].build
+    words = [programs[0].name, str(programs[0].device or build.device), build.toolchain_title, build.options]
+    return " ".join(word for word in words if word)
+
+
+def link(served: Served) -> dict[str, Any]:
+    """What ``kernlens link --json`` says of the paths. Raises KernlensError, with the reason, where it says nothing."""
+    from kernlens.forecasting import link_forecast, linkable_modules
+    from kernlens.loading.linkable import linkable_in
+    from kernlens.report.link_answer import link_document
+
+    if not served.contents:
+        raise UnsupportedError("what is served was compiled from sources: there is nothing to link")
+    rules, modules = linkable_modules(
+        [(contents.path, *found) for contents in served.contents for found in linkable_in(contents, None)]
+    )
+    answer = link_forecast(modules, rules, None)
+    document: dict[str, Any] = link_document(answer.forecast, answer.obstacles, answer.static, answer.notes)
+    return document

@@ -1,0 +1,197 @@
+"""The programs that the server was started for, opened once; and the chunks of all documents, made when they are asked for."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from kernlens import __version__
+from kernlens.compiling import compiler_name, is_source
+from kernlens.dataclass import dataclass
+from kernlens.errors import NotFoundError, UnsupportedError
+from kernlens.explorer.compile_work import Results, confined
+from kernlens.explorer.sweep_file import sweep_in
+from kernlens.loading import open_build, open_file
+from kernlens.loading.open import Contents
+from kernlens.model.build import Build, Source
+from kernlens.model.program import Program
+from kernlens.pipeline.compile_stages import compile_stages
+from kernlens.report.explore import Document, document
+from kernlens.report.explore.packing import encoded, packed
+from kernlens.toolchain.confinement import Limits
+from kernlens.toolchain.includes import with_lines
+from kernlens.toolchain.source_reading import open_regular
+from kernlens.toolchain.toolchains import toolchain
+
+#: Bytes of packed chunks that are kept.
+KEPT = 64 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class SourceBuild:
+    """How sources among the paths are compiled when the server starts: for this device, by this toolchain."""
+
+    device: str | None
+    toolchain: str
+    options: str
+
+
+@dataclass(frozen=True)
+class Served:
+    """What is served. ``contents`` are those of paths that are no sources, ``include`` the folders to include files from:
+    those that the user named, and those of sources among the paths. ``ids`` are the programs'; ``sweep`` is
+    the table of a sweep, None if no path is one."""
+
+    contents: tuple[Contents, ...]
+    programs: tuple[Program, ...]
+    failed: tuple[Build, ...]
+    include: tuple[str, ...]
+    document: Document
+    ids: tuple[str, ...]
+    sweep: dict[str, Any] | None
+
+    def program(self, program: str) -> Program | None:
+        """The program of this id; None if there is none."""
+        return next((each for each, known in zip(self.programs, self.ids, strict=True) if known == program), None)
+
+    def sources(self, path: str, text: str, program: Program | None) -> tuple[Sequence[Source], str]:
+        """The sources of the program that has a file of this path, the main one first, with a new text for the file; and
+        the options that the program was built with. A file that no program has is compiled alone.
+
+        ``program`` is the one that is meant, None: the first. Raises NotFoundError if it has no such file.
+        """
+        edited = Source(path, text, "edited")
+        for candidate in self.programs if program is None else (program,):
+            build = candidate.build
+            recorded = list(build.sources)
+            named = next((source for source in candidate.sources if source.path == path), None)
+            for number, source in enumerate(recorded):
+                # A line table may call a file otherwise than the recording does.
+                if source.path == path or (named is not None and source.text == named.text):
+                    recorded[number] = replace(source, text=text, origin="edited")
+                    return recorded, build.options or ""
+            if named is not None:
+                return [edited, *(source for source in candidate.sources if source is not named)], build.options or ""
+        if program is not None:
+            raise NotFoundError(f"the program {program.name} has no source file {path}")
+        return [edited], ""
+
+
+def open_served(
+    paths: Sequence[str],
+    *,
+    source_build: SourceBuild,
+    include: Sequence[str],
+    limits: Limits,
+    source_roots: Sequence[str],
+) -> Served:
+    """Open all paths. What is in their files is read now, so that they may change or vanish afterwards.
+
+    Raises KernlensError for what cannot be read; a source that does not compile is served with what the compiler says.
+    """
+    programs: list[Program] = []
+    failed: list[Build] = []
+    opened: list[Contents] = []
+    sweep: dict[str, Any] | None = None
+    folders = [os.path.abspath(folder) for folder in include]
+    for folder in folders:
+        if not os.path.isdir(folder):
+            raise NotFoundError(f"there is no folder {folder} to include files from")
+    for path in dict.fromkeys(paths):
+        if os.path.isfile(path) and (table := sweep_in(path)) is not None:
+            sweep = table
+            continue
+        if is_source(path):
+            folders.append(os.path.dirname(os.path.abspath(path)))
+            build = _compiled(path, source_build, include, limits)
+            programs += open_build(build) if build.ok else ()
+            failed += [] if build.ok else [build]
+            continue
+        contents = open_file(path, source_roots=source_roots, held=True)
+        opened.append(contents)
+        found = [program for program in contents.programs if program.kernels or program.build.snapshots]
+        contents.check()
+        failed_here = _failed_builds(path)
+        if not found and not failed_here:
+            contents.machine_code()  # which says why there is nothing to show
+        programs += found
+        failed += failed_here
+    title = ", ".join(os.path.basename(os.path.abspath(path)) for path in paths)
+    made = document(programs, title=title, version=__version__, failed=failed)
+    ids = tuple(entry["id"] for entry in made.index["programs"][: len(programs)])
+    return Served(tuple(opened), tuple(programs), tuple(failed), tuple(dict.fromkeys(folders)), made, ids, sweep)
+
+
+def _compiled(path: str, how: SourceBuild, include: Sequence[str], limits: Limits) -> Build:
+    if how.device is None:
+        raise UnsupportedError(f"{path} is a source: say for which device it is to be compiled, --device dg2 for one")
+    chosen = toolchain(how.toolchain)
+    words = [how.options, *(f'-I "{os.path.abspath(folder)}"' for folder in include)]
+    options = with_lines(" ".join(word for word in words if word))
+    device = compiler_name(how.device, chosen)
+    absolute = os.path.abspath(path)
+    with confined(limits):
+        return compile_stages(absolute, device, options=options, toolchain=chosen.name).build
+
+
+def _failed_builds(path: str) -> list[Build]:
+    """The builds without a binary in a recording, which have no program."""
+    from kernlens.recording.reader import Recording
+    from kernlens.recording.schema import HEADER_SIZE, is_recording
+
+    if os.path.isdir(path):
+        return []
+    with open_regular(path) as file:
+        if not is_recording(file.read(HEADER_SIZE)):
+            return []
+    return [build for build in Recording(path).builds() if not build.ok]
+
+
+class Chunks:
+    """The chunks of what is served and of all results that are kept, by their ids; usable from several threads."""
+
+    def __init__(self, served: Served, results: Results, most: int = KEPT) -> None:
+        self._served = served.document
+        self._results = results
+        self._most = most
+        self._size = 0
+        self._kept: OrderedDict[str, bytes] = OrderedDict()
+        self._lock = threading.Lock()
+        #: One chunk is made at a time: what programs read on first use is made for one reader.
+        self._making = threading.Lock()
+
+    def index(self) -> bytes:
+        """Return the index of what is served, with the figures that are known by now."""
+        with self._making:
+            return encoded(self._served.index)
+
+    def kept(self, chunk: str) -> bytes | None:
+        """Return a chunk if it is at hand."""
+        with self._lock:
+            content = self._kept.get(chunk)
+            if content is not None:
+                self._kept.move_to_end(chunk)
+            return content
+
+    def made(self, chunk: str) -> bytes:
+        """Make a chunk, and keep it. Raises KeyError if there is none of this id, KernlensError if it cannot be read."""
+        with self._making:
+            content = self.kept(chunk) or self._made(chunk)
+        with self._lock:
+            self._size += len(content) - len(self._kept.pop(chunk, b""))
+            self._kept[chunk] = content
+            while self._size > self._most and len(self._kept) > 1:
+                self._size -= len(self._kept.popitem(last=False)[1])
+        return content
+
+    def _made(self, chunk: str) -> bytes:
+        if chunk in self._served.chunks:
+            return self._served.chunks[chunk]
+        for result in self._results.all():
+            if result.document is not None and chunk in result.document.chunks:
+                return packed(result.without_folders(result.document.chunks.content(chunk)))
+        raise KeyError(chunk)

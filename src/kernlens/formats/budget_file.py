@@ -1,0 +1,87 @@
+"""``kernlens.toml``: the budgets of a project's kernels (docs/commands/check.md). TOML 1.0, https://toml.io/en/v1.0.0.
+
+``[kernel."PATTERN"]`` holds bounds, ``[kernel."PATTERN".device.NAME]`` those that take their place on one device, and
+``[tolerance]`` by how much figures may get worse than a baseline. A later table goes before an earlier one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from kernlens.dataclass import dataclass
+from kernlens.errors import FormatError, KernlensError, NotFoundError, nearest
+from kernlens.model.bounds import Rule, Tolerance, bound, bound_names, tolerance
+
+#: What the file is called where it is looked for.
+NAME = "kernlens.toml"
+_TABLES = ("kernel", "tolerance")
+_UNKNOWN, _DEVICE = "allow-unknown", "device"
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetFile:
+    """What a file says: rules, the strongest last, and tolerances."""
+
+    rules: tuple[Rule, ...]
+    tolerances: tuple[Tolerance, ...]
+
+
+def read_budget_file(content: bytes, name: str) -> BudgetFile:
+    """Reads a file, which errors call ``name``. Raises FormatError for what is no TOML, NotFoundError with the nearest names
+    for an unknown key, KernlensError for a value of another kind."""
+    import tomllib
+
+    try:
+        document = tomllib.loads(content.decode("utf-8"))
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+        raise FormatError(f"this is no TOML: {error}", format=name) from None
+    _check_keys(document, _TABLES, name)
+    rules = [
+        rule
+        for pattern, table in _tables(document.get("kernel", {}), f"{name}, kernel").items()
+        for rule in _rules(pattern, table, f'{name}, kernel."{pattern}"')
+    ]
+    figures = _table(document.get("tolerance", {}), f"{name}, tolerance")
+    return BudgetFile(
+        tuple(rules), tuple(tolerance(key, value, f"{name}, tolerance") for key, value in figures.items())
+    )
+
+
+def _rules(pattern: str, table: Mapping[str, object], place: str) -> Iterator[Rule]:
+    """Yields the rule of a pattern, and then those of its devices."""
+    own = {key: value for key, value in table.items() if key != _DEVICE}
+    yield _rule(pattern, own, None, place)
+    for device, inside in _tables(table.get(_DEVICE, {}), f"{place}.device").items():
+        yield _rule(pattern, inside, device, f"{place}.device.{device}")
+
+
+def _rule(pattern: str, table: Mapping[str, object], device: str | None, place: str) -> Rule:
+    known = (*bound_names(), _UNKNOWN, *([] if device else [_DEVICE]))
+    _check_keys({key.replace("_", "-"): value for key, value in table.items()}, known, place)
+    bounds, allows_unknown = [], None
+    for key, value in table.items():
+        if key.replace("_", "-") != _UNKNOWN:
+            bounds.append(bound(key, value, place))
+        elif isinstance(value, bool):
+            allows_unknown = value
+        else:
+            raise KernlensError(f"{place}: {key} is true or false, not {value!r}")
+    return Rule(pattern, tuple(bounds), device, allows_unknown, place)
+
+
+def _check_keys(table: Mapping[str, object], known: tuple[str, ...], place: str) -> None:
+    for key in table:
+        if key not in known:
+            near = nearest(key, known)
+            meant = f"did you mean {', '.join(near)}?" if near else f"there are {', '.join(known[:8])}"
+            raise NotFoundError(f"{place}: there is no key {key!r}; {meant}")
+
+
+def _table(value: object, place: str) -> dict[str, object]:
+    if not isinstance(value, dict):
+        raise KernlensError(f"{place}: this is a table, not {value!r}")
+    return value
+
+
+def _tables(value: object, place: str) -> dict[str, dict[str, object]]:
+    return {key: _table(inside, f'{place}."{key}"') for key, inside in _table(value, place).items()}

@@ -1,0 +1,124 @@
+"""Bounds of figures: what a kernel may cost, and by how much a figure may get worse. Each figure of the list can be bounded.
+
+A bound is called ``max-`` or ``min-`` and a name of its figure: ``max-spill``, ``min-simd``, ``max-code-size``. The options
+of ``check``, the keys of ``kernlens.toml`` and the words of the mark ``kernel_budget`` are these names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+
+from kernlens.dataclass import dataclass
+from kernlens.errors import KernlensError, NotFoundError, nearest
+from kernlens.model.figures import COSTS, FIGURES, Figure, as_name
+
+#: Stands for a tolerance without an end.
+ANY = "any"
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """The largest value of a figure that is allowed, or if ``is_least`` the smallest. ``origin`` says where it stands."""
+
+    figure: Figure
+    is_least: bool
+    value: int
+    origin: str = ""
+
+    @property
+    def name(self) -> str:
+        """``max-spill``, ``min-simd``."""
+        return f"{'min' if self.is_least else 'max'}-{self.figure.names[0]}"
+
+    @property
+    def key(self) -> tuple[str, bool]:
+        """What another bound has in common with it that takes its place."""
+        return self.figure.key, self.is_least
+
+    def allows(self, value: int) -> bool:
+        """Whether a figure may have this value."""
+        return value >= self.value if self.is_least else value <= self.value
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """The bounds of the kernels whose names fit ``pattern``, on ``device`` if it names one. ``allows_unknown``: what the
+    binary does not say passes; None: not said. ``origin`` says where the rule stands."""
+
+    pattern: str
+    bounds: tuple[Bound, ...]
+    device: str | None = None
+    allows_unknown: bool | None = None
+    origin: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Tolerance:
+    """By how much a figure may get worse: by ``amount``, or by that many percent; None: by anything."""
+
+    figure: Figure
+    amount: Fraction | None = Fraction(0)
+    is_percent: bool = False
+
+    def __str__(self) -> str:
+        if self.amount is None:
+            return ANY
+        shown = str(float(self.amount)).removesuffix(".0")
+        return f"{shown}%" if self.is_percent else shown
+
+    def bound(self, before: int) -> Bound | None:
+        """The bound of a figure that was ``before``; None if every value is allowed."""
+        if self.amount is None:
+            return None
+        room = int(before * self.amount / 100 if self.is_percent else self.amount)
+        is_least = self.figure.more_is_better
+        return Bound(self.figure, is_least, before - room if is_least else before + room)
+
+
+def bound_names() -> dict[str, tuple[Figure, bool]]:
+    """Every name of a bound, with its figure and whether it is a least value."""
+    return {
+        f"{'min' if is_least else 'max'}-{name}": (figure, is_least)
+        for figure in (*FIGURES, *COSTS)
+        for is_least in (False, True)
+        for name in figure.names
+    }
+
+
+def bound(name: str, value: object, origin: str = "") -> Bound:
+    """Returns the bound of that name, ``_`` being as good as ``-``. Raises NotFoundError, with the nearest names, if there is
+    none, KernlensError if the value is no whole number from 0 on."""
+    names = bound_names()
+    if as_name(name) not in names:
+        raise NotFoundError(f"{_at(origin)}there is no budget {name!r}{offer(as_name(name), names)}")
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise KernlensError(f"{_at(origin)}{name} takes a whole number from 0 on, not {value!r}")
+    return Bound(*names[as_name(name)], value, origin)
+
+
+def tolerance(name: str, value: object, origin: str = "") -> Tolerance:
+    """Returns by how much the figure of that name may get worse: a number, ``5%`` or ``any``. Raises NotFoundError, with
+    the nearest names, for an unknown figure, and KernlensError for anything else."""
+    figures = {known: figure for figure in (*FIGURES, *COSTS) for known in figure.names}
+    if as_name(name) not in figures:
+        raise NotFoundError(f"{_at(origin)}there is no figure {name!r}{offer(as_name(name), figures)}")
+    figure, words = figures[as_name(name)], str(value).strip()
+    if words == ANY:
+        return Tolerance(figure, None)
+    digits = words.removesuffix("%")
+    if isinstance(value, bool) or not digits.replace(".", "", 1).isdecimal() or not digits.isascii():
+        raise KernlensError(
+            f"{_at(origin)}the tolerance of {name} is a number, a number with %, or {ANY}, not {value!r}"
+        )
+    return Tolerance(figure, Fraction(digits), words.endswith("%"))
+
+
+def offer(name: str, known: Iterable[str]) -> str:
+    """The end of a sentence on an unknown name: the nearest that there are."""
+    near = nearest(name, known)
+    return f"; did you mean {', '.join(near)}?" if near else "; docs/figures.md lists the figures"
+
+
+def _at(origin: str) -> str:
+    return f"{origin}: " if origin else ""

@@ -1,0 +1,107 @@
+"""What a check of kernels against their bounds says: a finding for each bound of each kernel, and what was not checked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kernlens.dataclass import dataclass, field
+
+if TYPE_CHECKING:
+    from kernlens.model.bounds import Bound, Tolerance
+    from kernlens.model.figures import Figure
+    from kernlens.model.kernel import Kernel
+    from kernlens.model.program import Program
+
+#: How a finding ends: the value is allowed; it is not; it, or that of the baseline, is not known; the same, and allowed.
+PASSED, FAILED, UNKNOWN, SKIPPED = "passed", "failed", "unknown", "skipped"
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """The source line that is likely to have caused a value: ``count`` of the kernel's ``total`` ``counted`` (instructions,
+    bytes of spills) are its; against a baseline ``before`` were. ``source`` is its text, None where that is not known;
+    ``is_edited``: the line itself differs from the baseline's."""
+
+    path: str
+    line: int
+    source: str | None
+    counted: str
+    count: int
+    total: int
+    before: int | None = None
+    is_edited: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A figure of a kernel, and the bound that it has: its own, or by ``tolerance`` against ``before``, the value in the
+    baseline. A value is None where the binary does not say it. ``bound`` is None if none can be told, or any value is
+    allowed. ``reason`` says why a failed finding has no ``cause``."""
+
+    program: Program
+    kernel: Kernel
+    figure: Figure
+    value: int | None
+    bound: Bound | None
+    before: int | None = None
+    tolerance: Tolerance | None = None
+    allows_unknown: bool = False
+    cause: Cause | None = None
+    reason: str | None = None
+
+    @property
+    def rule(self) -> str:
+        """What it is held against: ``max-spill``, ``min-simd``; ``baseline-spill`` against a baseline."""
+        if self.tolerance is not None or self.bound is None:
+            return f"baseline-{self.figure.names[0]}"
+        return self.bound.name
+
+    @property
+    def state(self) -> str:
+        """PASSED, FAILED, UNKNOWN or SKIPPED."""
+        if self.value is None or self.bound is None:
+            return SKIPPED if self.allows_unknown else UNKNOWN
+        return PASSED if self.bound.allows(self.value) else FAILED
+
+
+#: A kernel in its program.
+Place = tuple["Program", "Kernel"]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a check found. ``new`` and ``missing`` are kernels that only the checked programs, or only the baseline, have;
+    ``without_budget`` those for which no bound was given; ``idle`` the rules for devices that no program is for.
+    ``budget_file`` is the file that was read, ``baseline`` the path that was compared with; None: there was none.
+    ``failing`` are the kinds of kernels, ``new`` and ``missing``, that fail the check."""
+
+    findings: tuple[Finding, ...]
+    new: tuple[Place, ...] = ()
+    missing: tuple[Place, ...] = ()
+    without_budget: tuple[Place, ...] = ()
+    idle: tuple[str, ...] = ()
+    budget_file: str | None = None
+    baseline: str | None = None
+    failing: frozenset[str] = field(default=frozenset())
+
+    def in_state(self, state: str) -> list[Finding]:
+        """The findings that ended so."""
+        return [finding for finding in self.findings if finding.state == state]
+
+    @property
+    def failed_kernels(self) -> tuple[tuple[str, Place], ...]:
+        """New and missing kernels, each with that word, if they fail the check."""
+        kinds = (("new", self.new), ("missing", self.missing))
+        return tuple((kind, place) for kind, places in kinds if kind in self.failing for place in places)
+
+    @property
+    def exit_status(self) -> int:
+        """0 if all is within its bounds, 1 if something is not, 2 if something could not be checked."""
+        if self.in_state(FAILED) or self.failed_kernels:
+            return 1
+        return 2 if self.in_state(UNKNOWN) else 0
+
+    @property
+    def ok(self) -> bool:
+        """Whether all was checked, and is within its bounds."""
+        return self.exit_status == 0

@@ -1,0 +1,147 @@
+"""Programs of any path: read from what holds machine code, or compiled from a source. What verbs that judge programs share."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from kernlens.dataclass import dataclass
+from kernlens.errors import KernlensError, NotFoundError, ToolError
+
+if TYPE_CHECKING:  # Every verb imports this module, and few open anything through it.
+    from kernlens.model.build import Build
+    from kernlens.model.program import Program
+
+#: Bytes of a file that tell what it is; machine code has zeros among them, and source text has none.
+_START = 4096
+
+
+class BuildsError(ToolError):
+    """Sources that do not compile: ``builds`` are the failed ones."""
+
+    def __init__(self, builds: Sequence[Build]) -> None:
+        self.builds = builds
+        super().__init__(builds[0].failure, command=builds[0].command, log=builds[0].log)
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """A path, and what of it is wanted, or how it is compiled if it is a source: the device, the toolchain, the build
+    options; None: any device and toolchain of what is compiled already, and the system's toolchain."""
+
+    path: str
+    device: str | None = None
+    toolchain: str | None = None
+    options: str = ""
+
+
+def is_source(path: str) -> bool:
+    """Whether a path is a source or SPIR-V, which are compiled, rather than something with machine code."""
+    from kernlens.loading.identify import identify
+    from kernlens.toolchain.source_reading import open_regular
+
+    if os.path.isdir(path) or not os.path.lexists(path):
+        return False  # Whoever opens it says that there is none.
+    with open_regular(path) as file:
+        start = file.read(_START)
+    kind = identify(memoryview(start))
+    return kind == "spirv" or (kind is None and bool(start) and b"\0" not in start)
+
+
+def programs_of(
+    openings: Sequence[Opening], source_roots: Sequence[str] = (), *, stages: bool = False, all_passes: bool = False
+) -> list[Sequence[Program]]:
+    """Returns the programs of each opening. What is to be compiled is compiled side by side, with line tables; ``stages``
+    keeps the stages of these compiles, ``all_passes`` the compiler's passes too.
+
+    Raises KernlensError: BuildsError for sources that do not compile, NotFoundError for a device or toolchain that what
+    is compiled already has not.
+    """
+    from kernlens.loading import open_build
+
+    to_compile = [opening for opening in openings if is_source(opening.path)]
+    for opening in to_compile:
+        if opening.device is None:
+            raise KernlensError(f"which device is {opening.path} to be compiled for? --device D (kernlens devices)")
+    opened = {opening: _opened(opening, source_roots) for opening in openings if opening not in to_compile}
+    builds = _compiled_with_stages(to_compile, all_passes) if stages else _compiled(to_compile)
+    compiled = dict(zip(to_compile, builds, strict=True))
+    failed = [build for build in compiled.values() if not build.ok]
+    if failed:
+        raise BuildsError(failed)
+    return [opened[opening] if opening in opened else open_build(compiled[opening]) for opening in openings]
+
+
+def for_device(programs: Sequence[Program], name: str | None, *, must_be: bool = True) -> Sequence[Program]:
+    """The programs for one device. Raises NotFoundError if there must be one and is none."""
+    if name is None:
+        return programs
+    from kernlens.isa.devices import device
+
+    wanted = device(name)
+    chosen = [program for program in programs if program.is_for(wanted)]
+    if must_be and not chosen:
+        there = ", ".join(dict.fromkeys(str(program.device) for program in programs))
+        raise NotFoundError(f"the file holds nothing for {wanted}, but for {there}")
+    return chosen
+
+
+def _opened(opening: Opening, source_roots: Sequence[str]) -> Sequence[Program]:
+    from kernlens.loading import open_file
+
+    if opening.options:
+        raise KernlensError(f"--options are those of a compile, and {opening.path} is compiled already")
+    contents = open_file(opening.path, device=opening.device, source_roots=source_roots)
+    programs = for_device(contents.machine_code(), opening.device)
+    contents.check()  # A file that cannot be read is no program that is missing.
+    if opening.toolchain is None:
+        return programs
+    made_by = {program.build.toolchain for program in programs if program.build.toolchain}
+    chosen = [
+        program
+        for program in programs
+        if program.build.toolchain
+        and opening.toolchain in (program.build.toolchain.name, program.build.toolchain.title)
+    ]
+    if not chosen:
+        there = ", ".join(sorted({toolchain.name for toolchain in made_by})) or "no named toolchain"
+        raise NotFoundError(f"{opening.path} holds nothing by the toolchain {opening.toolchain}, but by {there}")
+    return chosen
+
+
+def _compiled_with_stages(openings: Sequence[Opening], all_passes: bool) -> list[Build]:
+    from kernlens.compiling import compiler_name
+    from kernlens.pipeline.compile_stages import compile_stages
+    from kernlens.toolchain.includes import with_lines
+    from kernlens.toolchain.toolchains import SYSTEM, toolchain
+
+    return [
+        compile_stages(
+            opening.path,
+            compiler_name(opening.device or "", toolchain(opening.toolchain or SYSTEM)),
+            options=with_lines(opening.options),
+            toolchain=opening.toolchain or SYSTEM,
+            all_passes=all_passes,
+        ).build
+        for opening in openings
+    ]
+
+
+def _compiled(openings: Sequence[Opening]) -> list[Build]:
+    from kernlens.compiling import build, plan
+    from kernlens.toolchain.includes import with_lines
+    from kernlens.toolchain.toolchains import SYSTEM
+
+    jobs = [
+        job
+        for opening in openings
+        for job in plan(
+            [opening.path], [opening.device or ""], [opening.toolchain or SYSTEM], options=with_lines(opening.options)
+        ).jobs
+    ]
+    done: dict[tuple[str, str, str | None, str | None], Build] = {}
+    for result in build(jobs):
+        name = result.toolchain.name if result.toolchain else None
+        done[result.path, result.device, name, result.options] = result
+    return [done[str(job.source), job.device, job.toolchain.name, job.options] for job in jobs]

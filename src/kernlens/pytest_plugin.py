@@ -1,0 +1,129 @@
+"""The pytest plugin: budgets of kernels as marks of tests, and fixtures that compile or capture what is held against them.
+
+pytest loads it in every project of an environment that holds kernlens, so it imports the rest of kernlens when a test uses it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from kernlens.model.bounds import Rule
+    from kernlens.model.program import Program
+
+_MARK = "kernel_budget"
+_PROGRAMS = pytest.StashKey["list[Program]"]()
+#: Words of the mark that are no bounds.
+_KERNEL, _DEVICE, _UNKNOWN = "kernel", "device", "allow_unknown"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Says what the mark is for: pytest refuses unknown ones with --strict-markers."""
+    config.addinivalue_line(
+        "markers",
+        f"{_MARK}(max_FIGURE=N, min_FIGURE=N, {_KERNEL}='*', {_DEVICE}=None, {_UNKNOWN}=False): the kernels that the test has"
+        " kernlens_compile or kernlens_capture make are within these bounds",
+    )
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Reads the marks, so that a misspelt word is told before anything is compiled."""
+    _rules(item)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_call(item: pytest.Item) -> None:
+    """Holds what the test has made against its marks, once the test itself has passed."""
+    rules = _rules(item)
+    if rules:
+        _check(item.stash.setdefault(_PROGRAMS, []), rules)
+
+
+@pytest.fixture
+def kernlens_compile(request: pytest.FixtureRequest) -> Callable[..., list[Program]]:
+    """Compiles as ``kernlens.compile`` does, with its arguments, and returns the Programs, which the test's marks are about."""
+
+    def compiled(*arguments: Any, **options: Any) -> list[Program]:
+        import kernlens
+
+        return _noted(request.node, kernlens.compile(*arguments, **options))
+
+    return compiled
+
+
+@pytest.fixture
+def kernlens_capture(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., list[Program]]:
+    """Runs a command, or a Python script with this interpreter, as ``kernlens.capture`` does, with its keywords, and returns
+    the Programs that it built, which the test's marks are about. The test fails if the command does, or builds nothing."""
+
+    def captured(command: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], **options: Any) -> list[Program]:
+        import kernlens
+
+        given = [command] if isinstance(command, str | os.PathLike) else command
+        words = [os.fspath(word) for word in given]
+        if words[0].endswith(".py"):
+            words.insert(0, sys.executable)
+        number = len(request.node.stash.setdefault(_PROGRAMS, []))
+        found = kernlens.capture(words, tmp_path / f"captured-{number}.klens", **options)
+        named = " ".join(words)
+        if found.exit_status:
+            pytest.fail(f"{named} ended with status {found.exit_status}", pytrace=False)
+        if found.recording is None:
+            pytest.fail(f"nothing was captured of {named}: {found.reason}", pytrace=False)
+        return _noted(request.node, (program for program in kernlens.load(found.recording) if program.kernels))
+
+    return captured
+
+
+def _noted(item: pytest.Item, programs: Iterable[Program]) -> list[Program]:
+    new = list(programs)
+    item.stash.setdefault(_PROGRAMS, []).extend(new)
+    return new
+
+
+def _rules(item: pytest.Item) -> list[Rule]:
+    """The rules of a test's marks; the one nearest to the test is the last, which goes before the others."""
+    marks = list(item.iter_markers(_MARK))
+    if not marks:
+        return []
+    from kernlens.errors import KernlensError
+    from kernlens.isa.devices import device
+    from kernlens.model.bounds import Rule, bound
+
+    rules = []
+    try:
+        for mark in reversed(marks):
+            words = dict(mark.kwargs)
+            patterns, name, allows = words.pop(_KERNEL, "*"), words.pop(_DEVICE, None), words.pop(_UNKNOWN, None)
+            bounds = tuple(bound(key, value, _MARK) for key, value in words.items())
+            if mark.args or not bounds:
+                raise KernlensError(f"{_MARK} takes bounds by their names: max_spill=0, min_simd=16")
+            if name is not None:
+                device(name)
+            for pattern in [patterns] if isinstance(patterns, str) else patterns:
+                rules.append(Rule(pattern, bounds, name, allows, _MARK))
+    except KernlensError as error:
+        pytest.fail(str(error), pytrace=False)
+    return rules
+
+
+def _check(programs: list[Program], rules: Sequence[Rule]) -> None:
+    from kernlens.checking import judged
+    from kernlens.errors import KernlensError
+    from kernlens.report.style import rendered
+    from kernlens.report.verdict import verdict_lines
+
+    if not programs:
+        pytest.fail(f"{_MARK}: the test has made no program with kernlens_compile or kernlens_capture", pytrace=False)
+    try:
+        verdict = judged(programs, rules)
+    except KernlensError as error:
+        pytest.fail(str(error), pytrace=False)
+    if not verdict.ok:
+        pytest.fail("\n".join(map(rendered, verdict_lines(verdict))), pytrace=False)

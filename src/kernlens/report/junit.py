@@ -1,0 +1,92 @@
+"""A check as JUnit XML, which CI systems show as tests: a suite for each program, a case for each bound of each kernel.
+
+The elements are those that Jenkins, GitLab and GitHub's reporters read: ``testsuites``, ``testsuite``, ``testcase`` with
+``failure``, ``error`` or ``skipped`` (https://github.com/jenkinsci/xunit-plugin, junit-10.xsd).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from xml.sax.saxutils import escape, quoteattr
+
+from kernlens.model.verdict import FAILED, PASSED, UNKNOWN, Finding, Verdict
+from kernlens.report.describe import device_words
+from kernlens.report.style import rendered
+from kernlens.report.verdict import cause_words, finding_words, grouped
+
+#: How a finding that did not pass is written; the others were left out on purpose.
+_ELEMENTS = {FAILED: "failure", UNKNOWN: "error"}
+
+
+def junit_xml(verdict: Verdict) -> str:
+    """The whole document."""
+    suites = [
+        _suite(f"{findings[0].program.name} on {device_words(findings[0].program)}", findings)
+        for findings in grouped(verdict.findings, lambda finding: id(finding.program))
+    ]
+    if verdict.new or verdict.missing:
+        suites.append(_kernels(verdict))
+    counts = _counts([element for _, elements in suites for element in elements])
+    counts = counts.partition(" skipped")[0]  # Of all suites together the schema does not take it.
+    inside = "\n".join(text for text, _ in suites)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="kernlens"{counts}>\n{inside}\n</testsuites>\n'
+
+
+def _suite(name: str, findings: Sequence[Finding]) -> tuple[str, list[str]]:
+    elements = [_ELEMENTS.get(finding.state, finding.state) for finding in findings]
+    cases = [
+        _case(f"{finding.kernel.name}: {finding.rule}", name, element, finding_words(finding), list(_details(finding)))
+        for finding, element in zip(findings, elements, strict=True)
+    ]
+    return _around(name, cases, elements), elements
+
+
+def _kernels(verdict: Verdict) -> tuple[str, list[str]]:
+    """A suite of the kernels that only one side has, which fail only if that was asked for."""
+    failed = {id(kernel) for _, (_, kernel) in verdict.failed_kernels}
+    cases, elements = [], []
+    for kind, places in (("new", verdict.new), ("missing", verdict.missing)):
+        for program, kernel in places:
+            elements.append("failure" if id(kernel) in failed else PASSED)
+            words = f"{kind} against the baseline {verdict.baseline}"
+            cases.append(
+                _case(f"{kernel.name}: {kind}", f"{program.name} on {device_words(program)}", elements[-1], words)
+            )
+    return _around("kernels of one side", cases, elements), elements
+
+
+def _around(name: str, cases: Sequence[str], elements: Sequence[str]) -> str:
+    inside = "\n".join(cases)
+    return f"  <testsuite name={_attribute(name)}{_counts(elements)}>\n{inside}\n  </testsuite>"
+
+
+def _counts(elements: Sequence[str]) -> str:
+    counted = {"tests": len(elements)}
+    counted |= {f"{name}s": elements.count(name) for name in ("failure", "error")} | {
+        "skipped": elements.count("skipped")
+    }
+    return "".join(f' {name}="{count}"' for name, count in counted.items())
+
+
+def _case(name: str, suite: str, element: str, words: str, details: Sequence[str] = ()) -> str:
+    begin = f'    <testcase name={_attribute(name)} classname={_attribute(suite)} time="0"'
+    if element == PASSED:
+        return f"{begin}/>"
+    if element == "skipped":
+        return f"{begin}><skipped message={_attribute(words)}/></testcase>"
+    text = escape("\n".join(map(rendered, [words, *details])))
+    return f'{begin}><{element} message={_attribute(words)} type="budget">{text}</{element}></testcase>'
+
+
+def _details(finding: Finding) -> Iterator[str]:
+    if cause := finding.cause:
+        yield f"{cause.path}:{cause.line}{f' | {cause.source}' if cause.source is not None else ''}"
+        yield f"  {cause_words(cause)}"
+    elif finding.reason:
+        yield finding.reason
+
+
+def _attribute(text: str) -> str:
+    """A text as an attribute with its quotes. XML 1.0 has no way to write control characters, so that these are shown as
+    escapes."""
+    return quoteattr(rendered(text))

@@ -1,0 +1,105 @@
+"""The text of a check: what is not within its bounds, each kernel with the line that is the likely cause."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+
+from kernlens.model.bounds import Bound
+from kernlens.model.figures import notes_on_unknown
+from kernlens.model.verdict import FAILED, SKIPPED, UNKNOWN, Cause, Finding, Place, Verdict
+from kernlens.report.describe import kernel_heading, plural
+from kernlens.report.style import style
+
+
+def verdict_lines(verdict: Verdict) -> Iterator[str]:
+    """What failed and what could not be checked, kernel by kernel, and a line that sums it up."""
+    told = [*verdict.in_state(FAILED), *verdict.in_state(UNKNOWN)]
+    for findings in grouped(told, lambda finding: (id(finding.program), finding.kernel.name)):
+        yield style(kernel_heading(findings[0].program, findings[0].kernel), bold=True)
+        for finding in findings:
+            yield from _finding_lines(finding)
+        yield ""
+    for words, places in (
+        ("new, not in the baseline", verdict.new),
+        ("missing, in the baseline alone", verdict.missing),
+    ):
+        yield from (f"{words}: {kernel_heading(*place)}" for place in places)
+    yield from (style(f"no program is for the device of {rule}", dim=True) for rule in verdict.idle)
+    if verdict.without_budget:
+        yield style(f"no budget: {_names(verdict.without_budget)}", dim=True)
+    yield style(summary(verdict), fg="green" if verdict.ok else "red")
+
+
+def grouped(findings: Iterable[Finding], key: Callable[[Finding], Hashable]) -> list[list[Finding]]:
+    """The findings that are alike, in the order in which the first of each kind comes."""
+    groups: dict[Hashable, list[Finding]] = {}
+    for finding in findings:
+        groups.setdefault(key(finding), []).append(finding)
+    return list(groups.values())
+
+
+def _names(places: Sequence[Place], most: int = 4) -> str:
+    names = list(dict.fromkeys(kernel.name for _, kernel in places))
+    return ", ".join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
+
+
+def summary(verdict: Verdict) -> str:
+    """How much was checked, and what came of it, in one line."""
+    kernels = {(id(finding.program), finding.kernel.name) for finding in verdict.findings}
+    words = [f"{plural(len(kernels), 'kernel')}, {plural(len(verdict.findings), 'bound')} checked"]
+    if failed := len(verdict.in_state(FAILED)):
+        words.append(f"{failed:,} not kept")
+    if unknown := len(verdict.in_state(UNKNOWN)):
+        words.append(f"{unknown:,} cannot be checked (--allow-unknown)")
+    if skipped := len(verdict.in_state(SKIPPED)):
+        words.append(f"{skipped:,} not known")
+    words += [
+        f"{len(places):,} {kind}" for kind, places in (("new", verdict.new), ("missing", verdict.missing)) if places
+    ]
+    if verdict.ok:
+        words.append("all kept")
+    of = [f"budgets of {verdict.budget_file}"] if verdict.budget_file else []
+    of += [f"baseline {verdict.baseline}"] if verdict.baseline else []
+    origins = f"  ({'; '.join(of)})" if of else ""
+    return f"{words[0]}: {', '.join(words[1:])}{origins}"
+
+
+def _finding_lines(finding: Finding) -> Iterator[str]:
+    is_failed = finding.state == FAILED
+    yield style(f"  {finding.rule}: {finding_words(finding)}", fg="red" if is_failed else "yellow")
+    if finding.cause is not None:
+        cause = finding.cause
+        source = f" | {style(cause.source, bold=True)}" if cause.source is not None else ""
+        yield f"    {style(cause.path, fg='green')}:{cause.line}{source}"
+        yield style(f"      {cause_words(cause)}", dim=True)
+    elif finding.reason:
+        yield style(f"    {finding.reason}", dim=True)
+
+
+def finding_words(finding: Finding) -> str:
+    """A finding in words: ``spill 64, at most 0 (kernlens.toml, kernel."*")``."""
+    figure, bound = finding.figure, finding.bound
+    value = "-" if finding.value is None else f"{finding.value:,}"
+    if finding.tolerance is not None:
+        before = "-" if finding.before is None else f"{finding.before:,}"
+        value = f"{before} -> {value}"
+    words = f"{figure.heading} {value}"
+    if finding.value is None or bound is None:
+        notes = notes_on_unknown([{figure.key: None}])
+        return f"{words}: cannot be checked; {notes[0] if notes else 'the binary does not say it'}"
+    if finding.tolerance is None:
+        return f"{words}, {bound_words(bound)}{f' ({bound.origin})' if bound.origin else ''}"
+    return f"{words}, {bound_words(bound)} (tolerance {finding.tolerance})"
+
+
+def bound_words(bound: Bound) -> str:
+    """``at most 0``."""
+    return f"at {'least' if bound.is_least else 'most'} {bound.value:,}"
+
+
+def cause_words(cause: Cause) -> str:
+    """How much of a kernel's cost a line has: ``41 of 245 instructions``; against a baseline what it had."""
+    edited = ["edited"] if cause.is_edited else []
+    if cause.before is None:
+        return f"{cause.count:,} of {cause.total:,} {cause.counted}"
+    return ", ".join([*edited, f"{cause.counted} {cause.before:,} -> {cause.count:,}"])

@@ -1,0 +1,65 @@
+"""The JSON document of a check (schema 1, docs/json.md)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kernlens.model.verdict import Cause, Finding, Place, Verdict
+
+Document = dict[str, Any]
+
+
+def verdict_document(verdict: Verdict) -> Document:
+    """The whole document: every finding, those that passed too."""
+    return {
+        "schema": 1,
+        "ok": verdict.ok,
+        "budget_file": verdict.budget_file,
+        "baseline": verdict.baseline,
+        "findings": [_finding(finding) for finding in verdict.findings],
+        "new": list(map(_place, verdict.new)),
+        "missing": list(map(_place, verdict.missing)),
+        "without_budget": list(map(_place, verdict.without_budget)),
+        "idle_rules": list(verdict.idle),
+    }
+
+
+def _place(place: Place) -> Document:
+    program, kernel = place
+    return {
+        "kernel": kernel.name,
+        "program": program.name,
+        "device": program.device.name if program.device else None,
+        "toolchain": program.build.toolchain_title,
+    }
+
+
+def _finding(finding: Finding) -> Document:
+    bound = finding.bound
+    return {
+        **_place((finding.program, finding.kernel)),
+        "rule": finding.rule,
+        "figure": finding.figure.key,
+        "state": finding.state,
+        "value": finding.value,
+        "limit": bound.value if bound else None,
+        "is_least": finding.figure.more_is_better if bound is None else bound.is_least,
+        "baseline": finding.before,
+        "tolerance": str(finding.tolerance) if finding.tolerance else None,
+        "origin": bound.origin if bound and bound.origin else None,
+        "cause": _cause(finding.cause) if finding.cause else None,
+        "reason": finding.reason,
+    }
+
+
+def _cause(cause: Cause) -> Document:
+    return {
+        "path": cause.path,
+        "line": cause.line,
+        "source": cause.source,
+        "counted": cause.counted,
+        "count": cause.count,
+        "total": cause.total,
+        "before": cause.before,
+        "edited": cause.is_edited,
+    }

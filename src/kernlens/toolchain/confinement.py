@@ -1,0 +1,192 @@
+"""Confine the compilers and tools that a block of code starts, however deep below it they are started.
+
+A server compiles what a page sends it. Within ``with Confinement(...)`` every child of ``toolchain/process.py`` gets limits
+on its time, memory, files and output, works in the confinement's folder, can be ended from another thread, and ends with
+this process, whatever ends that.
+
+The last needs no parent that tells it: the child holds the reading end of a pipe whose writing end only this process has.
+When that is closed, the kernel sends the child's process group the signal that F_SETSIG chose: SIGKILL. (PR_SET_PDEATHSIG
+would look at the thread that started the child, not at the process.) The child waits at a gate until limits and pipe are
+set: a shell that reads a line, and then becomes the program.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from contextvars import ContextVar, Token
+from typing import TYPE_CHECKING, Protocol, Self
+
+from kernlens.dataclass import dataclass
+from kernlens.errors import ToolError
+
+if TYPE_CHECKING:
+    import subprocess
+
+#: Waits for a line, or ends if none comes as whoever would write it has died; then becomes the program.
+_GATE = 'IFS= read -r line || exit 1; exec "$@"'
+_CLOSED_GATE = f"{_GATE} </dev/null"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a confined block may take: ``seconds`` for all of it, ``memory`` (address space) and ``file_size`` in bytes for
+    each process and file, ``written`` bytes in all files together, ``output`` bytes of each stream that are kept."""
+
+    seconds: float = 60.0
+    memory: int = 4 << 30
+    file_size: int = 128 << 20
+    written: int = 256 << 20
+    output: int = 1 << 20
+
+
+class Killable(Protocol):
+    """A child process; ``kill`` ends its whole group."""
+
+    def kill(self) -> None: ...
+
+
+class Confinement:
+    """A block of code whose children are confined to ``folder``, an existing one, and ``limits``; enter it once."""
+
+    def __init__(self, folder: str, limits: Limits) -> None:
+        self.folder = folder
+        self.limits = limits
+        self._deadline = time.monotonic() + limits.seconds
+        self._lock = threading.Lock()
+        self._children: set[Killable] = set()
+        self._stopped = False
+        self._token: Token[Confinement | None] | None = None
+
+    def __enter__(self) -> Self:
+        self._token = _current.set(self)
+        self._deadline = time.monotonic() + self.limits.seconds
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        assert self._token is not None
+        _current.reset(self._token)
+
+    def stop(self) -> None:
+        """End all children, and let no other begin; from any thread. Nothing that they wrote is wanted, so that they are
+        killed at once."""
+        with self._lock:
+            self._stopped = True
+            for child in self._children:
+                child.kill()
+
+    def left(self, timeout: float) -> float:
+        """The seconds that a child may take which else may take ``timeout``. Raises ToolError if all was stopped."""
+        if self._stopped:
+            raise ToolError("the compile was stopped")
+        return max(0.0, min(timeout, self._deadline - time.monotonic()))
+
+    def leash(self, arguments: Sequence[str], *, has_input: bool) -> Leash:
+        """What starts a child of this confinement; a context manager, which is left when the child has ended."""
+        return Leash(self, arguments, has_input=has_input)
+
+    def add(self, child: Killable) -> None:
+        """From now on ``stop`` ends this child."""
+        with self._lock:
+            self._children.add(child)
+            if self._stopped:
+                child.kill()
+
+    def remove(self, child: Killable) -> None:
+        """The child has ended."""
+        with self._lock:
+            self._children.discard(child)
+
+    def excess(self) -> str | None:
+        """What was taken beyond the limits, as the rest of a sentence; None as long as all is well."""
+        if _bytes_below(self.folder, self.limits.written) > self.limits.written:
+            return f"wrote more than {self.limits.written >> 20} MB"
+        return None
+
+
+_current: ContextVar[Confinement | None] = ContextVar("confinement", default=None)
+
+
+def confinement() -> Confinement | None:
+    """Return the one that this code runs in; None if it runs in none."""
+    return _current.get()
+
+
+def _bytes_below(folder: str, enough: int) -> int:
+    """The bytes in all files below a folder; counting ends when there are more than ``enough``."""
+    total = 0
+    for path, _, names in os.walk(folder):
+        for name in names:
+            try:
+                total += os.lstat(os.path.join(path, name)).st_size
+            except OSError:
+                continue  # It was removed meanwhile.
+            if total > enough:
+                return total
+    return total
+
+
+class Leash:
+    """Binds one child to this process and to its confinement. ``command`` is what starts it, in place of the program
+    itself, and ``descriptors`` what it inherits; ``fasten`` opens its gate."""
+
+    def __init__(self, confined: Confinement, arguments: Sequence[str], *, has_input: bool) -> None:
+        self.command = ("/bin/sh", "-c", _GATE if has_input else _CLOSED_GATE, "sh", *arguments)
+        self._confined = confined
+        self._has_input = has_input
+        self._child: Killable | None = None
+        self._held, self._end = os.pipe()
+        self.descriptors = (self._held,)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Let go: what is left of the child's process group ends too."""
+        if self._child is not None:
+            self._confined.remove(self._child)
+        os.close(self._end)
+        if self._held >= 0:
+            os.close(self._held)
+
+    def fasten(self, process: subprocess.Popen[bytes], child: Killable) -> None:
+        """Set the limits of a process that waits at its gate, bind its process group to this process, and let it go on."""
+        self._child = child
+        self._confined.add(child)
+        with contextlib.suppress(
+            ProcessLookupError, BrokenPipeError
+        ):  # It was killed meanwhile, as its status will say.
+            if sys.platform == "linux":
+                self._bind(process.pid, self._confined.limits)
+            assert process.stdin is not None
+            process.stdin.write(b"\n")
+            process.stdin.flush()
+            if not self._has_input:
+                process.stdin.close()
+        os.close(self._held)
+        self._held = -1
+
+    def _bind(self, process: int, limits: Limits) -> None:
+        if sys.platform != "linux":
+            return
+        import fcntl
+        import resource
+        import signal
+
+        seconds = int(limits.seconds) + 1
+        for kind, soft, hard in (
+            (resource.RLIMIT_CPU, seconds, seconds + 1),
+            (resource.RLIMIT_AS, limits.memory, limits.memory),
+            (resource.RLIMIT_FSIZE, limits.file_size, limits.file_size),
+            (resource.RLIMIT_CORE, 0, 0),
+        ):
+            most = resource.prlimit(process, kind)[1]
+            most = hard if most == resource.RLIM_INFINITY else min(most, hard)
+            resource.prlimit(process, kind, (min(soft, most), most))
+        fcntl.fcntl(self._held, fcntl.F_SETOWN, -process)
+        fcntl.fcntl(self._held, fcntl.F_SETSIG, signal.SIGKILL)
+        fcntl.fcntl(self._held, fcntl.F_SETFL, os.O_ASYNC)

@@ -1,0 +1,199 @@
+"""Liveness by another way: for each group of bytes by itself, along all ways through the single instructions, from what
+libiga64's texts say of registers and branches. Slow, and knows nothing of blocks or of kernlens's decoded effects.
+
+    python -m tests.corpus.slow_liveness --newest-root ~/.cache/kernlens-tests/toolchains/newest
+
+compares the kernels of the corpus (200 of them, of at most 1,500 instructions) with ``analysis.flow.liveness``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from kernlens.analysis.flow.liveness import Liveness
+from kernlens.isa.iga_library import search_also
+from kernlens.model.kernel import Kernel
+from tests.corpus.build import Built, build
+from tests.corpus.checks import WIDE_REGISTERS, load
+from tests.corpus.compiler import DEBIAN, newest
+from tests.corpus.effects import places_of
+from tests.corpus.manifest import DEVICES, NEWEST_DEVICES, programs
+from tests.corpus.oracles.register_texts import Places, SaidOfRegisters, said_of_registers
+
+#: What breaks and skips lanes, by the position of the label that they follow.
+_FIRST_LABEL = ("if", "else", "while", "jmpi", "brd", "call")
+_LAST_LABEL = ("break", "cont", "halt", "goto", "brc")
+
+
+def live_bytes(offsets: Sequence[int], said: Sequence[SaidOfRegisters]) -> list[Places]:
+    """The bytes of general registers that are live before each instruction."""
+    following = [list(_following(index, offsets, said)) for index in range(len(said))]
+    _add_returns(said, following, offsets)
+    before = defaultdict[int, list[int]](list)
+    for index, targets in enumerate(following):
+        for target in targets:
+            before[target].append(index)
+    reads, writes = _by_place(one.reads for one in said), _by_place(one.writes for one in said)
+    groups = defaultdict[tuple[frozenset[int], frozenset[int]], list[tuple[str, int]]](list)
+    for place in reads.keys() | writes.keys():
+        if place[0].startswith("r"):
+            groups[frozenset(reads[place]), frozenset(writes[place])].append(place)
+    live: list[set[tuple[str, int]]] = [set() for _ in said]
+    for (readers, writers), places in groups.items():
+        for index in _live_group(readers, writers, said, before, following):
+            live[index].update(places)
+    return [frozenset(one) for one in live]
+
+
+def _by_place(of: Iterable[Places]) -> dict[tuple[str, int], set[int]]:
+    found = defaultdict[tuple[str, int], set[int]](set)
+    for index, places in enumerate(of):
+        for place in places:
+            found[place].add(index)
+    return found
+
+
+def _following(index: int, offsets: Sequence[int], said: Sequence[SaidOfRegisters]) -> Iterator[int]:
+    """The instructions that a lane may come to."""
+    one = said[index]
+    is_left = one.is_end or one.mnemonic in ("ret", *_FIRST_LABEL, *_LAST_LABEL)
+    if one.mnemonic == "call" or one.mnemonic == "if" or not is_left or (one.is_predicated and one.mnemonic != "else"):
+        yield from range(index + 1, min(index + 2, len(said)))
+    if one.mnemonic == "call" or not one.labels or one.mnemonic not in (*_FIRST_LABEL, *_LAST_LABEL):
+        return
+    label = one.labels[-1 if one.mnemonic in _LAST_LABEL else 0]
+    if label in offsets:
+        target = offsets.index(label)
+        is_passed = (one.mnemonic, said[target].mnemonic) in (("if", "else"), ("break", "while"))
+        yield from range(target + is_passed, min(target + is_passed + 1, len(said)))
+
+
+def _add_returns(said: Sequence[SaidOfRegisters], following: list[list[int]], offsets: Sequence[int]) -> None:
+    """Leads calls into their functions and these back behind every call of them."""
+    calls = {
+        index: offsets.index(one.labels[0])
+        for index, one in enumerate(said)
+        if one.mnemonic == "call" and one.labels and one.labels[0] in offsets
+    }
+    behind = {index: list(following[index]) for index in calls}
+    bodies = {function: _reached(function, following) for function in set(calls.values())}
+    for index, function in calls.items():
+        following[index] = [function, *(behind[index] if said[index].is_predicated else ())]
+        # Functions that share code return to each other's calls.
+        for body in (body for body in bodies.values() if body & bodies[function]):
+            for inner in body:
+                if said[inner].mnemonic == "ret":
+                    following[inner] += behind[index]
+
+
+def _reached(start: int, following: Sequence[Sequence[int]]) -> set[int]:
+    seen, waiting = {start}, [start]
+    while waiting:
+        for target in following[waiting.pop()]:
+            if target not in seen:
+                seen.add(target)
+                waiting.append(target)
+    return seen
+
+
+def _live_group(
+    readers: frozenset[int],
+    writers: frozenset[int],
+    said: Sequence[SaidOfRegisters],
+    before: dict[int, list[int]],
+    following: Sequence[Sequence[int]],
+) -> set[int]:
+    """Before which instructions bytes are live that all are read and written by the same."""
+    ends = {index for index in writers if not said[index].is_predicated or said[index].mnemonic in ("sel", "csel")}
+    wanted = _backwards(readers, ends, before)
+    # What the first instruction needs, whichever lanes write, was there before it.
+    is_given = 0 in _backwards(readers, set(writers), before)
+    starts = [0] if is_given else []
+    starts += [target for index in writers for target in following[index]]
+    written: set[int] = set()
+    while starts:
+        index = starts.pop()
+        if index not in written:
+            written.add(index)
+            starts += following[index]
+    return wanted & written
+
+
+def _backwards(readers: Iterable[int], ends: set[int], before: dict[int, list[int]]) -> set[int]:
+    wanted, waiting = set(readers), list(readers)
+    while waiting:
+        for index in before[waiting.pop()]:
+            if index not in wanted and index not in ends:
+                wanted.add(index)
+                waiting.append(index)
+    return wanted
+
+
+def difference(kernel: Kernel, register_bytes: int) -> str | None:
+    """Where kernlens's liveness differs, None if nowhere."""
+    instructions = kernel.instructions
+    effects = instructions.effects
+    assert effects is not None
+    said = [said_of_registers(text, register_bytes) for text in instructions.texts]
+    for index, effect in enumerate(effects.effects):
+        if said[index].is_send:  # No text says how many bytes of its registers a message takes.
+            said[index] = said[index].with_places(
+                places_of(effect.reads, register_bytes), places_of(effect.writes, register_bytes)
+            )
+    theirs = live_bytes(list(instructions.offsets), said)
+    liveness = Liveness(effects)
+    for index, expected in enumerate(theirs):
+        ours = {place for place in places_of([(0, liveness.before(index))], register_bytes) if place[0].startswith("r")}
+        if ours != expected:
+            more, less = sorted(ours - expected)[:4], sorted(expected - ours)[:4]
+            return f"{kernel.name}[{index}]: kernlens alone {more}, the reference alone {less}"
+    return None
+
+
+def sample(built: Iterable[Built], count: int, longest: int) -> Iterator[tuple[Kernel, int]]:
+    """So many kernels, evenly from all programs, none with more bytes than ``longest`` instructions have; each with the
+    size of its registers."""
+    found = [
+        (kernel, 64 if one.device in WIDE_REGISTERS else 32)
+        for one in built
+        for kernel in load(one).kernels.values()
+        if kernel.code_size <= 16 * longest
+    ]
+    for position in range(min(count, len(found))):
+        yield found[position * len(found) // min(count, len(found))]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Prints counts and what differs; exit status 1 if anything does."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--device", action="append")
+    parser.add_argument("--newest-root", type=Path, help="the newest compiler, in this root folder")
+    parser.add_argument("--count", type=int, default=200)
+    parser.add_argument("--longest", type=int, default=1500)
+    chosen = parser.parse_args(arguments)
+    if chosen.newest_root:
+        search_also(lambda: [str(chosen.newest_root)])
+    compiler = newest(chosen.newest_root) if chosen.newest_root else DEBIAN
+    devices = chosen.device or (NEWEST_DEVICES if chosen.newest_root else DEVICES)
+    is_right = True
+    for device in devices:
+        built, _ = build(programs(), [device], compiler=compiler)
+        kernels = list(sample(built, -(-chosen.count // len(devices)), chosen.longest))
+        differences = [text for kernel, size in kernels if (text := difference(kernel, size))]
+        instructions = sum(len(kernel.instructions) for kernel, _ in kernels)
+        print(
+            f"{device}: {len(kernels)} kernels, {instructions:,} instructions, {len(differences)} differences",
+            flush=True,
+        )
+        for text in differences[:10]:
+            print(f"    {text}")
+        is_right = is_right and not differences and bool(kernels)
+    return 0 if is_right else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

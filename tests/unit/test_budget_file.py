@@ -1,0 +1,125 @@
+"""Names of bounds and tolerances, and ``kernlens.toml``: every figure can be bounded, and no misspelt word passes."""
+
+from __future__ import annotations
+
+import pytest
+
+from kernlens.errors import FormatError, KernlensError, NotFoundError
+from kernlens.formats.budget_file import read_budget_file
+from kernlens.model.bounds import bound, bound_names, tolerance
+from kernlens.model.figures import COSTS, FIGURES
+
+
+def test_every_figure_can_be_bounded_by_every_name_and_no_name_is_of_two() -> None:
+    names = [name for figure in (*FIGURES, *COSTS) for name in figure.names]
+    assert len(names) == len(set(names))
+    assert set(bound_names()) == {f"{word}-{name}" for word in ("max", "min") for name in names}
+    assert {"max-spill", "max-code-size", "min-simd", "max-registers", "max-global-loads"} <= set(bound_names())
+    for name, (figure, is_least) in bound_names().items():
+        found = bound(name.replace("-", "_"), 7)
+        assert (found.figure, found.is_least, found.value) == (figure, is_least, 7)
+        assert bound(found.name, 7) == found
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("max-spil", 0, "did you mean max-spill"),
+        ("spill", 0, "max-spill"),
+        ("simd_min", 0, "min-simd"),
+        ("max-spill", -1, "a whole number from 0 on, not -1"),
+        ("max-spill", 1.5, "not 1.5"),
+        ("max-spill", True, "not True"),
+        ("max-spill", "0", "not '0'"),
+    ],
+)
+def test_a_bound_that_there_is_not(name: str, value: object, said: str) -> None:
+    with pytest.raises(KernlensError, match=said):
+        bound(name, value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "before", "limit", "text"),
+    [
+        ("spill", 0, 64, 64, "0"),
+        ("code-size", "5%", 1001, 1051, "5%"),
+        ("code_bytes", "2.5%", 1000, 1025, "2.5%"),
+        ("instructions", "10", 3, 13, "10"),
+        ("simd", "8", 16, 8, "8"),
+        ("simd", "50%", 32, 16, "50%"),
+        ("spill", "any", 64, None, "any"),
+    ],
+)
+def test_a_tolerance(name: str, value: object, before: int, limit: int | None, text: str) -> None:
+    found = tolerance(name, value)
+    kept = found.bound(before)
+    assert (kept.value if kept else None, str(found)) == (limit, text)
+    if kept:
+        worse = kept.value - 1 if found.figure.more_is_better else kept.value + 1
+        assert kept.allows(kept.value)
+        assert not kept.allows(worse)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("spil", 0), ("spill", "-1"), ("spill", "much"), ("spill", "%"), ("spill", True)]
+)
+def test_a_tolerance_that_is_none(name: str, value: object) -> None:
+    with pytest.raises(KernlensError, match=r"did you mean spill|is a number"):
+        tolerance(name, value)
+
+
+GOOD = b"""
+[kernel."*"]
+max-spill = 0
+allow_unknown = true
+[kernel."gemm*"]
+min_simd = 16
+[kernel."gemm*".device.dg2]
+max-registers = 256
+[tolerance]
+code-size = "5%"
+spill = 0
+"""
+
+
+def test_a_file() -> None:
+    found = read_budget_file(GOOD, "here.toml")
+    said = [
+        (rule.pattern, rule.device, [each.name for each in rule.bounds], rule.allows_unknown) for rule in found.rules
+    ]
+    assert said == [
+        ("*", None, ["max-spill"], True),
+        ("gemm*", None, ["min-simd"], None),
+        ("gemm*", "dg2", ["max-registers"], None),
+    ]
+    assert found.rules[2].bounds[0].origin == 'here.toml, kernel."gemm*".device.dg2'
+    assert [(each.figure.key, str(each)) for each in found.tolerances] == [("code_size", "5%"), ("spill_bytes", "0")]
+
+
+@pytest.mark.parametrize(
+    ("content", "error", "said"),
+    [
+        ("[kernels]\n", NotFoundError, "no key 'kernels'; did you mean kernel"),
+        (
+            '[kernel."*"]\nmax-spil = 0\n',
+            NotFoundError,
+            r'kernel."\*": there is no key \'max-spil\'; did you mean max-spill',
+        ),
+        ('[kernel."*"]\ndevices.dg2.max-spill = 0\n', NotFoundError, "did you mean device"),
+        ('[kernel."*".device.dg2]\nmax-spil = 0\n', NotFoundError, r"device.dg2: there is no key"),
+        ('[kernel."*".device.dg2.device.skl]\nmax-spill = 0\n', NotFoundError, "no key 'device'"),
+        ('[kernel."*"]\nmax-spill = "0"\n', KernlensError, "whole number"),
+        ('[kernel."*"]\nallow-unknown = 1\n', KernlensError, "true or false"),
+        ("[kernel]\nmax-spill = 0\n", KernlensError, "this is a table"),
+        ("kernel = 3\n", KernlensError, "this is a table"),
+        ("[tolerance]\nspil = 0\n", NotFoundError, "did you mean spill"),
+        ("[tolerance]\nspill = [1]\n", KernlensError, "is a number"),
+        ("[kernel\n", FormatError, "no TOML"),
+        ("\xff", FormatError, "no TOML"),
+        ("a = " + "[" * 5000, FormatError, "no TOML"),
+    ],
+)
+def test_a_file_that_is_wrong(content: str, error: type[KernlensError], said: str) -> None:
+    with pytest.raises(error, match=said) as raised:
+        read_budget_file(content.encode("latin-1"), "here.toml")
+    assert str(raised.value).startswith("here.toml")

@@ -1,0 +1,69 @@
+import type { HttpSource } from "../document/http";
+import type { Index } from "../document/schema";
+import { DocumentError } from "../document/source";
+
+/** For what a source is compiled. */
+export interface Configuration {
+  device: string;
+  toolchain: string;
+  options: string;
+  all_passes: boolean;
+}
+
+/** A message of the compiler about a place: lines and columns from 1; "" and 0 where it names none. */
+export interface Diagnostic {
+  path: string;
+  line: number;
+  column: number;
+  severity: string;
+  message: string;
+}
+
+export interface Result {
+  event: "result";
+  configuration: number;
+  ok: boolean;
+  reason?: string | null;
+  log: string;
+  seconds: number | null;
+  command: string | null;
+  diagnostics: Diagnostic[];
+  /** The document of the result alone. */
+  index: Index | null;
+}
+
+export type CompileEvent =
+  | { event: "queued"; configuration: number; place: number }
+  | { event: "started"; configuration: number }
+  | { event: "stage"; configuration: number; done: number; of: number }
+  | { event: "alive" | "superseded" | "closing" | "end" }
+  | Result;
+
+export interface Request {
+  session: string;
+  serial: number;
+  source: { path: string; text: string; program: string };
+  configurations: Configuration[];
+}
+
+/** What `GET /api/choices` answers. */
+export interface Choices {
+  devices: { name: string; title: string; toolchains: string[] }[];
+  toolchains: { name: string; versions: string }[];
+  options: string[];
+}
+
+/** The events of a compile, a line of JSON each, as they come. */
+export async function* compile(source: HttpSource, request: Request, signal: AbortSignal): AsyncGenerator<CompileEvent> {
+  const answer = await source.post("/api/compile", request, signal);
+  if (answer.body === null) throw new DocumentError("The server answered with nothing.");
+  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    const lines = (rest + value).split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) if (line !== "") yield JSON.parse(line) as CompileEvent;
+  }
+}

@@ -1,0 +1,275 @@
+import type { App } from "../app";
+import type { HttpSource } from "../document/http";
+import type { Index, ProgramInfo } from "../document/schema";
+import { DocumentError } from "../document/source";
+import { plural } from "../dom";
+import { entriesOf } from "../frame/kernels";
+import { SourcePane } from "../panes/source";
+import { EditBar } from "./bar";
+import { type Choices, type Configuration, type Diagnostic, type Result, compile } from "./compiles";
+import { drawn, packed } from "./shared_text";
+
+/** After the last key, before a compile begins; in milliseconds. */
+const REST = 400;
+
+/** A configuration and what came of it last. */
+export interface Attempt {
+  configuration: Configuration;
+  program: ProgramInfo | null;
+  result: Result | null;
+}
+
+/** Editing a source and compiling it in place: one text, several configurations, the newest compile only. */
+export class Editing {
+  readonly bar: EditBar;
+  attempts: Attempt[] = [];
+  at = 0;
+  private pane: SourcePane | null = null;
+  private path = "";
+  private program = "";
+  /** The text as it is now, and as the compile had it whose result is shown. */
+  private text = "";
+  private compiled = "";
+  private base: Index | null = null;
+  private readonly results = new Map<number, Index>();
+  private serial = 0;
+  private readonly session = crypto.randomUUID();
+  private abort: AbortController | null = null;
+  private timer = 0;
+  private since = 0;
+  private clock = 0;
+
+  constructor(
+    private readonly app: App,
+    private readonly source: HttpSource,
+  ) {
+    this.bar = new EditBar(this);
+  }
+
+  get on(): boolean {
+    return this.pane !== null;
+  }
+
+  async start(): Promise<void> {
+    const { app } = this;
+    const { kernel } = app;
+    const pane = app.layout.of("source")?.linked;
+    if (this.on || kernel === null) return;
+    if (!(pane instanceof SourcePane) || pane.bare) return app.tell("There is no source text here to edit.");
+    let choices: Choices;
+    try {
+      choices = (await this.source.json("/api/choices")) as Choices;
+    } catch (problem) {
+      return app.tell(problem instanceof Error ? problem.message : String(problem));
+    }
+    if (choices.toolchains.length === 0) return app.tell("No compiler is installed: kernlens doctor says which package to install.");
+    this.path = pane.title;
+    this.program = kernel.program.id;
+    this.base = app.index;
+    this.text = this.compiled = pane.text;
+    this.attempts = [{ configuration: this.like(kernel.program, choices), program: kernel.program, result: null }];
+    this.at = 0;
+    this.pane = pane;
+    pane.edit({ change: (text) => this.changed(text), compile: () => this.compile(), leave: () => this.app.pinning.codePane?.pane.focus() });
+    app.element.classList.add("editing");
+    this.bar.show(choices);
+    app.showBuild();
+    pane.pane.focus();
+    app.tell("The source can be edited; it compiles when you rest. Ctrl+Enter compiles at once, Esc leaves the editor.");
+    const shared = app.state.more.z;
+    if (shared !== undefined) {
+      const text = await drawn(shared);
+      if (text !== null && text !== this.text) pane.setText(text);
+    }
+  }
+
+  /** Ends editing; what was compiled last stays in sight. */
+  stop(): void {
+    this.cancel();
+    this.pane?.endEditing();
+    this.pane = null;
+    this.app.element.classList.remove("editing", "stale");
+    this.app.showProblems([], "");
+    this.app.showBuild();
+  }
+
+  private like(program: ProgramInfo, { devices, toolchains }: Choices): Configuration {
+    const device = devices.find(({ name }) => name === program.device) ?? devices[0];
+    const able = toolchains.filter(({ name }) => device.toolchains.includes(name));
+    const toolchain = able.find(({ name, versions }) => name === program.toolchain || versions === program.toolchain) ?? able[0];
+    return { device: device.name, toolchain: toolchain.name, options: program.options, all_passes: false };
+  }
+
+  private changed(text: string): void {
+    this.text = text;
+    this.stale(true);
+    clearTimeout(this.timer);
+    this.timer = window.setTimeout(() => this.compile(), REST);
+    void packed(text).then((word) => {
+      const { z: _, ...more } = this.app.state.more;
+      this.app.go({ more: word === null ? more : { ...more, z: word } }, "replace");
+      if (word === null) this.bar.tell("too long for a link: save it in a file", false);
+    });
+  }
+
+  /** A change of the configuration that is shown. */
+  configure(change: Partial<Configuration>): void {
+    const attempt = this.attempts[this.at];
+    attempt.configuration = { ...attempt.configuration, ...change };
+    attempt.program = attempt.result = null;
+    this.bar.draw();
+    this.compile();
+  }
+
+  add(): void {
+    if (this.attempts.length >= 8) return this.app.tell("Eight configurations are enough for one page.");
+    this.attempts.push({ configuration: { ...this.attempts[this.at].configuration }, program: null, result: null });
+    this.at = this.attempts.length - 1;
+    this.bar.draw();
+    this.bar.focus();
+    this.app.tell("Change the device, the toolchain or the options of the new configuration; Compare shows two of them.");
+  }
+
+  remove(): void {
+    if (this.attempts.length < 2) return;
+    this.results.delete(this.at);
+    this.attempts.splice(this.at, 1);
+    const kept = [...this.results].map(([at, index]): [number, Index] => [at > this.at ? at - 1 : at, index]);
+    this.results.clear();
+    for (const [at, index] of kept) this.results.set(at, index);
+    this.at = 0;
+    this.adopt();
+    this.select(0);
+  }
+
+  select(at: number): void {
+    this.at = at;
+    this.bar.draw();
+    const { program, result } = this.attempts[at];
+    this.app.showProblems(result?.diagnostics ?? [], result?.ok === false ? result.log : "");
+    if (program !== null) this.open(program);
+    else if (result === null) this.compile();
+  }
+
+  allPasses(): void {
+    const begin = this.on ? Promise.resolve() : this.start();
+    void begin.then(() => this.on && this.configure({ all_passes: true }));
+  }
+
+  /** Compiles all configurations with the text as it is; a compile that runs is given up. */
+  compile(): void {
+    if (!this.on) return;
+    this.cancel();
+    const serial = ++this.serial;
+    const abort = (this.abort = new AbortController());
+    this.since = performance.now();
+    this.clock = window.setInterval(() => this.bar.tell(`compiling ${((performance.now() - this.since) / 1000).toFixed(1)} s`, false), 100);
+    this.stale(true);
+    void this.run(serial, abort.signal, this.text);
+  }
+
+  private async run(serial: number, signal: AbortSignal, text: string): Promise<void> {
+    const configurations = this.attempts.map(({ configuration }) => configuration);
+    let results = 0;
+    try {
+      const source = { path: this.path, text, program: this.program };
+      for await (const event of compile(this.source, { session: this.session, serial, source, configurations }, signal)) {
+        if (serial !== this.serial) return;
+        if (event.event === "queued" && event.place > 0) this.bar.tell(`waiting, ${plural(event.place, "compile")} before this`, false);
+        else if (event.event === "closing") throw new DocumentError("The server is ending.", "Start kernlens serve again.");
+        else if (event.event === "result") {
+          results++;
+          this.take(event, text);
+        }
+      }
+      if (serial === this.serial && results < configurations.length) throw new DocumentError("The server ended the compile before it had a result.");
+    } catch (problem) {
+      if (signal.aborted || serial !== this.serial) return;
+      const known = problem instanceof DocumentError;
+      this.bar.tell(known && problem.next !== null ? `${problem.message} ${problem.next}` : String(problem instanceof Error ? problem.message : problem), true);
+    } finally {
+      if (serial === this.serial) this.rest();
+    }
+  }
+
+  private take(result: Result, text: string): void {
+    const attempt = this.attempts[result.configuration];
+    if (attempt === undefined) return;
+    attempt.result = result;
+    const isShown = result.configuration === this.at;
+    if (result.ok && result.index !== null) {
+      for (const program of result.index.programs) program.edited = true;
+      this.results.set(result.configuration, result.index);
+      attempt.program = result.index.programs[0] ?? null;
+      this.adopt();
+      if (isShown && attempt.program !== null) {
+        this.compiled = text;
+        this.open(attempt.program);
+      }
+    }
+    this.bar.draw();
+    if (!isShown) return;
+    const seconds = ((performance.now() - this.since) / 1000).toFixed(2);
+    if (result.ok) {
+      this.stale(this.text !== this.compiled);
+      this.bar.tell(`compiled in ${seconds} s`, false);
+      this.app.showProblems(result.diagnostics, "");
+    } else {
+      this.bar.tell(attempt.program === null ? "failed" : "failed; what is shown is from before the error", true);
+      this.app.showProblems(result.diagnostics, result.log || (result.reason ?? ""));
+    }
+    this.app.status.say(result.ok ? "compiled" : `failed, ${plural(result.diagnostics.length, "message")}`, 0);
+  }
+
+  /** The page's document is what was opened, with the results before it. */
+  private adopt(): void {
+    const { base } = this;
+    if (base === null) return;
+    const results = [...this.results.values()];
+    this.app.index = {
+      ...base,
+      opcodes: Object.assign({}, base.opcodes, ...results.map(({ opcodes }) => opcodes)) as Index["opcodes"],
+      programs: [...results.flatMap(({ programs }) => programs), ...base.programs],
+      chunks: Object.assign({}, base.chunks, ...results.map(({ chunks }) => chunks)) as Index["chunks"],
+    };
+    this.app.list.show(this.app.index);
+  }
+
+  /** The kernel that was shown, or the first if it is no more. */
+  private open(program: ProgramInfo): void {
+    const { index, kernel } = this.app;
+    if (index === null) return;
+    const entries = entriesOf(index).filter((entry) => entry.program === program);
+    const entry = entries.find(({ name }) => name === kernel?.name) ?? entries[0];
+    if (entry !== undefined) void this.app.open(entry, "replace");
+  }
+
+  private stale(is: boolean): void {
+    this.app.element.classList.toggle("stale", is);
+    if (this.pane !== null) this.pane.fresh = !is;
+    this.pane?.pane.refresh();
+  }
+
+  private rest(): void {
+    clearInterval(this.clock);
+    this.abort = null;
+  }
+
+  private cancel(): void {
+    clearTimeout(this.timer);
+    this.abort?.abort();
+    this.serial++;
+    this.rest();
+  }
+
+  /** A message's place in the editor. */
+  goTo({ line, column }: Diagnostic): void {
+    if (line < 1 || this.pane === null) return;
+    this.pane.place(line, column);
+    this.pane.pane.focus();
+  }
+
+  isHere({ path }: Diagnostic): boolean {
+    return path === "" || path === this.path || path.slice(path.lastIndexOf("/") + 1) === this.path.slice(this.path.lastIndexOf("/") + 1);
+  }
+}

@@ -1,0 +1,143 @@
+import type { App } from "../app";
+import { told } from "../app";
+import type { PassesChunk } from "../document/schema";
+import { count, fill, h } from "../dom";
+import { nothing, type View } from "./view";
+
+/** Lines of a change that are drawn. */
+const MOST_LINES = 6000;
+
+type Pass = PassesChunk["passes"][number];
+
+/** The compiler's single passes over LLVM IR, in their order, and what each changed. */
+export class PassesView implements View {
+  readonly name = "passes";
+  readonly title = "Passes";
+  readonly hint = "What each of the compiler's passes changed";
+  readonly element = h("div", { class: "passes" });
+  private readonly filter = h("input", { type: "search", placeholder: "Pass, or +text in its change", "aria-label": "Filter passes by name, or by +text in what they changed" });
+  private readonly list = h("ol", {});
+  private readonly diff = h("div", { class: "diff mono", tabindex: "0", role: "region", "aria-label": "What the pass changed" });
+  private readonly summary = h("p", { class: "dim" });
+  private passes: Pass[] = [];
+  private chunk: string | null = null;
+  private turn = 0;
+  private chosen = -1;
+  private unfolded = new Set<number>();
+
+  constructor(private readonly app: App) {
+    this.filter.addEventListener("input", () => this.draw());
+    this.list.addEventListener("keydown", (event) => {
+      const step = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 }[event.key];
+      if (step === undefined) return;
+      const buttons = [...this.list.querySelectorAll("button")];
+      const at = buttons.indexOf((this.element.getRootNode() as ShadowRoot).activeElement as HTMLButtonElement);
+      buttons[Math.min(buttons.length - 1, Math.max(0, at + step))]?.focus();
+      event.preventDefault();
+      event.stopPropagation();
+    });
+    this.element.append(h("div", { class: "side" }, this.filter, this.summary, this.list), this.diff);
+  }
+
+  show(): void {
+    const program = this.app.kernel?.program ?? null;
+    const chunk = program?.passes ?? null;
+    if (chunk !== null && chunk === this.chunk) return;
+    this.chunk = chunk;
+    this.passes = [];
+    this.chosen = -1;
+    this.unfolded.clear();
+    if (chunk !== null) return void this.read(chunk);
+    fill(this.list);
+    fill(this.summary);
+    const next = this.app.compiler === null ? "Record them: kernlens stages SOURCE --device D --all-passes -o X.klens" : null;
+    fill(this.diff, nothing("The single passes of this program were not kept.", next));
+    if (this.app.compiler !== null) this.diff.append(h("button", { class: "tool", type: "button", onclick: () => this.app.compiler?.allPasses() }, "Compile again and keep them"));
+  }
+
+  private async read(chunk: string): Promise<void> {
+    const turn = ++this.turn;
+    try {
+      const read = (await this.app.source.chunk(chunk)) as PassesChunk;
+      if (turn !== this.turn) return;
+      // Runs without effect are one entry of the chunk.
+      const passes = read.passes.flatMap((each) => each.names.map((pass) => ({ ...each, pass })));
+      this.passes = passes;
+    if (read.missing !== null) fill(this.diff, nothing(`The passes were not compared: ${read.missing}`));
+      const acting = passes.filter(acts).length;
+      fill(this.summary, `${count(passes.length)} passes, ${count(acting)} changed something`);
+      this.draw();
+      const wanted = Number(this.app.state.more.pass ?? -1);
+      this.pick(passes[wanted] === undefined ? passes.findIndex(acts) : wanted, "replace");
+    } catch (problem) {
+      if (turn === this.turn) fill(this.diff, h("div", { class: "message" }, ...told(problem, () => void this.read(chunk))));
+    }
+  }
+
+  /** Runs of passes that changed nothing are one line, until it is opened. */
+  private draw(): void {
+    const typed = this.filter.value.trim();
+    const wanted = this.matching(typed);
+    const items: HTMLElement[] = [];
+    for (let at = 0; at < this.passes.length; at++) {
+      if (!wanted(at)) continue;
+      let end = at;
+      while (end < this.passes.length && !acts(this.passes[end]) && wanted(end)) end++;
+      if (end - at > 1 && typed === "" && !this.unfolded.has(at)) {
+        const first = at;
+        const open = (): void => {
+          this.unfolded.add(first);
+          this.draw();
+        };
+        items.push(h("li", {}, h("button", { type: "button", class: "quiet", "aria-expanded": "false", onclick: open }, `▸ ${end - at} without effect`)));
+        at = end - 1;
+      } else items.push(this.item(at));
+    }
+    fill(this.list, ...(items.length > 0 ? items : [h("li", { class: "dim" }, "No pass is called so.")]));
+  }
+
+  private matching(typed: string): (at: number) => boolean {
+    if (!typed.startsWith("+")) return (at) => this.passes[at].pass.toLowerCase().includes(typed.toLowerCase());
+    const text = typed.slice(1).trim().toLowerCase();
+    return (at) => (this.passes[at].diff ?? "").toLowerCase().split("\n").some((line) => /^[+-]/.test(line) && line.includes(text));
+  }
+
+  private item(at: number): HTMLElement {
+    const { pass, attempt, seconds, changed } = this.passes[at];
+    const added = this.passes[at].added ?? 0;
+    const removed = this.passes[at].removed ?? 0;
+    const effect = changed === null ? h("em", { title: "Only a part of the program was dumped here" }, "not known") : h("em", {}, acts(this.passes[at]) ? [added > 0 ? `+${added}` : "", removed > 0 ? `−${removed}` : ""].join(" ") || "moved" : "");
+    const title = [pass, attempt === null ? "" : `attempt ${attempt}`, seconds === null ? "" : `${seconds.toFixed(3)} s`].filter((word) => word !== "").join(", ");
+    return h(
+      "li",
+      { class: at === this.chosen ? "on" : null },
+      h("button", { type: "button", title, "aria-pressed": String(at === this.chosen), onclick: () => this.pick(at, "push") }, h("span", { class: "number" }, String(at + 1)), h("span", { class: "name" }, pass), effect),
+    );
+  }
+
+  private pick(at: number, how: "push" | "replace"): void {
+    this.chosen = at;
+    if (at < 0) return fill(this.diff, nothing("No pass changed anything."));
+    this.app.go({ more: { ...this.app.state.more, pass: String(at) } }, how);
+    this.draw();
+    this.list.querySelector("li.on")?.scrollIntoView({ block: "nearest" });
+    const { diff, pass, changed, missing } = this.passes[at];
+    const why = changed === null ? "only a part of the program was dumped, so what it changed is not known" : (missing ?? "it changed nothing");
+    if (diff === null) fill(this.diff, nothing(`${pass}: ${why}.`));
+    else {
+      const lines = diff.split("\n");
+      fill(this.diff, ...lines.slice(0, MOST_LINES).map((line) => h("div", { class: kindOf(line) }, line === "" ? " " : line)));
+      if (lines.length > MOST_LINES) this.diff.append(nothing(`${count(lines.length - MOST_LINES)} more lines are not drawn.`));
+      this.diff.scrollTop = 0;
+    }
+  }
+}
+
+function acts({ changed }: Pass): boolean {
+  return changed !== false;
+}
+
+function kindOf(line: string): string {
+  if (line.startsWith("@@") || line.startsWith("+++") || line.startsWith("---")) return "place";
+  return line.startsWith("+") ? "come" : line.startsWith("-") ? "gone" : "";
+}
