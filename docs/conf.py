@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from pkgutil import iter_modules
 from typing import Any
+
+import kernlens.model
 
 project = "kernlens"
 copyright = "the authors of kernlens, Apache-2.0"
@@ -32,9 +35,12 @@ ANSWERS = {
 
 
 def _prepare(app: object, page: str, text: list[str]) -> None:
-    """Add those classes, and keep only the words of links to what is not among these pages: README, examples."""
+    """Add those classes, and the modules of nouns, to their pages; keep only the words of links to what is not among the
+    pages: README, examples."""
     for name in ANSWERS.get(page, ()):
         text[0] += f"\n```{{eval-rst}}\n.. autoclass:: kernlens.{name}\n   :members:\n```\n"
+    for module in iter_modules(kernlens.model.__path__, "kernlens.model.") if page == "reference/model" else ():
+        text[0] += f"\n## {module.name}\n\n```{{eval-rst}}\n.. automodule:: {module.name}\n   :members:\n```\n"
     outside = "../" * (page.count("/") + 1)
     text[0] = re.sub(rf"\[([^\]]*)\]\({re.escape(outside)}[^)]*\)", r"\1", text[0])
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+static char *content; /* of the file, into which the replacements point */
 static struct replacement *replacements;
 static size_t replacement_count;
 
@@ -34,7 +35,7 @@ void replacements_open(void)
 {
     const char *path = getenv("KERNLENS_CAPTURE_REPLACE");
     size_t size = 0;
-    char *content = path != NULL && path[0] == '/' ? file_read(path, &size) : NULL; /* it stays: the replacements point into it */
+    content = path != NULL && path[0] == '/' ? file_read(path, &size) : NULL;
     if (content != NULL)
         read_all(&(struct reader){.bytes = (const unsigned char *)content, .size = size});
     else if (path != NULL)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from kernlens.loading.live_programs import from_level_zero as from_level_zero
     from kernlens.loading.live_programs import from_opencl as from_opencl
     from kernlens.pipeline.compile_stages import stages as stages
+    from kernlens.sweeping.sweep import sweep as sweep
 
 __version__ = "0.1.0"
 
@@ -33,6 +34,7 @@ _HOMES = {
     "from_opencl": "kernlens.loading.live_programs",
     "load": "kernlens.loading",
     "stages": "kernlens.pipeline.compile_stages",
+    "sweep": "kernlens.sweeping.sweep",
 }
 
 __all__ = [
@@ -46,6 +48,7 @@ __all__ = [
     "from_opencl",
     "load",
     "stages",
+    "sweep",
 ]
 
 

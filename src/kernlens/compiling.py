@@ -16,6 +16,7 @@ from kernlens.loading.identify import identify
 from kernlens.model.build import Build
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
+from kernlens.toolchain.compile_cache import CompileCache, open_cache
 from kernlens.toolchain.includes import existing_source, join_options, with_lines
 from kernlens.toolchain.ocloc import TIMEOUT, check_device, devices_of
 from kernlens.toolchain.parallel_compiles import CompileJob, compile_many
@@ -55,6 +56,16 @@ def plan(
     Raises NotFoundError for a source or toolchain that does not exist, and for a device that no toolchain compiles for.
     """
     paths = [existing_source(source) for source in sources]
+    targets, left_out = targets_of(devices, toolchains)
+    jobs = [CompileJob(path, own, chosen, options, timeout) for path in paths for own, chosen in targets]
+    return Plan(jobs, left_out)
+
+
+def targets_of(
+    devices: Sequence[str], toolchains: Sequence[str]
+) -> tuple[list[tuple[str, Toolchain]], tuple[tuple[str, str], ...]]:
+    """Return the devices, as toolchains call them, with the toolchain to compile for each; and what a ``Plan`` leaves out.
+    Raises what ``plan`` raises for them."""
     targets: dict[tuple[str, str], Toolchain] = {}
     left_out: dict[tuple[str, str], NotFoundError] = {}
     all_chosen = [find_toolchain(name) for name in dict.fromkeys(toolchains)]
@@ -69,8 +80,7 @@ def plan(
         refused = [left_out.get((name, chosen.name)) for chosen in all_chosen]
         if refused and refused[0] and all(refused):
             raise refused[0]
-    jobs = [CompileJob(path, own, chosen, options, timeout) for path in paths for (own, _), chosen in targets.items()]
-    return Plan(jobs, tuple(left_out))
+    return [(own, chosen) for (own, _), chosen in targets.items()], tuple(left_out)
 
 
 def is_source(path: str) -> bool:
@@ -106,10 +116,11 @@ def build(
     on_progress: Progress | None = None,
     command_line: Sequence[str] = (),
     titled: Callable[[Build], Build] = lambda build: build,
+    cache: CompileCache | None = None,
 ) -> Generator[Build]:
     """Do compiles in parallel, and yield each Build as it finishes, as ``titled`` names it; a source that does not compile
     gives one that is not ``ok``. With ``recording`` each is saved there before it is yielded, but as long as no build was
-    ok, nothing is written: a recording that was there stays as it was."""
+    ok, nothing is written: a recording that was there stays as it was. What is in the ``cache`` is not compiled."""
     from kernlens.recording.writer import RecordingWriter
 
     writer = (
@@ -120,7 +131,7 @@ def build(
     waiting: list[Build] = []
     any_ok = False
     with writer or nullcontext():
-        for result in map(titled, compile_many(jobs, workers, on_progress)):
+        for result in map(titled, compile_many(jobs, workers, on_progress, cache)):
             waiting.append(result)
             any_ok = any_ok or result.ok
             while writer is not None and any_ok and waiting:
@@ -136,12 +147,13 @@ def compile(
     lines: bool = True,
     toolchain: str = SYSTEM,
     recording: Path | None = None,
+    cache: bool = True,
 ) -> list[Program]:
     """Compile sources (OpenCL C or SPIR-V) for devices, one or several of each, and return the Programs.
 
     ``options`` are one string, or words: ``["-cl-fast-relaxed-math", "-I", "/with spaces"]``;
     ``lines`` adds -gline-tables-only, without which nothing can be annotated. A device is called by any name that
-    ``kernlens devices`` shows.
+    ``kernlens devices`` shows. What an equal compile yielded is taken from the user's ``cache``, unless that is False.
 
     Raises ToolError, with the compiler's log, if one does not compile, and NotFoundError for what does not exist.
     """
@@ -150,7 +162,7 @@ def compile(
     programs: list[Program] = []
     words = join_options(options)
     planned = plan(paths, names, [toolchain], options=with_lines(words) if lines else words)
-    for result in build(planned.jobs, recording=recording):
+    for result in build(planned.jobs, recording=recording, cache=open_cache() if cache else None):
         if not result.ok:
             raise ToolError(result.failure, command=result.command, log=result.log)
         programs += open_build(result)

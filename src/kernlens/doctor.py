@@ -11,6 +11,7 @@ from pathlib import Path
 
 from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError
+from kernlens.toolchain.compile_cache import LIMIT, OFF, VARIABLE, CompileCache, cache_folder
 from kernlens.toolchain.native_layers import LEVEL_ZERO_LAYER, OPENCL_LAYER, NativeLayer, find_layer
 from kernlens.toolchain.toolchains import NEWEST, Toolchain, find_toolchains
 
@@ -45,6 +46,7 @@ def checks() -> Iterator[Check]:
         yield from map(_layer, (OPENCL_LAYER, LEVEL_ZERO_LAYER))
     yield _library("Level Zero loader", ("libze_loader.so.1", "ze_loader.dll"), "apt install libze1")
     yield _library("Level Zero driver", ("libze_intel_gpu.so.1", "ze_intel_gpu64.dll"), "apt install intel-opencl-icd")
+    yield _cache()
     yield _module("pyopencl", "live OpenCL objects", "pip install 'kernlens[opencl]'")
     yield _program("clang-15", "OpenCL C to SPIR-V", "apt install clang-15")
     yield _program("llvm-spirv-15", "LLVM to SPIR-V", "apt install llvm-spirv-15")
@@ -84,6 +86,19 @@ def _compiler(toolchain: Toolchain) -> Check:
     if toolchain.ocloc is None:
         return Check(name, False, "no ocloc", "apt install intel-opencl-icd")
     return Check(name, True, f"{toolchain.title}, {toolchain.ocloc}")
+
+
+def _cache() -> Check:
+    """What compiles are kept, and how much room they take."""
+    folder = cache_folder()
+    if folder is None or not folder.exists():
+        return Check("cache", True, f"nothing is kept: {VARIABLE}={OFF}" if folder is None else f"{folder}, empty")
+    try:
+        sizes = list(CompileCache(folder).entries())
+    except (KernlensError, OSError) as error:
+        return Check("cache", False, str(error), f"{VARIABLE}=FOLDER, for one that is yours", needed=False)
+    kept = f"{len(sizes):,} entries, {sum(sizes) / 1e6:,.1f} MB of at most {LIMIT / 1e6:,.0f}"
+    return Check("cache", True, f"{folder}: {kept}; rm -r {folder} empties it")
 
 
 def _trial(toolchain: Toolchain) -> Check:

@@ -130,6 +130,7 @@ def _compiled_with_stages(openings: Sequence[Opening], all_passes: bool) -> list
 
 def _compiled(openings: Sequence[Opening]) -> list[Build]:
     from kernlens.compiling import build, plan
+    from kernlens.toolchain.compile_cache import open_cache
     from kernlens.toolchain.includes import with_lines
     from kernlens.toolchain.toolchains import SYSTEM
 
@@ -141,7 +142,7 @@ def _compiled(openings: Sequence[Opening]) -> list[Build]:
         ).jobs
     ]
     done: dict[tuple[str, str, str | None, str | None], Build] = {}
-    for result in build(jobs):
+    for result in build(jobs, cache=open_cache()):
         name = result.toolchain.name if result.toolchain else None
         done[result.path, result.device, name, result.options] = result
     return [done[str(job.source), job.device, job.toolchain.name, job.options] for job in jobs]

@@ -21,7 +21,7 @@ class Viewer:
 
     def ready(self) -> None:
         """Waits until panes, or what stands in their place, are there."""
-        self.tab.locator(".cm-content, .message").first.wait_for()
+        self.tab.locator(".cm-content:visible, .message:visible, .view:visible").first.wait_for()
         self.tab.locator(".progress:visible").first.wait_for(state="detached")
 
     def find(self, selector: str, **having: Any) -> Locator:

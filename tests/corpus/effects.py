@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
-from kernlens.model.effects import ADDRESSES, GENERAL, Access, Effect, Effects
+from kernlens.model.effects import ADDRESSES, GENERAL, Access, Effect, Effects, mask, registers_in
 from kernlens.model.instruction import Instructions
-from tests.corpus.oracles.register_texts import Places, SaidOfRegisters, said_of_registers
+from tests.corpus.oracles.register_texts import Places, said_of_registers
 
-_FLAG_BITS = 32
+_SELECTS = ("sel", "csel")
 
 
 def compared_effects(instructions: Instructions, effects: Effects) -> Iterator[tuple[object, object]]:
@@ -28,37 +28,23 @@ def _compared(text: str, effect: Effect, register_bytes: int) -> tuple[object, o
 
 def _said(text: str, effect: Effect, register_bytes: int) -> tuple[object, object]:
     theirs = said_of_registers(text, register_bytes)
-    reads, writes = places_of(effect.reads, register_bytes), places_of(effect.writes, register_bytes)
+    reads, writes = places_of(effect.reads), places_of(effect.writes)
     if not theirs.is_send:
-        ours = SaidOfRegisters(theirs.mnemonic, reads, writes, theirs.is_predicated, is_open=effect.is_lower_bound)
-        said = SaidOfRegisters(
-            theirs.mnemonic, theirs.reads, theirs.writes, theirs.is_predicated, is_open=theirs.is_open
-        )
-        return ours, said
+        said = theirs.reads, theirs.writes, theirs.is_predicated and theirs.mnemonic not in _SELECTS, theirs.is_open
+        return (reads, writes, effect.is_partial, effect.is_lower_bound), said
+
+    def numbers(places: Places) -> list[int]:
+        return list(registers_in(places, register_bytes))
+
+    written = numbers(writes), numbers(theirs.writes)
     if theirs.gathered is not None:
         count = sum(1 for start, _ in effect.reads if start >= GENERAL)
-        return (count, _names(writes), effect.is_lower_bound), (theirs.gathered, _names(theirs.writes), False)
-    return (_names(reads), _names(writes), effect.is_lower_bound), (
-        _names(theirs.reads),
-        _names(theirs.writes),
-        theirs.is_open,
-    )
+        return (count, written[0], effect.is_lower_bound), (theirs.gathered, written[1], False)
+    ours = numbers(reads), written[0], effect.is_lower_bound
+    return ours, (numbers(theirs.reads), written[1], theirs.is_open)
 
 
-def _names(places: Iterable[tuple[str, int]]) -> frozenset[str]:
-    return frozenset(name for name, _ in places)
-
-
-def places_of(accesses: Iterable[Access], register_bytes: int) -> Places:
-    """The bytes of general registers, and the bits of flags."""
-    found = set()
-    for start, pattern in accesses:
-        for position in range(pattern.bit_length()):
-            if pattern >> position & 1:
-                place = start + position
-                if place >= GENERAL:
-                    number, byte = divmod(place - GENERAL, register_bytes)
-                    found.add((f"r{number}", byte))
-                elif place < ADDRESSES:
-                    found.add((f"f{place // _FLAG_BITS}", place % _FLAG_BITS))
-    return frozenset(found)
+def places_of(accesses: Iterable[Access]) -> Places:
+    """The bytes of general registers, and the bits of flags, as the texts' places are."""
+    places = mask(accesses)
+    return places >> GENERAL << GENERAL | places & (1 << ADDRESSES) - 1

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from kernlens.analysis.flow.liveness import Liveness
 from kernlens.isa.iga_library import search_also
+from kernlens.model.effects import GENERAL, registers_in
 from kernlens.model.kernel import Kernel
 from tests.corpus.build import Built, build
 from tests.corpus.checks import WIDE_REGISTERS, load
@@ -37,23 +38,26 @@ def live_bytes(offsets: Sequence[int], said: Sequence[SaidOfRegisters]) -> list[
     for index, targets in enumerate(following):
         for target in targets:
             before[target].append(index)
-    reads, writes = _by_place(one.reads for one in said), _by_place(one.writes for one in said)
-    groups = defaultdict[tuple[frozenset[int], frozenset[int]], list[tuple[str, int]]](list)
-    for place in reads.keys() | writes.keys():
-        if place[0].startswith("r"):
-            groups[frozenset(reads[place]), frozenset(writes[place])].append(place)
-    live: list[set[tuple[str, int]]] = [set() for _ in said]
+    reads, writes = _by_byte(one.reads for one in said), _by_byte(one.writes for one in said)
+    groups = defaultdict[tuple[frozenset[int], frozenset[int]], Places](int)
+    for byte in reads.keys() | writes.keys():
+        groups[frozenset(reads[byte]), frozenset(writes[byte])] |= 1 << byte
+    live = [0] * len(said)
     for (readers, writers), places in groups.items():
         for index in _live_group(readers, writers, said, before, following):
-            live[index].update(places)
-    return [frozenset(one) for one in live]
+            live[index] |= places
+    return live
 
 
-def _by_place(of: Iterable[Places]) -> dict[tuple[str, int], set[int]]:
-    found = defaultdict[tuple[str, int], set[int]](set)
+def _by_byte(of: Iterable[Places]) -> dict[int, set[int]]:
+    """The indexes of those that have each byte of general registers."""
+    found = defaultdict[int, set[int]](set)
     for index, places in enumerate(of):
-        for place in places:
-            found[place].add(index)
+        bits = f"{places >> GENERAL:b}"[::-1]
+        at = bits.find("1")
+        while at >= 0:
+            found[GENERAL + at].add(index)
+            at = bits.find("1", at + 1)
     return found
 
 
@@ -141,16 +145,16 @@ def difference(kernel: Kernel, register_bytes: int) -> str | None:
     said = [said_of_registers(text, register_bytes) for text in instructions.texts]
     for index, effect in enumerate(effects.effects):
         if said[index].is_send:  # No text says how many bytes of its registers a message takes.
-            said[index] = said[index].with_places(
-                places_of(effect.reads, register_bytes), places_of(effect.writes, register_bytes)
-            )
+            said[index] = said[index].with_places(places_of(effect.reads), places_of(effect.writes))
     theirs = live_bytes(list(instructions.offsets), said)
     liveness = Liveness(effects)
     for index, expected in enumerate(theirs):
-        ours = {place for place in places_of([(0, liveness.before(index))], register_bytes) if place[0].startswith("r")}
+        ours = liveness.before(index) >> GENERAL << GENERAL
         if ours != expected:
-            more, less = sorted(ours - expected)[:4], sorted(expected - ours)[:4]
-            return f"{kernel.name}[{index}]: kernlens alone {more}, the reference alone {less}"
+            more, less = (list(registers_in(places, register_bytes)) for places in (ours & ~expected, expected & ~ours))
+            return (
+                f"{kernel.name}[{index}]: kernlens alone has bytes of registers {more}, the reference alone of {less}"
+            )
     return None
 
 

@@ -17,6 +17,7 @@ from kernlens.report.costliest import costliest_kernel, costliest_table
 from kernlens.report.document import inspect_document, kernel_json
 from kernlens.report.listing import annotated, disassembly
 from kernlens.report.overview import overview, program_lines
+from kernlens.report.pressure import pressure_lines
 from kernlens.report.rows import csv_lines
 from kernlens.report.symbol_tables import symbols_document, symbols_text
 from tests.fuzz.inputs import parts
@@ -66,6 +67,7 @@ def _print_program(program: Program) -> None:
                 check_lines(annotated(program, kernel))
                 check_lines(csv_lines(program, kernel))
                 check_lines(costliest_table(program, kernel, 3, "memory"))
+                check_lines(pressure_lines(program, kernel))
                 check_document(json.loads(costliest_kernel(program, kernel, 3, "instructions")))
                 check_document(json.loads(kernel_json(kernel, is_placed=False)))
                 document = annotate_document([(program, [kernel])])

@@ -265,6 +265,13 @@ def test_compile(folder: Path) -> None:
     compare(modules, answer("compile", "--library", "good.cl", "--device", "dg2", cwd=folder))
 
 
+def test_sweep(folder: Path) -> None:
+    (shape,) = shapes("sweep")
+    (folder / "good.cl").write_text(SMALL)
+    (folder / "bad.cl").write_text("kernel void k() { x; }\n")
+    compare(shape, answer("sweep", "good.cl", "bad.cl", "--device", "dg2", cwd=folder, status=3))
+
+
 def test_diff(tmp_path: Path) -> None:
     (shape,) = shapes("diff")
     scaled = SMALL.replace("x * i", "x * i * SCALE")

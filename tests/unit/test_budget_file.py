@@ -7,11 +7,11 @@ import pytest
 from kernlens.errors import FormatError, KernlensError, NotFoundError
 from kernlens.formats.budget_file import read_budget_file
 from kernlens.model.bounds import bound, bound_names, tolerance
-from kernlens.model.figures import COSTS, FIGURES
+from kernlens.model.figures import EVERY_FIGURE
 
 
 def test_every_figure_can_be_bounded_by_every_name_and_no_name_is_of_two() -> None:
-    names = [name for figure in (*FIGURES, *COSTS) for name in figure.names]
+    names = [name for figure in EVERY_FIGURE for name in figure.names]
     assert len(names) == len(set(names))
     assert set(bound_names()) == {f"{word}-{name}" for word in ("max", "min") for name in names}
     assert {"max-spill", "max-code-size", "min-simd", "max-registers", "max-global-loads"} <= set(bound_names())

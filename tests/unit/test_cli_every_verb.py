@@ -24,6 +24,7 @@ READERS = {
     "link": ("link",),
     "recording": ("recording", "list"),
     "stages": ("stages", "--device", "skl"),
+    "sweep": ("sweep", "--device", "skl"),
     "symbols": ("symbols",),
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kernlens.analysis.flow import liveness as liveness_module
 from kernlens.analysis.flow.blocks import blocks_of
 from kernlens.analysis.flow.definitions import definitions_of
 from kernlens.analysis.flow.liveness import Liveness
@@ -12,7 +13,9 @@ from kernlens.analysis.flow.register_links import register_links, register_rows
 from kernlens.model.effects import GENERAL, Access, Effect, Effects, Route, mask, registers_in
 from kernlens.model.instruction import Instructions
 from kernlens.model.register_links import BEFORE_THE_CODE, RegisterLinks, RegisterRows
+from kernlens.report.pressure import peak_words
 from tests.limits import processor_time
+from tests.unit.test_listing import made
 from tests.writers.instruction_records import record
 
 REGISTER_BYTES = 32
@@ -180,7 +183,36 @@ def test_time_is_linear_in_branches() -> None:
         assert max(Liveness(nested).counts) <= 26
 
 
+def test_what_would_take_too_much_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    count = 20_000
+    far = Effect(((GENERAL + 511 * 64, 1),), ())
+    wide = of(Effects(64, [far] * count, {index: to(0, falls=True) for index in range(count)}))
+    assert pressure_of(wide) is None
+    assert held_at(wide, None, 0) == []
+    assert register_links(wide, 0) == RegisterLinks([], [], [], [])
+    monkeypatch.setattr(liveness_module, "_STEPS_PER_BLOCK", 0)
+    assert pressure_of(of(effects("a= =a b= =b", {1: to(0, falls=True)}))) is None
+
+
 @pytest.mark.parametrize("numbers", [[], [0], [0, 1], [3, 500], [511]])
 def test_registers_in_places(numbers: list[int]) -> None:
     bits = mask((GENERAL + 64 * number + number % 64, 1) for number in numbers)
     assert list(registers_in(bits | 0xFF, 64)) == numbers
+
+
+def words(found: Effects) -> list[str]:
+    _, kernel = made()
+    kernel.instructions = of(found)
+    return list(peak_words(kernel))
+
+
+def test_what_is_said_of_the_peak() -> None:
+    assert words(effects("a= b=a =ab")) == [
+        "  2 of 128 registers hold values at 0x0010, a.cl:11; the code names 2 registers"
+    ]
+    calling = effects("a= = =a = =", {1: Route(True, (4,), is_call=True), 3: END, 4: Route(False, returns=True)})
+    assert words(calling)[1:] == ["  (a function that is called has the needs of all of its callers)"]
+    unknown = effects("a= =a", {0: Route(True, (), is_call=True)})
+    first, _, last = words(unknown)
+    assert first.startswith("  at least 1 of 128 registers")
+    assert last.startswith("  (a lower bound:")

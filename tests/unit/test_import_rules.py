@@ -59,6 +59,7 @@ ALLOWED = {
         "report",
         "toolchain",
     },
+    "sweeping": {"analysis", "isa", "loading", "model", "toolchain", "verbs"},
     # The server of kernlens serve. What it answers, others compute.
     "explorer": {"isa", "loading", "log", "model", "pipeline", "recording", "report", "toolchain", "verbs"},
     "cli": {
@@ -75,12 +76,12 @@ ALLOWED = {
             "pipeline",
             "recording",
         ),
-        *("report", "runtime", "toolchain", "verbs"),
+        *("report", "runtime", "sweeping", "toolchain", "verbs"),
     },
     # The public modules for live objects: they only export what the rooms hold, and no room imports them.
     "public": {"pipeline", "runtime", "toolchain", "model"},
     # The package itself names its public functions' homes.
-    "": {"capturing", "loading", "pipeline", "verbs"},
+    "": {"capturing", "loading", "pipeline", "sweeping", "verbs"},
 }
 
 #: Modules that open files, processes or sockets: not for rooms that only compute.
@@ -228,3 +229,30 @@ def words(name: str) -> list[str]:
     """``ZeInfoReader`` and ``ze_info_reader`` -> ze, info, reader. ze_info, a section's name, counts as one word."""
     spaced = "".join(f"_{letter}" if letter.isupper() else letter for letter in name).lower()
     return [word for word in spaced.replace("ze_info", "zeinfo").split("_") if word]
+
+
+#: Calls that write text to the outputs of the process, or that make escape sequences.
+WRITERS = {"click.echo", "click.secho", "click.style", "click.echo_via_pager", "click.progressbar", "print", "os.write"}
+OUTPUT = PACKAGE / "cli" / "output.py"
+#: These run in processes of their own, whose outputs kernlens reads.
+CHILDREN = {PACKAGE / "runtime" / "worker.py"}
+
+
+def test_only_one_module_writes_to_the_outputs() -> None:
+    wrong = []
+    for path in files():
+        if path == OUTPUT or path in CHILDREN:
+            continue
+        wrong += [f"{path}:{line} {what}" for line, what in _writing(path)]
+        wrong += [f"{path} imports {name}" for name in imports_of(path) if name in ("rich.progress", "rich.prompt")]
+    assert wrong == []
+
+
+def _writing(path: Path) -> Iterator[tuple[int, str]]:
+    for node in syntax_of(path):
+        if isinstance(node, ast.Call) and (called := ast.unparse(node.func)) in WRITERS:
+            yield node.lineno, called
+        elif isinstance(node, ast.Attribute) and ast.unparse(node) in ("sys.stdout", "sys.stderr"):
+            yield node.lineno, ast.unparse(node)
+        elif isinstance(node, ast.Constant) and "\x1b" in str(node.value) and path.name != "style.py":
+            yield node.lineno, "an escape sequence"

@@ -160,8 +160,8 @@ export class App {
       this.colour(this.state.colour);
     }
     this.pinning.restorePin();
-    performance.mark("kernlens: shown");
     this.views.show();
+    performance.mark("kernlens: shown");
   }
 
   /** A kernel of the document, read once. */

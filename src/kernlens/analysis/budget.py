@@ -8,11 +8,11 @@ from kernlens.analysis.comparison.pairs import KernelPair
 from kernlens.analysis.kernel_names import kernels_named
 from kernlens.errors import NotFoundError, UnknownKernelError
 from kernlens.model.bounds import Rule, Tolerance
-from kernlens.model.figures import COSTS, FIGURES
+from kernlens.model.figures import EVERY_FIGURE, FIGURES
 from kernlens.model.program import Program
 from kernlens.model.verdict import Finding, Place
 
-_ORDER = {figure.key: number for number, figure in enumerate((*FIGURES, *COSTS))}
+_ORDER = {figure.key: number for number, figure in enumerate(EVERY_FIGURE)}
 
 
 def places_of(programs: Iterable[Program]) -> list[Place]:

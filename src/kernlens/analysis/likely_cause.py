@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from kernlens.analysis.comparison.kernel_changes import NO_LINE, PROLOGUE, KernelChange, LineChange
 from kernlens.analysis.costs import costliest_lines, costs_of
-from kernlens.model.figures import Figure, LineColumn
+from kernlens.model.figures import PEAK, Figure, LineColumn
 from kernlens.model.instruction_kind import InstructionKind
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
@@ -19,6 +19,8 @@ def costliest_cause(program: Program, kernel: Kernel, figure: Figure) -> Cause |
         return f"no line by itself makes the {figure.heading}"
     if kernel.source_map is None:
         return f"no source lines: {kernel.line_table_reason}"
+    if figure.caused_by == (PEAK,):
+        return _peak(program, kernel)
     column = _column(figure)
     found = costliest_lines(kernel.instructions.kinds, kernel.source_map, column, 1).lines
     if not found:
@@ -26,6 +28,20 @@ def costliest_cause(program: Program, kernel: Kernel, figure: Figure) -> Cause |
     line = found[0]
     source = _source_line(program, line.path, line.line)
     return Cause(line.path, line.line, source, column.heading, column.sum(line.costs), column.sum(kernel.costs))
+
+
+def _peak(program: Program, kernel: Kernel) -> Cause | str:
+    """The line where most registers hold values: what needs many is compiled narrower, or for more registers."""
+    if kernel.pressure is None:
+        return "the decoder does not tell what these instructions do to registers"
+    index = kernel.pressure.peak_index
+    place = kernel.source_map.place(index) if kernel.source_map and index is not None else None
+    if place is None:
+        return "most registers hold values where there is no source line"
+    source, peak = _source_line(program, place.path, place.line), kernel.pressure.peak
+    return Cause(
+        place.path, place.line, source, "registers hold values there", peak, kernel.resources.registers or peak
+    )
 
 
 def changed_cause(change: KernelChange, figure: Figure) -> Cause | str:
@@ -58,7 +74,7 @@ def _column(figure: Figure) -> LineColumn:
     """What is counted of lines: instructions where nothing tells more."""
     if figure.caused_by == (figure.key,):
         return LineColumn(figure.heading, figure.caused_by)
-    keys = figure.caused_by or ("instructions",)
+    keys = ("instructions",) if figure.caused_by in ((), (PEAK,)) else figure.caused_by
     return LineColumn(" and ".join(key.replace("_", " ") for key in keys), keys)
 
 

@@ -14,6 +14,7 @@ import click
 
 from kernlens.cli.options import (
     build_options_option,
+    cache_option,
     devices_option,
     json_option,
     kernel_option,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from kernlens.model.build import Build
     from kernlens.model.kernel import Kernel
     from kernlens.report.table import Cell
+    from kernlens.toolchain.compile_cache import CompileCache
     from kernlens.toolchain.diagnostics import ErrorLine
 
     Builds = list[tuple[Build, list[Kernel]]]
@@ -59,6 +61,7 @@ _MESSAGES = 5
 )
 @click.option("--library", is_flag=True, help="Make modules that export functions and variables, for kernlens link.")
 @click.option("--redact", type=click.Choice(["source"]), help="Leave source texts out of the recording.")
+@cache_option()
 @json_option()
 def command(
     sources: tuple[str, ...],
@@ -72,6 +75,7 @@ def command(
     timeout: float,
     library: bool,
     redact: str | None,
+    cache: CompileCache | None,
     as_json: bool,
 ) -> None:
     """Compile OpenCL C or SPIR-V for one or several devices: a table kernel by device, and a recording.
@@ -116,6 +120,7 @@ def command(
                 ),
                 command_line=sys.argv,
                 titled=titled,
+                cache=cache,
             )
             with closing(compiling):  # The recording is finished when a signal comes between two builds too.
                 builds = [(compiled, compiled_kernels(compiled)) for compiled in compiling]

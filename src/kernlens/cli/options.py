@@ -103,9 +103,12 @@ def toolchain_option(
     )
 
 
-def devices_option(meaning: str, metavar: str = "D,...") -> Decorator:
+def devices_option(meaning: str, metavar: str = "D,...", *, required: bool = False) -> Decorator:
     """``--device`` of several: the command gets ``devices``, a text with commas."""
-    return click.option("--device", "devices", metavar=metavar, shell_complete=completion.devices, help=meaning)
+    complete = completion.devices
+    return click.option(
+        "--device", "devices", metavar=metavar, shell_complete=complete, required=required, help=meaning
+    )
 
 
 def listed(names: str | None) -> list[str]:
@@ -126,6 +129,22 @@ def build_options_option() -> Decorator:
             return function(*words, options=options if no_lines else with_lines(options), **others)
 
         return with_options
+
+    return decorate
+
+
+def cache_option() -> Decorator:
+    """``--no-cache``: the command gets the ``cache`` of compiles, None without one."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @click.option("--no-cache", is_flag=True, help="Compile what was compiled before again.")
+        @functools.wraps(function)
+        def with_cache(*words: Any, no_cache: bool, **others: Any) -> Any:
+            from kernlens.toolchain.compile_cache import open_cache
+
+            return function(*words, cache=None if no_cache else open_cache(), **others)
+
+        return with_cache
 
     return decorate
 

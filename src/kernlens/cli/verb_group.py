@@ -30,6 +30,7 @@ VERBS = {
     "run": "An application on a simulated device.",
     "serve": "The explorer in the browser: programs, their stages and machine code, and compiles in place.",
     "stages": "A program at every stage of its compile, and one source line followed through all of them.",
+    "sweep": "Sources for devices with toolchains and options: every kernel measured, in parallel.",
     "symbols": "What modules export and import, and their relocations.",
     "toolchain": "Compilers and drivers side by side: list, add, remove.",
 }

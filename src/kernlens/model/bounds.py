@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError, NotFoundError, nearest
-from kernlens.model.figures import COSTS, FIGURES, Figure, as_name
+from kernlens.model.figures import EVERY_FIGURE, Figure, as_name
 
 #: Stands for a tolerance without an end.
 ANY = "any"
@@ -80,7 +80,7 @@ def bound_names() -> dict[str, tuple[Figure, bool]]:
     """Every name of a bound, with its figure and whether it is a least value."""
     return {
         f"{'min' if is_least else 'max'}-{name}": (figure, is_least)
-        for figure in (*FIGURES, *COSTS)
+        for figure in EVERY_FIGURE
         for is_least in (False, True)
         for name in figure.names
     }
@@ -100,7 +100,7 @@ def bound(name: str, value: object, origin: str = "") -> Bound:
 def tolerance(name: str, value: object, origin: str = "") -> Tolerance:
     """Returns by how much the figure of that name may get worse: a number, ``5%`` or ``any``. Raises NotFoundError, with
     the nearest names, for an unknown figure, and KernlensError for anything else."""
-    figures = {known: figure for figure in (*FIGURES, *COSTS) for known in figure.names}
+    figures = {known: figure for figure in EVERY_FIGURE for known in figure.names}
     if as_name(name) not in figures:
         raise NotFoundError(f"{_at(origin)}there is no figure {name!r}{offer(as_name(name), figures)}")
     figure, words = figures[as_name(name)], str(value).strip()

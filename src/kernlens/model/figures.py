@@ -64,6 +64,10 @@ class Measured(Protocol):
 MeasuredKernel = TypeVar("MeasuredKernel", bound=Measured)
 
 
+#: The key of the figure that says how many registers hold values at once.
+PEAK = "peak_registers"
+
+
 def as_name(words: str) -> str:
     """How options and files write a key or a heading: in small letters, with hyphens."""
     return words.lower().replace("_", "-").replace(" ", "-")
@@ -78,7 +82,8 @@ class Figure:
     the figure out. ``unknown`` says, for those who see a dash in a table, why a value may be missing.
     ``needs_decoding``: reading it decodes the instructions, which listing a large file must not do.
     ``is_upper_bound``: the true value depends on the run, and is never more. ``more_is_better``: less of it is worse.
-    ``caused_by`` are the keys of the costs of which the likely cause of a large value has most, among the source lines.
+    ``caused_by`` are the keys of the costs of which the likely cause of a large value has most, among the source lines, or
+    PEAK: it is the line where most registers hold values.
     """
 
     key: str
@@ -118,6 +123,7 @@ FIGURES = (
         read=attrgetter("resources.simd"),
         words="SIMD{}",
         more_is_better=True,
+        caused_by=(PEAK,),
     ),
     Figure(
         key="registers",
@@ -127,6 +133,7 @@ FIGURES = (
         origin="zebin: `grf_count`; patch tokens: execution environment",
         read=attrgetter("resources.registers"),
         words="{} register(s)",
+        caused_by=(PEAK,),
     ),
     Figure(
         key="spill_bytes",
@@ -203,15 +210,16 @@ def _of_pressure(key: str, heading: str, meaning: str, origin: str) -> Figure:
         meaning=meaning,
         origin=origin,
         read=lambda kernel: None if kernel.pressure is None else attribute(kernel.pressure),
-        unknown="the decoder does not tell what these instructions do to registers",
+        unknown="the decoder does not tell what the instructions do to registers, or their branches are too many to follow",
         needs_decoding=True,
+        caused_by=(PEAK,),
     )
 
 
 #: How many registers the code needs.
 PRESSURES = (
     _of_pressure(
-        "peak_registers",
+        PEAK,
         "peak registers",
         "general registers that hold values at once, where most do",
         "liveness over the decoded code, of the lanes that run, whichever caller a function has",
@@ -315,14 +323,14 @@ LINE_ORDERS = {column.by: column for column in LINE_COLUMNS if column.by}
 STATED = tuple(figure for figure in FIGURES if not figure.needs_decoding)
 
 
+#: Every figure: what can be named, bounded, and ordered by.
+EVERY_FIGURE = (*FIGURES, *PRESSURES, *COSTS)
+
+
 def figure_named(name: str) -> Figure:
     """Returns the figure that has this key, heading or name. Raises NotFoundError, with the nearest names, if there is
     none."""
-    named = {
-        word: figure
-        for figure in (*COSTS, *PRESSURES, *FIGURES)
-        for word in (figure.key, figure.heading, *figure.names)
-    }
+    named = {word: figure for figure in EVERY_FIGURE for word in (figure.key, figure.heading, *figure.names)}
     if name not in named:
         near = nearest(name, named)
         hint = f"did you mean {', '.join(near)}?" if near else "docs/figures.md lists them"

@@ -187,7 +187,8 @@ class Kernel:
     @cached_property
     def pressure(self) -> Pressure | None:
         """How many of its registers it needs at once, instruction by instruction; None where the decoder does not tell what
-        instructions do to registers. Raises UnsupportedError like ``instructions``."""
+        instructions do to registers, and of code whose branches are too many to follow. Raises UnsupportedError like
+        ``instructions``."""
         return self._parts.pressure(self)
 
     @cached_property

@@ -15,8 +15,8 @@ class Pressure:
     instruction reads or writes. A register has ``register_bytes`` bytes.
 
     It is that of the lanes that run: what registers keep for lanes that are switched off is not counted. A function's
-    needs are the same for all of its callers. ``is_lower_bound``: operands are known only at run time, or functions are
-    called whose code is not the kernel's.
+    needs are the same for all of its callers; ``has_calls``: there are such functions. ``is_lower_bound``: operands are
+    known only at run time, or functions are called whose code is not the kernel's.
     """
 
     live: array[int]
@@ -24,4 +24,5 @@ class Pressure:
     peak_index: int | None
     named: int
     register_bytes: int
+    has_calls: bool
     is_lower_bound: bool

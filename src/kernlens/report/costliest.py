@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kernlens.analysis.costs import Costs, costliest_lines
-from kernlens.model.figures import COSTS, FIGURES, LINE_COLUMNS, LINE_ORDERS, PRESSURES
+from kernlens.model.figures import EVERY_FIGURE, LINE_COLUMNS, LINE_ORDERS
 from kernlens.model.instruction_kind import ACTIONS, OTHER_KINDS, SPACES
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
@@ -27,7 +27,7 @@ def costliest_program(program: Program) -> dict[str, Any]:
     """A program in the document, with the origin of each figure; its kernels are left out."""
     stated = _STATED_BY.get(program.format)
     origins = {}
-    for figure in (*FIGURES, *PRESSURES, *COSTS):
+    for figure in EVERY_FIGURE:
         is_code = figure.needs_decoding or figure.key == "code_size"
         origins[figure.key] = "upper bound" if figure.is_upper_bound else "binary" if is_code else stated
     return program_document(program, has_sources=False) | {"origins": origins}

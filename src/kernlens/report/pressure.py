@@ -17,7 +17,10 @@ from kernlens.report.listing import heading
 from kernlens.report.source_lines import short_names, source_line, source_texts
 from kernlens.report.table import Cell, table
 
-_UNKNOWN = "  Register pressure is not known: the decoder does not tell what these instructions do to registers."
+_UNKNOWN = (
+    "  Register pressure is not known: the decoder does not tell what these instructions do to registers, or their branches"
+    " are too many to follow."
+)
 
 
 def pressure_document(kernel: Kernel, *, has_live: bool) -> dict[str, Any] | None:
@@ -28,6 +31,7 @@ def pressure_document(kernel: Kernel, *, has_live: bool) -> dict[str, Any] | Non
     return {
         **figures_of(kernel, PRESSURES),
         "register_bytes": pressure.register_bytes,
+        "has_calls": pressure.has_calls,
         "is_lower_bound": pressure.is_lower_bound,
         "peak": _peak(kernel, pressure),
         "held": [
@@ -74,7 +78,7 @@ def pressure_lines(program: Program, kernel: Kernel) -> list[str]:
 
 
 def peak_words(kernel: Kernel) -> Iterator[str]:
-    """The peak in one line; nothing where the pressure is not known."""
+    """The peak in one line, and what is to be known of it; nothing where the pressure is not known."""
     pressure = kernel.pressure
     if pressure is None or pressure.peak_index is None:
         return
@@ -87,6 +91,10 @@ def peak_words(kernel: Kernel) -> Iterator[str]:
     least = "at least " if pressure.is_lower_bound else ""
     named = plural(pressure.named, "register")
     yield f"  {least}{pressure.peak:,}{of_all} registers hold values {where}; the code names {named}"
+    if pressure.has_calls:
+        yield "  (a function that is called has the needs of all of its callers)"
+    if pressure.is_lower_bound:
+        yield "  (a lower bound: registers that only the run time knows, or code that is not the kernel's, are left out)"
 
 
 def held_table(program: Program, kernel: Kernel, count: int | None = None) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""CSV: one row per instruction, with the place that it came from."""
+"""CSV: one row per instruction, with the place that it came from; and what all tables in CSV share."""
 
 from __future__ import annotations
 
@@ -17,22 +17,30 @@ def csv_lines(program: Program, kernel: Kernel, only: LineChoice | None = None) 
     """A line per instruction of a kernel, below the ``HEADING``; path, line and column are empty where they are not
     known."""
     device = program.device.name if program.device else ""
+    names = spreadsheet_safe(program.name), device, spreadsheet_safe(kernel.name)
     source_map, instructions = kernel.source_map, kernel.instructions
     parts = zip(instructions.offsets, instructions.sizes, instructions.opcodes, instructions.texts, strict=True)
     for index, instruction in enumerate(parts):
         place = source_map.place(index) if source_map else None
         if only is not None and not only.holds(place):
             continue
-        where = (place.path, place.line, place.column or "") if place else ("", "", "")
+        where = (spreadsheet_safe(place.path), place.line, place.column or "") if place else ("", "", "")
         origin = source_map.origin(index) if source_map else ""
-        yield _line((program.name, device, kernel.name, *instruction, *where, origin))
+        yield csv_line((*names, *instruction, *where, origin))
 
 
-def _line(cells: Iterable[object]) -> str:
+def spreadsheet_safe(text: str) -> str:
+    """A text out of a file as it may stand in a cell: spreadsheets take one that begins with = + - @ for a formula, and run
+    it, unless a quote comes first."""
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
+
+
+def csv_line(cells: Iterable[object]) -> str:
+    """One line of CSV, without its end."""
     text = io.StringIO()
     csv.writer(text, lineterminator="").writerow(cells)
     return text.getvalue()
 
 
 #: The line above all others.
-HEADING = _line(COLUMNS)
+HEADING = csv_line(COLUMNS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
 from kernlens.model.program import Program
@@ -10,8 +11,8 @@ from kernlens.model.program import Program
 def short_names(paths: Collection[str]) -> dict[str, str]:
     """Each path's last part, which ``--line`` takes, or all of it where two end alike."""
     last = {path: path.rsplit("/", 1)[-1] for path in paths}
-    names = list(last.values())
-    return {path: name if names.count(name) == 1 else path for path, name in last.items()}
+    names = Counter(last.values())
+    return {path: name if names[name] == 1 else path for path, name in last.items()}
 
 
 def source_texts(program: Program) -> dict[str, list[str]]:

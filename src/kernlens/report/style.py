@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import re
-from html import escape
 
 #: Begins every mark of this process. Lone surrogates stand in no text that was decoded from UTF-8, and these eight are
 #: drawn anew in each process: no file can forge a mark.
@@ -72,6 +71,8 @@ def rendered(line: str, colours: bool = False) -> str:
 
 def html_line(line: str) -> str:
     """Return one line as HTML, whatever its text: styles as spans whose classes are their colour, ``bold`` and ``dim``."""
+    from html import escape
+
     pieces, is_open = [], False
     for number, piece in enumerate(_MARK.split(line)):
         if number % 2 == 0:

@@ -51,21 +51,23 @@ def compile_source(
     timeout: float = TIMEOUT,
     on_start: Callable[[Child], None] | None = None,
     environment: Mapping[str, str] | None = None,
+    *,
+    has_sources: bool = True,
 ) -> Build:
     """Compile one source file for one device; a source that the compiler refuses gives a Build that is not ``ok``.
 
     ``source`` holds OpenCL C, or SPIR-V (known by its first bytes). ``device`` is a name that ``devices_of`` lists, or
     an IP version, or a PCI device id. ``using`` is the toolchain (None: the system's). ``timeout`` is in seconds.
-    ``environment`` is added to the variables that the compiler inherits.
+    ``environment`` is added to the variables that the compiler inherits. Without ``has_sources`` the Build holds no texts.
 
     Raises NotFoundError for a source that does not exist and for a device that the toolchain does not know, ToolError
     if there is no compiler or it did not finish in time.
     """
     path = Path(source)
     chosen = using if using is not None else toolchain()
-    from_spirv = is_spirv(_first_bytes(existing_source(path)))
+    from_spirv = is_spirv(first_bytes(existing_source(path)))
     check_device(device, chosen)
-    sources = () if from_spirv else source_files(path, options)
+    sources = () if from_spirv or not has_sources else source_files(path, options)
     with temporary_folder() as folder:
         command = chosen.command(compiler(chosen), "compile", "-file", str(path), "-device", device)
         command += ["-output", OUTPUT_NAME, "-output_no_suffix", "-out_dir", folder]
@@ -141,7 +143,8 @@ def check_device(device: str, chosen: Toolchain) -> None:
     raise NotFoundError(message + advice)
 
 
-def _first_bytes(path: Path) -> bytes:
+def first_bytes(path: Path) -> bytes:
+    """Return the first bytes of a source, which tell whether it is SPIR-V. Raises KernlensError if it cannot be read."""
     try:
         with path.open("rb") as file:
             return file.read(4)
@@ -162,6 +165,15 @@ def _outputs(folder: Path) -> tuple[bytes, bytes, bytes]:
     return read("", ".bin", ".ar"), read(".dbg"), read(".spv")
 
 
+def is_refused(build: Build) -> bool:
+    """Whether the compiler says that the source is wrong, as it will each time; False if it crashed or wrote nothing."""
+    return not build.ok and (build.reason or "").startswith(_refusal(build.path, build.device))
+
+
+def _refusal(source: str, device: str) -> str:
+    return f"{source} does not compile for {device}: "
+
+
 def _reason(completed: Completed, source: Path, device: str) -> str:
     if completed.signal is not None:
         return f"ocloc was killed by {completed.signal} while it compiled {source} for {device}"
@@ -171,7 +183,7 @@ def _reason(completed: Completed, source: Path, device: str) -> str:
         first = errors[0]
         place = f" at {first.path}:{first.line}:{first.column}" if first.path else ""
         more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-        return f"{source} does not compile for {device}: {first.message}{place}{more}"
+        return f"{_refusal(str(source), device)}{first.message}{place}{more}"
     if completed.ok:
         return f"ocloc reported success for {source} on {device} but wrote no binary; is the temporary folder full?"
     lines = [line for line in completed.log.splitlines() if line.strip() and not line.startswith("Command was:")]

@@ -4,19 +4,32 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPoolExecutor, wait
+from contextlib import closing
+from dataclasses import replace
+from itertools import islice
 from pathlib import Path
+from typing import Any, TypeVar
 
 from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError, ToolError
+from kernlens.formats.spirv.magic import is_spirv
 from kernlens.model.build import Build, HeldParts
-from kernlens.toolchain.ocloc import TIMEOUT, compile_source
+from kernlens.toolchain.compile_cache import CompileCache, packed, unpacked
+from kernlens.toolchain.compile_keys import compile_key
+from kernlens.toolchain.includes import source_files
+from kernlens.toolchain.ocloc import TIMEOUT, compile_source, first_bytes, is_refused
 from kernlens.toolchain.process import Child
 from kernlens.toolchain.toolchains import Toolchain
 
 #: Seconds that the main thread waits without looking whether a signal came.
 _LONGEST_WAIT = 0.5
+
+Job = TypeVar("Job")
+Result = TypeVar("Result")
+#: Called with each child process when it starts.
+OnStart = Callable[[Child], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +43,55 @@ class CompileJob:
     timeout: float = TIMEOUT
 
 
+def compile_job(job: CompileJob, cache: CompileCache | None, on_start: OnStart, *, has_sources: bool = True) -> Build:
+    """Do a compile, or take what an equal one yielded from the cache. A job that fails for any reason gives a Build that is
+    not ``ok``, with its ``reason``; ``has_sources`` is ``compile_source``'s.
+
+    Kept is what the compiler made, and that it refused a source. A compiler that crashed or ran out of time is asked again.
+    """
+    key = compile_key(job.source, job.device, job.options, job.toolchain) if cache is not None else None
+    if cache is None or key is None:
+        return _compiled(job, on_start, has_sources)
+    entry = cache.get(key)
+    if entry is not None:
+        return _kept(job, unpacked(entry), has_sources)
+    result = _compiled(job, on_start, has_sources)
+    # Where a file or the compiler was replaced meanwhile, nobody knows which the compile has read.
+    is_steady = compile_key(job.source, job.device, job.options, job.toolchain) == key
+    if is_steady and (result.ok or is_refused(result)):
+        cache.put(key, packed(result))
+    return result
+
+
+def _compiled(job: CompileJob, on_start: OnStart, has_sources: bool) -> Build:
+    try:
+        return compile_source(
+            job.source, job.device, job.options, job.toolchain, job.timeout, on_start, has_sources=has_sources
+        )
+    except KernlensError as error:
+        command, log = (error.command or "", error.log) if isinstance(error, ToolError) else ("", "")
+        return replace(_named(job), command=command, ok=False, reason=str(error), parts=HeldParts(log=log))
+
+
+def _kept(job: CompileJob, fields: dict[str, Any], has_sources: bool) -> Build:
+    build = replace(_named(job), **fields)
+    if not has_sources or is_spirv(first_bytes(job.source)):
+        return build
+    assert isinstance(build.parts, HeldParts)
+    return replace(build, parts=replace(build.parts, sources=source_files(job.source, job.options)))
+
+
+def _named(job: CompileJob) -> Build:
+    """What is known of a job's Build before it is compiled."""
+    return Build(
+        name=job.source.stem,
+        device=job.device,
+        toolchain=job.toolchain.of_build,
+        options=job.options,
+        path=str(job.source),
+    )
+
+
 class _Running:
     """Keeps the children that run now, so that all can be ended when the caller stops taking results."""
 
@@ -38,7 +100,7 @@ class _Running:
         self._children: set[Child] = set()
         self._stopped = False
 
-    def compile(self, job: CompileJob) -> Build:
+    def do(self, work: Callable[[Job, OnStart], Result], job: Job) -> Result:
         children: list[Child] = []
 
         def on_start(child: Child) -> None:
@@ -51,9 +113,7 @@ class _Running:
         if self._stopped:
             raise CancelledError
         try:
-            return compile_source(job.source, job.device, job.options, job.toolchain, job.timeout, on_start)
-        except KernlensError as error:
-            return _failed(job, error)
+            return work(job, on_start)
         finally:
             with self._lock:
                 self._children.difference_update(children)
@@ -65,24 +125,41 @@ class _Running:
                 child.kill()
 
 
-def _failed(job: CompileJob, error: KernlensError) -> Build:
-    """Return the Build of a job that could not be compiled at all, as for a failed compile, so that the rest goes on."""
-    command, log = (error.command or "", error.log) if isinstance(error, ToolError) else ("", "")
-    return Build(
-        name=job.source.stem,
-        device=job.device,
-        toolchain=job.toolchain.of_build,
-        options=job.options,
-        command=command,
-        ok=False,
-        reason=str(error),
-        path=str(job.source),
-        parts=HeldParts(log=log),
-    )
+def do_many(
+    jobs: Iterable[Job], work: Callable[[Job, OnStart], Result], workers: int | None = None
+) -> Generator[Result]:
+    """Do ``work`` on each job, ``workers`` at a time (None: one per processor), and give each result as it finishes.
+
+    ``work`` runs in a thread and calls its second argument with each child process that it starts. A job is taken shortly
+    before its turn, and a result forgotten when it is given: there may be any number. When the caller stops early, running
+    children are ended and waiting jobs dropped. What ``work`` raises ends it likewise, and is raised here.
+    """
+    count = max(workers or os.cpu_count() or 1, 1)
+    running = _Running()
+    pool = ThreadPoolExecutor(max_workers=count, thread_name_prefix="compile")
+    waiting = iter(jobs)
+    pending: set[Future[Result]] = set()
+    try:
+        while True:
+            # As many again as run, so that no thread waits until the caller comes back.
+            pending |= {pool.submit(running.do, work, job) for job in islice(waiting, 2 * count - len(pending))}
+            if not pending:
+                return
+            # A signal that comes just before a wait begins is obeyed when the wait ends: none may last long.
+            done, pending = wait(pending, _LONGEST_WAIT, FIRST_COMPLETED)
+            while done:
+                yield done.pop().result()
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+        running.stop()
+        pool.shutdown(wait=True)
 
 
 def compile_many(
-    jobs: Iterable[CompileJob], workers: int | None = None, on_progress: Callable[[int, int, Build], None] | None = None
+    jobs: Iterable[CompileJob],
+    workers: int | None = None,
+    on_progress: Callable[[int, int, Build], None] | None = None,
+    cache: CompileCache | None = None,
 ) -> Iterator[Build]:
     """Compile all ``jobs``, ``workers`` at a time (None: one per processor), and give each result as it finishes.
 
@@ -91,22 +168,9 @@ def compile_many(
     compiles are ended and waiting ones dropped.
     """
     waiting = list(jobs)
-    running = _Running()
-    pool = ThreadPoolExecutor(max_workers=max(workers or os.cpu_count() or 1, 1), thread_name_prefix="compile")
-    futures: list[Future[Build]] = [pool.submit(running.compile, job) for job in waiting]
-    count = 0
-    try:
-        pending = set(futures)
-        while pending:
-            # A signal that comes just before a wait begins is obeyed when the wait ends: none may last long.
-            done, pending = wait(pending, _LONGEST_WAIT, FIRST_COMPLETED)
-            for future in done:
-                result = future.result()
-                count += 1
-                if on_progress is not None:
-                    on_progress(count, len(waiting), result)
-                yield result
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
-        running.stop()
-        pool.shutdown(wait=True)
+    results = do_many(waiting, lambda job, on_start: compile_job(job, cache, on_start), workers)
+    with closing(results):
+        for count, result in enumerate(results, start=1):
+            if on_progress is not None:
+                on_progress(count, len(waiting), result)
+            yield result

@@ -17,14 +17,14 @@ from kernlens.model.build import Source
 from kernlens.toolchain.includes import join_options, split_options
 
 #: Any directive that includes a file, also where a comment or a string might hold it; its spelling in digraphs too.
-_INCLUDE = re.compile(
+INCLUDE = re.compile(
     r"(?:#|%:|\?\?=)(?:[ \t\f\v]++|/\*(?:[^*]|\*(?!/))*+\*/)*+(?:include(?:_next)?|import|embed)\b"
     r"(?:[ \t\f\v]++|/\*(?:[^*]|\*(?!/))*+\*/)*+(?:[\"<]([^\">\n]*)|([A-Za-z_]\w*))"
 )
-_CONTINUED = re.compile(r"(?:\\|\?\?/)[ \t\f\v]*\r?\n")
-_DEFINED = re.compile(r"\bdefine[ \t]+([A-Za-z_]\w*)")
+CONTINUED = re.compile(r"(?:\\|\?\?/)[ \t\f\v]*\r?\n")
+DEFINED = re.compile(r"\bdefine[ \t]+([A-Za-z_]\w*)")
 #: Options that name no file: of OpenCL, of the debug data, of macros and of warnings.
-_PLAIN_OPTION = re.compile(
+PLAIN_OPTION = re.compile(
     r"-cl-[\w.=+-]+|-(?:ze|intel|igc)[-_][\w.=+-]+|-g(?:line-tables-only|dwarf-\d|\d)?|-[DU].+|-O\w*|-w"
     r"|-W[a-z][\w-]*(?:=[\w-]*)?|-f(?:no-)?(?:fast-math|inline-functions|unroll-loops)|-m(?:64|32)"
 )
@@ -43,11 +43,11 @@ def written_sources(
     places = [_below(folder, source.path) for source in sources]
     words, folders = _own_options(split_options(options), folder)
     words += [word for root in roots for word in ("-I", root)]
-    texts = {place: _CONTINUED.sub("", source.text) for place, source in zip(places, sources, strict=True)}
-    computed = {name for text in texts.values() for name in _DEFINED.findall(text)}
+    texts = {place: CONTINUED.sub("", source.text) for place, source in zip(places, sources, strict=True)}
+    computed = {name for text in texts.values() for name in DEFINED.findall(text)}
     computed |= {match[1] for word in words if (match := re.match(r"-D\s*([A-Za-z_]\w*)", word))}
     for (place, text), source in zip(texts.items(), sources, strict=True):
-        for name, macro in _INCLUDE.findall(text):
+        for name, macro in INCLUDE.findall(text):
             if macro in computed:
                 raise UnsupportedError(
                     f"{source.path} includes a file that the macro {macro} names: that is only known when the source"
@@ -88,7 +88,7 @@ def _file_options(options: str) -> Iterator[tuple[str, str]]:
             next(rest, "")
         elif word in ("-x", "-s"):
             yield word, next(rest, "")
-        elif not _PLAIN_OPTION.fullmatch(word):
+        elif not PLAIN_OPTION.fullmatch(word):
             yield word, ""
 
 
@@ -111,7 +111,7 @@ def _own_options(words: Sequence[str], folder: Path) -> tuple[list[str], list[Pa
             changed += [word, next(rest, "")]
         elif word in ("-x", "-s"):
             next(rest, "")  # The language is known, and the source is named by its recorded path.
-        elif _PLAIN_OPTION.fullmatch(word):
+        elif PLAIN_OPTION.fullmatch(word):
             changed.append(word)
         else:
             raise UnsupportedError(

@@ -1,15 +1,18 @@
 """What libiga64's text of an instruction says of registers and of control flow, read from the text alone.
 
-Registers are sets of pairs: a name (``r12``, ``f0``) and the byte in it, or of a flag register the bit.
+Places are bits of one number: the bits of flag registers first, then, from ``GENERAL`` on, the bytes of general registers.
 """
 
 from __future__ import annotations
 
+import functools
+import operator
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
-Places = frozenset[tuple[str, int]]
+Places = int
+GENERAL = 2048
 
 _TYPE_BITS = {
     "u1": 1, "u2": 2, "s2": 2, "u4": 4, "s4": 4, "ub": 8, "b": 8, "bf8": 8, "hf8": 8, "uw": 16, "w": 16, "hf": 16, "bf": 16,
@@ -18,7 +21,7 @@ _TYPE_BITS = {
 _HEAD = re.compile(r"(?:\((W)?&?(~)?(f\d+\.\d+)?(?:\.(\w+))?\))?\s*([a-z]\S*)\s*(?:\((\d+)\|M(\d+)\))?\s*(.*)")
 _CONDITION = re.compile(r"\((eq|ne|gt|ge|lt|le|ov|un|ez|nz)\)(f\d+\.\d+)\s*")
 _OPERAND = re.compile(r"^[-~]?(?:\(abs\))?r(\d+)(?:\.(\d+|mme\d|nomme))?(?:<(\d+)(?:;(?:(\d+),)?(\d+))?>)?(?::(\w+))?$")
-_FLAG_OPERAND = re.compile(r"^[-~]?(f\d+)\.(\d+)(?:<[\d;,]*>)?:(\w+)$")
+_FLAG_OPERAND = re.compile(r"^[-~]?f(\d+)\.(\d+)(?:<[\d;,]*>)?:(\w+)$")
 _SEND_OPERAND = re.compile(r"^(?:r(\d+)|null|r\[(s0\.\d+)\])(?::(?:\d+|[a-z]\w*|a0\.\d+#?\d*))?$")
 _LENGTHS = re.compile(r"wr:(\d+)h?(?:\+(\d+))?, rd:(\d+)")
 _LABEL = re.compile(r"\bL(_N)?(\d+)\b")
@@ -30,8 +33,8 @@ class SaidOfRegisters:
     run time knows. ``gathered``: so many registers, which a scalar register names."""
 
     mnemonic: str
-    reads: Places = frozenset()
-    writes: Places = frozenset()
+    reads: Places = 0
+    writes: Places = 0
     is_predicated: bool = False
     is_send: bool = False
     is_open: bool = False
@@ -53,28 +56,29 @@ def said_of_registers(text: str, register_bytes: int) -> SaidOfRegisters:
     lanes, first = int(size or 1), int(offset or 0)
     rest, _, options = rest.partition("{")
     name = mnemonic.split(".")[0]
-    reads: set[tuple[str, int]] = set()
-    writes: set[tuple[str, int]] = set()
-    if predicate:
-        reads |= set(_flags(predicate, first, lanes, group))
+    reads = _flags(predicate, first, lanes, group) if predicate else 0
+    writes = 0
     condition = _CONDITION.search(rest)
     if condition:
         rest = rest[: condition.start()] + rest[condition.end() :]
         if name not in ("sel", "csel"):
-            writes |= set(_flags(condition[2], first, lanes, None))
+            writes |= _flags(condition[2], first, lanes, None)
     labels = tuple(int(number) for sign, number in _LABEL.findall(rest) if not sign)
     tokens = rest.replace("(sat)", "").split()
     is_open = "r[" in rest
     if name.startswith("send"):
-        is_open |= _message(tokens, remark, register_bytes, reads, writes)
+        written, read = _message(tokens, remark, register_bytes)
+        is_open |= _LENGTHS.search(remark) is None
     elif name.startswith("dpas"):
-        _systolic(mnemonic, tokens, lanes, register_bytes, reads, writes)
-    elif name not in ("nop", "sync", "illegal"):
-        _plain(name, mnemonic, tokens, lanes, register_bytes, reads, writes)
+        written, read = _systolic(mnemonic, tokens, lanes, register_bytes)
+    elif name in ("nop", "sync", "illegal"):
+        written = read = 0
+    else:
+        written, read = _plain(name, mnemonic, tokens, lanes, register_bytes)
     return SaidOfRegisters(
         name,
-        frozenset(reads),
-        frozenset(writes),
+        reads | read,
+        writes | written,
         predicate is not None,
         name.startswith("send"),
         is_open,
@@ -89,109 +93,89 @@ def _gathered(remark: str) -> int | None:
     return int(lengths[1]) + int(lengths[2] or 0) if lengths else None
 
 
-def _flags(flag: str, first: int, lanes: int, group: str | None) -> Iterator[tuple[str, int]]:
-    register, subregister = flag.split(".")
+def _flags(flag: str, first: int, lanes: int, group: str | None) -> Places:
+    register, subregister = flag[1:].split(".")
     width = int(match[1]) if group and (match := re.match(r"(?:any|all)(\d+)h", group)) else 0
     start, count = first, lanes
     if width:
         start, count = first - first % width, -(-(first % width + lanes) // width) * width
-    for channel in range(start, start + count):
-        bit = int(subregister) * 16 + channel
-        if bit < 32 or int(subregister) * 16 + start >= 32:
-            yield register, bit % 32
+    start = (int(subregister) * 16 + start) % 32
+    return ((1 << min(count, 32 - start)) - 1) << start << 32 * int(register)
 
 
-def _plain(
-    name: str,
-    mnemonic: str,
-    tokens: list[str],
-    lanes: int,
-    register_bytes: int,
-    reads: set[tuple[str, int]],
-    writes: set[tuple[str, int]],
-) -> None:
+def _plain(name: str, mnemonic: str, tokens: list[str], lanes: int, register_bytes: int) -> tuple[Places, Places]:
+    """What is written, and what is read."""
     has_destination = name not in ("if", "while", "brd", "brc", "jmpi", "goto", "join", "else", "endif", "ret", "wait")
     operands = [token for token in tokens if not _LABEL.fullmatch(token)]
     sources = operands[1:] if has_destination else operands
+    written = read = 0
     for position, token in enumerate(operands):
-        is_written = has_destination and position == 0
-        chosen = writes if is_written else reads
-        if flag := _FLAG_OPERAND.match(token):
-            first = int(flag[2]) * _TYPE_BITS[flag[3]]
-            chosen.update((flag[1], bit) for bit in range(first, first + _TYPE_BITS[flag[3]]))
-        match = _OPERAND.match(token)
-        if match is None:
-            continue
-        number, subregister, *region, kind = match.groups()
-        bits = _TYPE_BITS.get(kind or "ud", 32)
-        byte = int(subregister or 0) * bits // 8 if (subregister or "0").isdigit() else 0
-        vertical, width, horizontal = region
-        if name in ("call", "calla", "ret"):
-            offsets = list(range(8))
-            byte = int(subregister or 0) * 4
+        places = _flag_operand(token) | _operand(name, token, lanes, register_bytes, len(sources))
+        if has_destination and position == 0:
+            written |= places | (places << register_bytes if mnemonic == "math.idiv" else 0)
         else:
-            starts = _starts(vertical, width, horizontal, lanes, is_written, len(sources))
-            offsets = [start * bits // 8 + more for start in starts for more in range(max(1, bits // 8))]
-        for one in offsets:
-            place = int(number) * register_bytes + byte + one
-            chosen.add((f"r{place // register_bytes}", place % register_bytes))
-            if is_written and mnemonic == "math.idiv":
-                chosen.add((f"r{place // register_bytes + 1}", place % register_bytes))
+            read |= places
+    return written, read
 
 
-def _starts(
-    vertical: str | None, width: str | None, horizontal: str | None, lanes: int, is_written: bool, sources: int
-) -> list[int]:
-    """The elements' numbers, from the first on: ``<V;W,H>``, ``<V;H>`` of ternary instructions, ``<H>``."""
-    if vertical is None:
-        return list(range(lanes))
-    if horizontal is None:
-        return [lane * int(vertical) for lane in range(lanes)]
-    v, h = int(vertical), int(horizontal)
-    w = int(width) if width is not None else 1 if v == 0 else v if h == 0 else max(1, v // h)
-    return [lane // w * v + lane % w * h for lane in range(lanes)]
+def _flag_operand(token: str) -> Places:
+    match = _FLAG_OPERAND.match(token)
+    if match is None:
+        return 0
+    bits = _TYPE_BITS[match[3]]
+    return ((1 << bits) - 1) << 32 * int(match[1]) + bits * int(match[2])
 
 
-def _message(
-    tokens: list[str], remark: str, register_bytes: int, reads: set[tuple[str, int]], writes: set[tuple[str, int]]
-) -> bool:
-    """Whole registers; returns whether the text leaves a length open."""
+def _operand(name: str, token: str, lanes: int, register_bytes: int, sources: int) -> Places:
+    match = _OPERAND.match(token)
+    if match is None:
+        return 0
+    number, subregister, vertical, width, horizontal, kind = match.groups()
+    size = max(1, _TYPE_BITS.get(kind or "ud", 32) // 8)
+    at = GENERAL + int(number) * register_bytes
+    if name in ("call", "calla", "ret"):
+        return 0xFF << at + 4 * int(subregister or 0)
+    byte = int(subregister or 0) * size if (subregister or "0").isdigit() else 0
+    return _elements(vertical, width, horizontal, lanes, size) << at + byte
+
+
+@lru_cache(4096)
+def _elements(vertical: str | None, width: str | None, horizontal: str | None, lanes: int, size: int) -> int:
+    """The bytes of the elements, from the first on: ``<V;W,H>``, ``<V;H>`` of ternary instructions, ``<H>``."""
+    starts = [lane if vertical is None else lane * int(vertical) for lane in range(lanes)]
+    if vertical is not None and horizontal is not None:
+        v, h = int(vertical), int(horizontal)
+        w = int(width) if width is not None else 1 if v == 0 else v if h == 0 else max(1, v // h)
+        starts = [lane // w * v + lane % w * h for lane in range(lanes)]
+    return functools.reduce(operator.or_, (((1 << size) - 1) << start * size for start in starts))
+
+
+def _message(tokens: list[str], remark: str, register_bytes: int) -> tuple[Places, Places]:
+    """Whole registers; nothing where the text leaves a length open."""
     lengths = _LENGTHS.search(remark)
     if lengths is None:
-        return True
+        return 0, 0
+    found = [0, 0, 0]
     counts = int(lengths[3]), int(lengths[1]), int(lengths[2] or 0)
     for position, token in enumerate(tokens[:3]):
         match = _SEND_OPERAND.match(token)
         if match is None:
             break
-        if match[1] is None:
-            continue
-        chosen = reads if position else writes
-        for register in range(int(match[1]), int(match[1]) + counts[position]):
-            chosen.update((f"r{register}", byte) for byte in range(register_bytes))
-    return False
+        if match[1] is not None:
+            found[position] = ((1 << counts[position] * register_bytes) - 1) << GENERAL + int(match[1]) * register_bytes
+    return found[0], found[1] | found[2]
 
 
-def _systolic(
-    mnemonic: str,
-    tokens: list[str],
-    lanes: int,
-    register_bytes: int,
-    reads: set[tuple[str, int]],
-    writes: set[tuple[str, int]],
-) -> None:
+def _systolic(mnemonic: str, tokens: list[str], lanes: int, register_bytes: int) -> tuple[Places, Places]:
     depth, repeat = map(int, mnemonic.split(".")[1].split("x"))
-    counts = [lanes * repeat, lanes * repeat, 0, 0]
+    found = [0, 0, 0, 0]
     for position, token in enumerate(tokens[:4]):
         match = re.match(r"r(\d+)(?:\.(\d+))?(?:<\d>)?:(\w+)$", token)
-        if match is None:
-            continue
-        bits = _TYPE_BITS[match[3]]
-        size = counts[position] * bits // 8
-        if position == 2:
-            size = lanes * depth * 4
-        elif position == 3:
-            size = depth * repeat * 4
-        start = int(match[1]) * register_bytes + int(match[2] or 0) * bits // 8
-        chosen = reads if position else writes
-        chosen.update((f"r{place // register_bytes}", place % register_bytes) for place in range(start, start + size))
+        if match is not None:
+            bits = _TYPE_BITS[match[3]]
+            size = (lanes * repeat * bits // 8, lanes * repeat * bits // 8, lanes * depth * 4, depth * repeat * 4)[
+                position
+            ]
+            start = int(match[1]) * register_bytes + int(match[2] or 0) * bits // 8
+            found[position] = ((1 << size) - 1) << GENERAL + start
+    return found[0], found[1] | found[2] | found[3]

@@ -1,6 +1,6 @@
 import { fill, h } from "../dom";
 import type { Choices, Configuration } from "./compiles";
-import type { Editing } from "./editing";
+import { type Editing, REST } from "./editing";
 
 /** The build bar while a source is edited: device, toolchain and options of the configuration that is shown, and the others. */
 export class EditBar {
@@ -11,6 +11,7 @@ export class EditBar {
   private readonly offers = h("datalist", { id: "kernlens-options" });
   private readonly chips = h("span", { class: "chips", role: "group", "aria-label": "Configurations" });
   private readonly state = h("span", { class: "state", role: "status" });
+  private timer = 0;
   private choices: Choices = { devices: [], toolchains: [], options: [] };
 
   constructor(private readonly editing: Editing) {
@@ -21,7 +22,11 @@ export class EditBar {
     });
     this.toolchain.addEventListener("change", () => this.editing.configure({ toolchain: this.toolchain.value }));
     this.options.addEventListener("change", () => this.take());
-    this.options.addEventListener("input", () => this.offer());
+    this.options.addEventListener("input", () => {
+      this.offer();
+      clearTimeout(this.timer);
+      this.timer = window.setTimeout(() => this.take(), REST);
+    });
     this.element.addEventListener("submit", (event) => {
       event.preventDefault();
       this.take();
@@ -88,6 +93,7 @@ export class EditBar {
   }
 
   private take(): void {
+    clearTimeout(this.timer);
     const options = this.options.value.trim();
     if (options !== this.shown.options) this.editing.configure({ options });
   }

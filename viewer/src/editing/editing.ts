@@ -10,7 +10,7 @@ import { type Choices, type Configuration, type Diagnostic, type Result, compile
 import { drawn, packed } from "./shared_text";
 
 /** After the last key, before a compile begins; in milliseconds. */
-const REST = 400;
+export const REST = 400;
 
 /** A configuration and what came of it last. */
 export interface Attempt {

@@ -13,6 +13,7 @@ import re
 from functools import cached_property
 from itertools import repeat
 
+from kernlens.analysis.comparison.renaming import is_renaming
 from kernlens.dataclass import dataclass
 from kernlens.model.device import Device, IpVersion
 from kernlens.model.instruction import Instructions
@@ -218,9 +219,15 @@ class Code:
         return [tuple(index_of.get(label) for label in form.labels) for form in self.forms]
 
     def is_same(self, other: Code) -> bool:
-        """Whether the instructions are the same one by one, names and addresses aside.
+        """Whether the instructions are the same one by one, names and addresses aside: each reads what the same ones wrote,
+        on all ways through branches and loops.
 
-        Where control branches, registers must be shared by the same values too, since which of them are needed on the
-        other way is not looked at: there, an allocation that is another one throughout counts as a change.
+        Where the decoder does not tell what instructions do to registers, these must be shared by the same values where
+        control branches: an allocation that is another one throughout counts as a change.
         """
-        return self.texts == other.texts and self._targets == other._targets and self._flow == other._flow
+        if self.texts != other.texts or self._targets != other._targets:
+            return False
+        old, new = self.instructions.effects, other.instructions.effects
+        if old is None or new is None:
+            return self._flow == other._flow
+        return is_renaming(old, new, self.instructions.texts)

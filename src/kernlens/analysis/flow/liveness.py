@@ -8,12 +8,19 @@ there. What waits in lanes that are switched off is not counted, functions are a
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cached_property, lru_cache
 
 from kernlens.analysis.flow.blocks import Blocks, blocks_of
 from kernlens.dataclass import dataclass
+from kernlens.errors import TooManyError
 from kernlens.model.effects import GENERAL, Effect, Effects, mask, registers_in
+from kernlens.model.instruction import Instructions
+
+#: Some hundred megabytes for all that is kept per block; the largest kernels of the corpus need some.
+_MOST_BITS = 1 << 29
+_STEPS_PER_BLOCK = 200
+_FORMAT = "machine-code"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +35,17 @@ class _Summary:
 
 
 class Liveness:
-    """The live places of a kernel's instructions, as bits of one number each (``model.effects`` says which)."""
+    """The live places of a kernel's instructions, as bits of one number each (``model.effects`` says which).
+
+    Raises TooManyError for code that no compiler writes: with hundreds of thousands of branches, or so entangled that
+    they take long to follow.
+    """
 
     def __init__(self, effects: Effects) -> None:
         self.effects = effects
         self.blocks: Blocks = blocks_of(effects)
+        if len(self.blocks.code) * _highest(effects) > _MOST_BITS:
+            raise TooManyError("the code has too many branches to follow registers through them all", format=_FORMAT)
         self._summaries = [_summary(effects.effects, code) for code in self.blocks.code]
         self._after = _backward(self.blocks, [(block.reads, block.ends) for block in self._summaries])
         self._defined = self._may_be_defined()
@@ -91,9 +104,19 @@ class Liveness:
 
 
 @lru_cache(2)
-def liveness_of(effects: Effects) -> Liveness:
-    """The liveness of a kernel's instructions, kept for those who ask again soon."""
-    return Liveness(effects)
+def liveness_of(instructions: Instructions) -> Liveness | None:
+    """The liveness of a kernel's instructions, kept for those who ask again soon; None where their decoder does not tell what
+    they do to registers, and of code whose branches are too many to follow."""
+    try:
+        return None if instructions.effects is None else Liveness(instructions.effects)
+    except TooManyError:
+        return None
+
+
+def _highest(effects: Effects) -> int:
+    """The place behind the last that is accessed."""
+    accesses = {access for effect in effects.effects for access in (*effect.reads, *effect.writes)}
+    return max((start + pattern.bit_length() for start, pattern in accesses), default=0)
 
 
 def _before(effect: Effect, live: int) -> int:
@@ -124,7 +147,9 @@ def _backward(blocks: Blocks, gives_and_ends: Sequence[tuple[int, int]]) -> list
     before = [gives for gives, _ in gives_and_ends]
     after = [0] * len(before)
     waiting, is_waiting = list(range(len(before))), [True] * len(before)
+    steps = _Steps(len(before))
     while waiting:
+        steps.take()
         block = waiting.pop()
         is_waiting[block] = False
         wanted = 0
@@ -147,7 +172,9 @@ def _forward(blocks: Blocks, writes: Sequence[int], first: int) -> list[int]:
     before = [0] * len(writes)
     before[0] = first
     waiting, is_waiting = list(range(len(writes) - 1, -1, -1)), [True] * len(writes)
+    steps = _Steps(len(writes))
     while waiting:
+        steps.take()
         block = waiting.pop()
         is_waiting[block] = False
         behind = before[block] | writes[block]
@@ -160,16 +187,24 @@ def _forward(blocks: Blocks, writes: Sequence[int], first: int) -> list[int]:
     return before
 
 
+class _Steps:
+    """Counts steps. Compilers' code takes some per block, a dozen in loops in loops."""
+
+    def __init__(self, blocks: int) -> None:
+        self._left = _STEPS_PER_BLOCK * (blocks + 1)
+
+    def take(self) -> None:
+        self._left -= 1
+        if self._left < 0:
+            raise TooManyError("the code's branches are too entangled to follow registers through them", format=_FORMAT)
+
+
 class _Counter:
     """Counts the general registers of which a byte is in a mask."""
 
     def __init__(self, effects: Effects) -> None:
         self._steps = [1 << step for step in reversed(range(effects.register_bytes.bit_length() - 1))]
-        accesses: Iterable[tuple[int, int]] = {
-            access for effect in effects.effects for access in (*effect.reads, *effect.writes)
-        }
-        size = max((start + pattern.bit_length() for start, pattern in accesses), default=GENERAL)
-        registers = -(-max(0, size - GENERAL) // effects.register_bytes)
+        registers = -(-max(0, _highest(effects) - GENERAL) // effects.register_bytes)
         self._firsts = sum(1 << number * effects.register_bytes for number in range(registers))
 
     def registers(self, live: int) -> int:

@@ -24,12 +24,11 @@ class HeldValues:
 
 
 def pressure_of(instructions: Instructions) -> Pressure | None:
-    """The register pressure of a kernel's instructions; None where their effects are not known."""
-    effects = instructions.effects
-    if effects is None:
+    """The register pressure of a kernel's instructions; None where ``liveness_of`` does not know it."""
+    liveness = liveness_of(instructions)
+    if liveness is None:
         return None
-    liveness = liveness_of(effects)
-    live = liveness.counts
+    effects, live = liveness.effects, liveness.counts
     peak = max(live, default=0)
     return Pressure(
         live=live,
@@ -37,6 +36,7 @@ def pressure_of(instructions: Instructions) -> Pressure | None:
         peak_index=live.index(peak) if live else None,
         named=liveness.named,
         register_bytes=effects.register_bytes,
+        has_calls=any(route.is_call for route in effects.routes.values()),
         is_lower_bound=liveness.blocks.is_open or any(effect.is_lower_bound for effect in effects.effects),
     )
 
@@ -44,14 +44,15 @@ def pressure_of(instructions: Instructions) -> Pressure | None:
 def held_at(instructions: Instructions, source_map: SourceMap | None, index: int) -> list[HeldValues]:
     """Which lines' values the registers hold while instruction ``index`` runs, most registers first. A register that holds
     values of several lines (in parts, or on several ways there) counts for each."""
-    effects = instructions.effects
-    if effects is None:
+    liveness = liveness_of(instructions)
+    if liveness is None:
         return []
+    size = liveness.effects.register_bytes
     held: dict[tuple[str | None, int | None, str], int] = {}
-    for defining, places in definitions_of(liveness_of(effects), index).items():
+    for defining, places in definitions_of(liveness, index).items():
         key = _line_of(defining, source_map)
         held[key] = held.get(key, 0) | places
-    values = [HeldValues(*key, tuple(registers_in(places, effects.register_bytes))) for key, places in held.items()]
+    values = [HeldValues(*key, tuple(registers_in(places, size))) for key, places in held.items()]
     with_registers = [value for value in values if value.registers]
     return sorted(with_registers, key=lambda value: (-len(value.registers), value.path or "", value.line or 0))
 

@@ -25,12 +25,12 @@ def register_rows(instructions: Instructions) -> dict[int, RegisterRows]:
 
 def register_links(instructions: Instructions, index: int) -> RegisterLinks:
     """The links of instruction ``index``, along the ways that lanes take."""
-    effects = instructions.effects
-    if effects is None:
+    liveness = liveness_of(instructions)
+    if liveness is None:
         return RegisterLinks([], [], [], [])
+    effects = liveness.effects
     if not 0 <= index < len(effects.effects):
         raise IndexError(f"instruction {index} of {len(effects.effects)}")
-    liveness = liveness_of(effects)
     reads, writes = mask(effects.effects[index].reads), mask(effects.effects[index].writes)
 
     def numbers(places: int) -> list[int]:

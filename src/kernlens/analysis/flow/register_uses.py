@@ -23,10 +23,10 @@ class RegisterUse(NamedTuple):
 
 
 def register_uses(instructions: Instructions) -> Iterator[RegisterUse]:
-    """Yields the uses row by row, then by register; nothing where the effects of instructions are not known."""
-    if instructions.effects is None:
+    """Yields the uses row by row, then by register; nothing where ``liveness_of`` knows nothing."""
+    liveness = liveness_of(instructions)
+    if liveness is None:
         return
-    liveness = liveness_of(instructions.effects)
     for code in liveness.blocks.code:
         yield from _uses_in(liveness, code)
 

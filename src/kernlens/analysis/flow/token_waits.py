@@ -26,16 +26,17 @@ class TokenWait(NamedTuple):
 
 
 def token_waits(instructions: Instructions) -> Iterator[TokenWait]:
-    """Yields the waits row by row; nothing before Xe, which has no scoreboard in software, and where the effects of
-    instructions are not known."""
+    """Yields the waits row by row; nothing before Xe, which has no scoreboard in software, and where
+    ``liveness_of`` knows nothing."""
     tokens = {
         row: (swsb.token, swsb.token_use == "set")
         for row, instruction in enumerate(instructions)
         if (swsb := instruction.swsb) is not None and swsb.token is not None
     }
-    if not tokens or instructions.effects is None:
+    liveness = liveness_of(instructions) if tokens else None
+    if liveness is None:
         return
-    blocks = liveness_of(instructions.effects).blocks
+    blocks = liveness.blocks
     before = _before_blocks(blocks, tokens) if len(blocks.code) <= _MOST_BLOCKS else [{} for _ in blocks.code]
     for number, code in enumerate(blocks.code):
         takers = dict(before[number])

@@ -1,0 +1,238 @@
+"""``kernlens sweep``: the matrix of sources, devices, toolchains and options."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from kernlens.cli.options import cache_option, devices_option, json_option, listed, toolchain_option, verb
+
+if TYPE_CHECKING:
+    from kernlens.model.figures import Figure
+    from kernlens.model.sweep_row import SweepRow
+    from kernlens.sweeping.cells import Matrix
+    from kernlens.sweeping.measuring import Measured
+    from kernlens.toolchain.compile_cache import CompileCache
+
+#: By the start of a figure's key, what a heat map's costliest lines are ordered by.
+_ORDERS = {"spill": "spill", "fill": "spill", "scratch": "spill", "math": "math", "global": "memory", "image": "memory"}
+
+
+@verb("kernlens sweep *.cl --device all --toolchain system,newest -D TILE=8,16,32 --csv tiles.csv")
+@click.argument("sources", nargs=-1, required=True, type=click.Path())
+@devices_option("The devices to compile for; all: all that a toolchain has.", required=True)
+@toolchain_option("Which compilers (kernlens toolchain list).", several=True)
+@click.option(
+    "--options", "options", metavar="O", multiple=True, help="A set of build options; each is one more, if repeated."
+)
+@click.option("--options-file", metavar="FILE", type=click.Path(), help="More sets of build options, one a line.")
+@click.option(
+    "-D",
+    "macros",
+    metavar="NAME=V,...",
+    multiple=True,
+    help="Values of a macro: each set of options with each of them; if repeated, all combinations.",
+)
+@click.option("--no-lines", is_flag=True, help="Without -gline-tables-only: no line tables.")
+@click.option("--figure", metavar="F", default="spills", show_default=True, help="What is worst (docs/figures.md).")
+@click.option(
+    "--top", metavar="N", type=click.IntRange(0), default=40, show_default=True, help="Rows that are printed; 0: all."
+)
+@click.option("--csv", "csv_file", metavar="FILE", type=click.Path(), help="Write all rows as CSV.")
+@click.option("--parquet", "parquet_file", metavar="FILE", type=click.Path(), help="Write all rows as Parquet.")
+@click.option(
+    "--heat-map", "heat_map_file", metavar="FILE", type=click.Path(), help="Write a heat map: X.html or X.png."
+)
+@click.option("-o", "--output", metavar="FILE", type=click.Path(), help="Keep all programs in a recording.")
+@click.option(
+    "--jobs", metavar="N", type=click.IntRange(1), help="Compiles at a time; as many as processors if not given."
+)
+@click.option(
+    "--timeout", metavar="SECONDS", type=click.FloatRange(1), default=600.0, show_default=True, help="For each compile."
+)
+@click.option("--scheduler", metavar="ADDRESS", help="Compile on the workers of this Dask scheduler.")
+@cache_option()
+@json_option()
+def command(
+    sources: tuple[str, ...],
+    devices: str,
+    toolchains: str,
+    options: tuple[str, ...],
+    options_file: str | None,
+    macros: tuple[str, ...],
+    no_lines: bool,
+    figure: str,
+    top: int,
+    csv_file: str | None,
+    parquet_file: str | None,
+    heat_map_file: str | None,
+    output: str | None,
+    jobs: int | None,
+    timeout: float,
+    scheduler: str | None,
+    cache: CompileCache | None,
+    as_json: bool,
+) -> None:
+    """Compile SOURCES for all devices, with all toolchains and sets of options, and measure every kernel.
+
+    Compiles run in parallel, here or on a Dask cluster; what was measured before is not compiled again, so a command that
+    was interrupted goes on when it is repeated. A compile that fails, crashes or hangs says so, and the others finish.
+    """
+    if jobs is not None and scheduler is not None:
+        raise click.UsageError("--jobs is for this machine; on a cluster the workers' threads count")
+    from kernlens.cli.output import Progress, print_message
+    from kernlens.model.figures import figure_named
+    from kernlens.model.sweep_row import MEASURED
+    from kernlens.sweeping.cells import matrix
+    from kernlens.sweeping.option_sets import option_sets, options_in_file
+    from kernlens.sweeping.sweep import in_order, measure
+
+    ordered_by = figure_named(figure)
+    if ordered_by not in MEASURED:
+        raise click.UsageError(f"sweep does not measure {figure}; annotate --top tells it of one kernel")
+    _check_outputs(csv_file, parquet_file, heat_map_file, output)
+    given = [*options, *(options_in_file(options_file) if options_file else [])]
+    planned = matrix(
+        sources, listed(devices), listed(toolchains), option_sets(given, macros), lines=not no_lines, timeout=timeout
+    )
+    for name, chosen in planned.left_out:
+        print_message(f"kernlens: the toolchain {chosen} does not compile for {name}, which is left out there")
+    is_page = heat_map_file is not None and not _is_picture(heat_map_file)
+    with ExitStack() as stack:
+        on_result = _recorded(output, stack) if output else None
+        results = measure(
+            planned,
+            workers=jobs,
+            scheduler=scheduler,
+            cache=cache,
+            order=_line_order(ordered_by) if is_page else "",
+            keep_builds=on_result is not None,
+        )
+        progress = stack.enter_context(Progress("compiling", quiet=as_json))
+        rows = in_order(planned, results, lambda done, total: progress.show(done, total, "compiling"), on_result)
+    _write(rows, ordered_by, csv_file, parquet_file, heat_map_file)
+    _print(rows, planned, ordered_by, top, as_json)
+    sys.exit(3 if any(row.reason for row in rows) else 0)
+
+
+def _line_order(figure: Figure) -> str:
+    return _ORDERS.get(figure.key.partition("_")[0].removesuffix("s"), "instructions")
+
+
+def _is_picture(path: str) -> bool:
+    return path.lower().endswith(".png")
+
+
+def _check_outputs(
+    csv_file: str | None, parquet_file: str | None, heat_map_file: str | None, output: str | None
+) -> None:
+    """Refuse what could not be written before hours are spent on it."""
+    from kernlens.errors import OutputError, UnsupportedError
+    from kernlens.report.heat_map_picture import check_pictures
+
+    files = [path for path in (csv_file, parquet_file, heat_map_file, output) if path is not None]
+    if len({os.path.realpath(path) for path in files}) < len(files):
+        raise click.UsageError("two outputs go to the same file")
+    for path in files:
+        folder = os.path.dirname(path) or "."
+        if not os.path.isdir(folder):
+            raise OutputError(f"there is no folder {folder} to write {path} to; make it first")
+        if not os.access(folder, os.W_OK) or os.path.isdir(path):
+            raise OutputError(f"{path} cannot be written; name another place")
+    if heat_map_file is not None:
+        if _is_picture(heat_map_file):
+            check_pictures()
+        elif not heat_map_file.lower().endswith((".html", ".htm")):
+            raise click.UsageError(f"--heat-map writes X.html or X.png, not {heat_map_file}")
+    if parquet_file is not None:
+        try:
+            import pyarrow.parquet  # noqa: F401
+        except ImportError as error:
+            raise UnsupportedError("--parquet needs pyarrow: pip install 'kernlens[parquet]', or use --csv") from error
+
+
+def _recorded(output: str, stack: ExitStack) -> Callable[[Measured], None]:
+    """What keeps each result's program in the recording; it is begun with the first that compiles."""
+    from kernlens.recording.writer import RecordingWriter
+
+    writer: RecordingWriter | None = None
+
+    def keep(result: Measured) -> None:
+        nonlocal writer
+        if result.build is None or not result.build.ok:
+            return
+        if writer is None:
+            writer = stack.enter_context(RecordingWriter(Path(output), command_line=sys.argv, overwrite=True))
+        writer.add(result.build)
+
+    return keep
+
+
+def _write(
+    rows: Sequence[SweepRow],
+    figure: Figure,
+    csv_file: str | None,
+    parquet_file: str | None,
+    heat_map_file: str | None,
+) -> None:
+    from kernlens.cli.output import write_bytes
+    from kernlens.report.sweep_table import csv_rows, sweep_columns
+
+    if csv_file is not None:
+        write_bytes(csv_file, (f"{line}\n".encode() for line in csv_rows(rows)))
+    if parquet_file is not None:
+        write_bytes(parquet_file, [_parquet(sweep_columns(rows))])
+    if heat_map_file is not None:
+        write_bytes(heat_map_file, _heat_map(rows, figure, _is_picture(heat_map_file)))
+
+
+def _parquet(columns: dict[str, list[object]]) -> bytes:
+    import io
+
+    import pyarrow
+    import pyarrow.parquet
+
+    from kernlens.report.sweep_table import LABELS
+
+    kinds = dict.fromkeys((*LABELS, "reason"), pyarrow.string())
+    arrays = {name: pyarrow.array(values, kinds.get(name, pyarrow.int64())) for name, values in columns.items()}
+    content = io.BytesIO()
+    pyarrow.parquet.write_table(pyarrow.table(arrays), content, compression="zstd")
+    return content.getvalue()
+
+
+def _heat_map(rows: Sequence[SweepRow], figure: Figure, is_picture: bool) -> Iterator[bytes]:
+    from kernlens.report.heat_map import heat_map, heat_map_page
+    from kernlens.report.heat_map_picture import KERNELS_IN_PICTURE, heat_map_picture
+
+    if is_picture:
+        yield heat_map_picture(heat_map(rows, figure, KERNELS_IN_PICTURE))
+    else:
+        yield from (piece.encode() for piece in heat_map_page(heat_map(rows, figure)))
+
+
+def _print(rows: Sequence[SweepRow], planned: Matrix, figure: Figure, top: int, as_json: bool) -> None:
+    from kernlens.cli.output import print_json, print_lines, print_message
+    from kernlens.report.describe import plural
+    from kernlens.report.sweep_table import failure_lines, sweep_document, sweep_table
+
+    if as_json:
+        print_json(sweep_document(rows))
+    else:
+        print_lines(sweep_table(rows, figure, top))
+    print_message(*(f"kernlens: {line}" for line in failure_lines(rows, top)))
+    if not as_json:
+        count = sum(row.kernel is not None for row in rows)
+        failed = len(rows) - count
+        words = [
+            plural(len(planned.cells), "compile"),
+            plural(count, "kernel"),
+            *([f"{failed:,} failed"] if failed else []),
+        ]
+        print_lines([", ".join(words)])

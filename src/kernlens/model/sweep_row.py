@@ -1,0 +1,67 @@
+"""What a sweep measures: a row for each kernel of each compile, and one for each compile without kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kernlens.dataclass import dataclass
+from kernlens.model.figures import COSTS, FIGURES, Figure
+
+#: The figures of a row, in its order: those that tables show, then the costs.
+MEASURED = (*FIGURES, *COSTS)
+_PLACES = {figure.key: place for place, figure in enumerate(MEASURED)}
+
+
+@dataclass(frozen=True, slots=True)
+class CostlyLine:
+    """One of a kernel's costliest source lines: its place and text, what it costs in ``unit`` (the heading of one of
+    LINE_COLUMNS), and its first instructions."""
+
+    path: str
+    line: int
+    source: str
+    cost: int
+    unit: str
+    instructions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SweepRow:
+    """The figures of one kernel in one compile.
+
+    ``source`` is the file as the caller named it, ``toolchain`` the toolchain's name and ``compiler`` its versions,
+    ``options`` the build options of the sweep. ``values`` are those of ``MEASURED``; None is not known. ``reason`` says
+    what could not be measured, and why; a compile that failed has a row without ``kernel``. ``lines`` are the costliest, if
+    they were asked for.
+    """
+
+    source: str
+    device: str
+    toolchain: str
+    compiler: str
+    options: str
+    kernel: str | None
+    values: tuple[int | None, ...] = ()
+    reason: str = ""
+    lines: tuple[CostlyLine, ...] = ()
+
+    @property
+    def figures(self) -> dict[str, int | None]:
+        """The values by the keys of their figures; all None in a row without a kernel."""
+        return dict(zip(_PLACES, self.values or (None,) * len(_PLACES), strict=True))
+
+    def value(self, figure: Figure) -> int | None:
+        """The value of one figure; None if it is not known."""
+        return self.values[_PLACES[figure.key]] if self.values else None
+
+
+def worst_first(rows: Iterable[SweepRow], figure: Figure) -> list[SweepRow]:
+    """The rows of kernels by ``figure``, then by instructions, the worst first; those of which it is not known are last."""
+    instructions = _PLACES["instructions"]
+    sign = 1 if figure.more_is_better else -1
+
+    def badness(row: SweepRow) -> tuple[bool, int, int]:
+        value = row.value(figure)
+        return value is None, sign * (value or 0), -(row.values[instructions] or 0)
+
+    return sorted((row for row in rows if row.kernel is not None), key=badness)

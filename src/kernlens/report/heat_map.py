@@ -1,0 +1,196 @@
+"""A heat map of one figure: kernels by device, toolchain and options, as a page of HTML that needs no network.
+
+Each cell leads to the kernel's costliest lines further down in the page. A colour never stands alone: the number is in the
+cell, and the worst have a mark too.
+"""
+
+from __future__ import annotations
+
+import math
+from base64 import b64encode
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from hashlib import sha256
+from html import escape
+from shlex import quote
+
+from kernlens.analysis.cxx_names import readable
+from kernlens.dataclass import dataclass
+from kernlens.model.figures import FIGURES, Figure
+from kernlens.model.sweep_row import SweepRow, worst_first
+from kernlens.report.source_lines import short_names
+from kernlens.report.style import rendered
+
+#: From little to much: red, green and blue of a cell's ground. The last ones bear white text.
+SHADES = (
+    *((0xFF, 0xF7, 0xEC), (0xFE, 0xE8, 0xC8), (0xFD, 0xD4, 0x9E), (0xFD, 0xBB, 0x84), (0xFC, 0x8D, 0x59)),
+    *((0xEF, 0x65, 0x48), (0xD7, 0x30, 0x1F), (0xB3, 0x00, 0x00), (0x7F, 0x00, 0x00)),
+)
+FIRST_DARK = 6
+MARK = "▲"
+FAILED = "failed"
+
+_MARKED = 10
+#: Kernels shown, and cells with a part of their own: a browser takes no more with ease.
+_KERNELS = 2000
+_PARTS = 2000
+
+Column = tuple[str, str, str]
+
+
+@dataclass(frozen=True)
+class HeatMap:
+    """What a heat map shows: ``kernels`` (source and name), the one with the worst cell first, by ``columns`` (device,
+    toolchain, options), as far as there is room; ``count`` counts all kernels."""
+
+    figure: Figure
+    kernels: Sequence[tuple[str, str]]
+    columns: Sequence[Column]
+    count: int
+    cells: dict[tuple[str, str, Column], SweepRow]
+    failures: dict[tuple[str, Column], str]
+
+    @cached_property
+    def most(self) -> int:
+        """The largest value."""
+        return max((row.value(self.figure) or 0 for row in self.cells.values()), default=0)
+
+    @cached_property
+    def names(self) -> dict[str, str]:
+        """What each source is called."""
+        return short_names({source for source, _ in self.kernels})
+
+    @cached_property
+    def ordered(self) -> list[SweepRow]:
+        """The rows of the cells, the worst first."""
+        return worst_first(self.cells.values(), self.figure)
+
+    @cached_property
+    def worst(self) -> frozenset[int]:
+        """The ids of the rows that are marked."""
+        return frozenset(id(row) for row in self.ordered[:_MARKED] if self.shade(row.value(self.figure)))
+
+    def shade(self, value: int | None) -> int | None:
+        """The number of a value's shade, the first for the best; None for one that is not known."""
+        if value is None:
+            return None
+        if self.figure.more_is_better:
+            value = self.most - value
+        # The root keeps small values apart where a few are many times as large.
+        return round(math.sqrt(value / self.most) * (len(SHADES) - 1)) if self.most else 0
+
+    def text(self, row: SweepRow | None, source: str, column: Column) -> str:
+        """What stands in a cell."""
+        if row is None:
+            return FAILED if (source, column) in self.failures else ""
+        value = row.value(self.figure)
+        number = "-" if value is None else f"{value:,}"
+        return f"{MARK} {number}" if id(row) in self.worst else number
+
+    def column_titles(self) -> list[tuple[str, ...]]:
+        """Each column's device, and its toolchain and options where these are not the same everywhere."""
+        differing = [0] + [part for part in (1, 2) if len({column[part] for column in self.columns}) > 1]
+        return [tuple(column[part] or "no options" for part in differing) for column in self.columns]
+
+
+def heat_map(rows: Iterable[SweepRow], figure: Figure, limit: int = _KERNELS) -> HeatMap:
+    """The heat map of a sweep's rows, with ``limit`` kernels at most."""
+    cells: dict[tuple[str, str, Column], SweepRow] = {}
+    failures: dict[tuple[str, Column], str] = {}
+    columns: dict[Column, None] = {}
+    sources: dict[str, None] = {}
+    for row in rows:
+        column = row.device, row.toolchain, row.options
+        columns[column] = None
+        if row.kernel is None:
+            failures[row.source, column] = row.reason
+            sources[row.source] = None
+        else:
+            cells[row.source, row.kernel, column] = row
+    ordered = worst_first(cells.values(), figure)
+    kernels = dict.fromkeys((row.source, row.kernel or "") for row in ordered)
+    # A source that compiles nowhere has a line too, without a kernel's name.
+    named = {source for source, _ in kernels}
+    kernels |= dict.fromkeys((source, "") for source in sources if source not in named)
+    shown = list(kernels)[:limit]
+    kept = {key: row for key, row in cells.items() if key[:2] in set(shown)} if len(shown) < len(kernels) else cells
+    return HeatMap(figure, shown, list(columns), len(kernels), kept, failures)
+
+
+_STYLE = "".join(
+    [
+        "body{font:14px sans-serif;margin:1em;color:#000;background:#fff}",
+        "table{border-collapse:collapse}th,td{padding:2px 6px;border:1px solid #ddd;font-weight:normal}",
+        "thead th{vertical-align:bottom;text-align:left;max-width:16em;overflow-wrap:anywhere}",
+        "tbody th{text-align:left}td{text-align:right;white-space:nowrap}td a{color:inherit;text-decoration:none}",
+        "td a:focus,td a:hover{text-decoration:underline}.worst{outline:2px solid #000;font-weight:bold}",
+        ".scroll{overflow-x:auto}section{display:none}section:target{display:block}pre{margin:0 0 .6em 2em}",
+        *(f".h{n}{{background:#{r:02x}{g:02x}{b:02x}}}" for n, (r, g, b) in enumerate(SHADES)),
+        *(f".h{n}{{color:#fff}}" for n in range(FIRST_DARK, len(SHADES))),
+    ]
+)
+
+
+def heat_map_page(shown: HeatMap) -> Iterator[str]:
+    """The page, piece by piece. Nothing in it can ask for anything from anywhere: its policy allows its own style only."""
+    digest = b64encode(sha256(_STYLE.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    title = f"{shown.figure.heading} of {shown.count:,} kernels"
+    yield (
+        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{_text(title)}</title>'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}"><style>{_STYLE}</style></head><body>\n'
+        f"<h1>{_text(title)}</h1>\n<p>{_text(shown.figure.meaning)}, in {_text(shown.figure.unit)}. "
+        f"{MARK} marks the worst. A number leads to the kernel's costliest lines.</p>\n"
+    )
+    if len(shown.kernels) < shown.count:
+        yield f"<p>The worst {len(shown.kernels):,} kernels are shown.</p>\n"
+    heads = "".join(f"<th>{'<br>'.join(map(_text, parts))}</th>" for parts in shown.column_titles())
+    yield f'<div class="scroll"><table><thead><tr><th>source</th><th>kernel</th>{heads}</tr></thead><tbody>\n'
+    parts = {id(row): f"k{number}" for number, row in enumerate(shown.ordered[:_PARTS])}
+    for source, kernel in shown.kernels:
+        cells = "".join(_cell(shown, source, kernel, column, parts) for column in shown.columns)
+        yield f"<tr><th>{_text(shown.names[source])}</th><th>{_text(readable(kernel) or '-')}</th>{cells}</tr>\n"
+    yield "</tbody></table></div>\n"
+    for row in shown.ordered[:_PARTS]:
+        yield _part(row, parts[id(row)])
+    yield "</body></html>\n"
+
+
+def _cell(shown: HeatMap, source: str, kernel: str, column: Column, parts: dict[int, str]) -> str:
+    row = shown.cells.get((source, kernel, column))
+    text = shown.text(row, source, column)
+    if row is None:
+        return f'<td title="{_text(shown.failures.get((source, column), ""))}">{_text(text)}</td>'
+    shade = shown.shade(row.value(shown.figure))
+    classes = [*([f"h{shade}"] if shade is not None else []), *(["worst"] if id(row) in shown.worst else [])]
+    part = parts.get(id(row))
+    inner = f'<a href="#{part}">{_text(text)}</a>' if part else _text(text)
+    return f'<td class="{" ".join(classes)}" title="{_text(_where(row))}">{inner}</td>'
+
+
+def _part(row: SweepRow, name: str) -> str:
+    """What a cell leads to: the kernel's figures, its costliest lines, and how all of it can be seen."""
+    words = ", ".join(filter(None, (figure.phrase(row.value(figure)) for figure in FIGURES)))
+    lines = "".join(
+        f"<p>{_text(f'{line.path}:{line.line}')} ({line.cost:,} {line.unit})</p><pre>{_text(line.source)}\n"
+        + "".join(f"\n  {_text(text)}" for text in line.instructions)
+        + "</pre>\n"
+        for line in row.lines
+    )
+    options = ["--options", quote(row.options)] if row.options else []
+    command = ["kernlens compile", quote(row.source), "--device", row.device, "--toolchain", quote(row.toolchain)]
+    then = f"kernlens annotate kernel.klens --kernel {quote(row.kernel or '')}"
+    return (
+        f'<section id="{name}"><h2>{_text(readable(row.kernel or ""))}</h2><p>{_text(_where(row))}</p>'
+        f"<p>{_text(words)}</p>\n{lines or '<p>No source lines: the program has no line table.</p>'}"
+        f"<p>All of it:</p><pre>{_text(' '.join([*command, *options, '-o kernel.klens']))}\n{_text(then)}</pre></section>\n"
+    )
+
+
+def _where(row: SweepRow) -> str:
+    return " ".join(filter(None, (row.source, "for", row.device, f"by {row.toolchain}", row.options)))
+
+
+def _text(text: str) -> str:
+    """A text as HTML: its markup and control characters are shown."""
+    return escape(rendered(text))

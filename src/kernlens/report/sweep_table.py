@@ -1,0 +1,109 @@
+"""A sweep's rows as a text table, CSV, JSON and the columns of Parquet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from kernlens.analysis.cxx_names import readable
+from kernlens.model.figures import FIGURES, Figure, notes_on_unknown
+from kernlens.model.sweep_row import MEASURED, SweepRow, worst_first
+from kernlens.report.describe import plural
+from kernlens.report.rows import csv_line, spreadsheet_safe
+from kernlens.report.source_lines import short_names
+from kernlens.report.style import rendered, style
+from kernlens.report.table import Cell, table
+
+#: The columns before those of the figures; "reason" follows them.
+LABELS = ("source", "device", "toolchain", "compiler", "options", "kernel")
+COLUMNS = (*LABELS, *(figure.key for figure in MEASURED), "reason")
+
+
+def sweep_table(rows: Sequence[SweepRow], figure: Figure, top: int) -> Iterator[str]:
+    """The kernels with most of ``figure`` first, ``top`` of them (0: all), then what failed, each compile by itself."""
+    ordered = worst_first(rows, figure)
+    shown = ordered[: top or None]
+    if shown:
+        figures = FIGURES if figure in FIGURES else (figure, *FIGURES)
+        titles = ["kernel", *_telling(rows)]
+        names = short_names({row.source for row in rows})
+        cells: list[list[Cell]] = [
+            [
+                readable(row.kernel or ""),
+                *(names.get(text, text) for text in (getattr(row, title) for title in titles[1:])),
+            ]
+            + [row.value(shown_figure) for shown_figure in figures]
+            for row in shown
+        ]
+        yield from table([*titles, *(column.heading for column in figures)], cells)
+        notes = notes_on_unknown(row.figures for row in shown)
+        yield from (style(f"  {note}", dim=True) for note in notes)
+    if len(ordered) > len(shown):
+        yield style(f"  and {plural(len(ordered) - len(shown), 'more row')}: --top 0, --csv FILE", dim=True)
+
+
+def failure_lines(rows: Iterable[SweepRow], top: int) -> Iterator[str]:
+    """A line for each compile, or kernel, that could not be measured, ``top`` of them (0: all)."""
+    failed = [row for row in rows if row.reason]
+    for row in failed[: top or None]:
+        where = " ".join(filter(None, (row.device, row.toolchain, row.options)))
+        yield f"{row.source} ({where}): {row.reason}"
+    if top and len(failed) > top:
+        yield f"and {len(failed) - top:,} more that failed: --top 0, --csv FILE"
+
+
+def _telling(rows: Iterable[SweepRow]) -> list[str]:
+    """The labels in which rows differ, and the device."""
+    rows = list(rows)
+    labels = ("source", "device", "toolchain", "options")
+    return [name for name in labels if name == "device" or len({getattr(row, name) for row in rows}) > 1]
+
+
+def csv_rows(rows: Iterable[SweepRow]) -> Iterator[str]:
+    """The heading and a line for each row. Texts that files hold begin with nothing that spreadsheets take for a formula;
+    options are as the user gave them."""
+    yield csv_line(COLUMNS)
+    for row in rows:
+        values = ("" if value is None else value for value in row.values or (None,) * len(MEASURED))
+        yield csv_line(
+            (
+                _text(row.source),
+                row.device,
+                row.toolchain,
+                row.compiler,
+                row.options,
+                _text(row.kernel or ""),
+                *values,
+                _text(row.reason),
+            )
+        )
+
+
+def _text(text: str) -> str:
+    return spreadsheet_safe(rendered(text))
+
+
+def sweep_columns(rows: Sequence[SweepRow]) -> dict[str, list[Any]]:
+    """The rows by column; a value that is not known is None. Texts have no control characters, and are all Unicode."""
+    columns: dict[str, list[Any]] = {}
+    for name in LABELS:
+        texts = [getattr(row, name) for row in rows]
+        columns[name] = [None if text is None else rendered(text) for text in texts]
+    for figure in MEASURED:
+        columns[figure.key] = [row.value(figure) for row in rows]
+    return columns | {"reason": [rendered(row.reason) or None for row in rows]}
+
+
+def sweep_document(rows: Iterable[SweepRow]) -> dict[str, Any]:
+    """The rows in the order of the matrix; those without a kernel say why."""
+    return {
+        "schema": 1,
+        "rows": [
+            {
+                **{name: getattr(row, name) for name in LABELS},
+                "figures": row.figures if row.kernel is not None else None,
+                "reason": row.reason or None,
+            }
+            for row in rows
+        ],
+    }

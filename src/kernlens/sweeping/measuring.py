@@ -1,0 +1,171 @@
+"""One cell: compiled, opened, decoded and measured; or taken from the cache, where it was measured before."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import astuple, replace
+from functools import lru_cache
+from pathlib import Path
+
+from kernlens import __version__
+from kernlens.dataclass import dataclass
+from kernlens.errors import KernlensError, UnsupportedError
+from kernlens.loading import open_build
+from kernlens.loading.decoding import decode_kernels
+from kernlens.model.build import Build
+from kernlens.model.figures import LINE_ORDERS
+from kernlens.model.kernel import Kernel
+from kernlens.model.program import Program
+from kernlens.model.sweep_row import MEASURED, CostlyLine, SweepRow
+from kernlens.sweeping.cells import Cell
+from kernlens.toolchain.compile_cache import CompileCache
+from kernlens.toolchain.compile_keys import compile_key
+from kernlens.toolchain.parallel_compiles import OnStart, compile_job
+
+#: The costliest lines of a kernel that are kept, and of each the first instructions.
+_LINES = 3
+_INSTRUCTIONS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is wanted of each cell: the costliest lines by ``order`` (one of LINE_ORDERS; "": none), and the Build itself.
+    ``folder`` is the working folder of who asks: names in answers are relative to it."""
+
+    folder: str
+    order: str = ""
+    build: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What came of a cell: its number, a row for each kernel, at least one, and the Build if it was wanted."""
+
+    number: int
+    rows: tuple[SweepRow, ...]
+    build: Build | None = None
+
+
+def measured(cell: Cell, wanted: Wanted, cache: CompileCache | None, on_start: OnStart) -> Measured:
+    """Compile and measure a cell. Whatever goes wrong in it is the ``reason`` of its row, so that the others go on."""
+    try:
+        key = _key(cell, wanted) if cache is not None and not wanted.build else None
+        entry = cache.get(key) if cache is not None and key is not None else None
+        if entry is not None:
+            return Measured(cell.number, tuple(_rows_of(cell, entry)))
+        needs_sources = wanted.build or bool(wanted.order)
+        build = compile_job(cell.job, cache, on_start, has_sources=needs_sources)
+        rows = tuple(_rows(cell, build, wanted))
+        # The compile itself was kept if nothing has changed meanwhile; what was measured then follows it.
+        if cache is not None and key is not None and build.ok and key == _key(cell, wanted):
+            cache.put(key, json.dumps([astuple(row)[5:] for row in rows]).encode())
+        return Measured(cell.number, rows, build if wanted.build else None)
+    except KernlensError as error:
+        return failed(cell, str(error))
+    except Exception as error:  # A fault in one cell of thousands must not cost the others.
+        return failed(cell, f"a fault of kernlens itself, please report it: {type(error).__name__}: {error}")
+
+
+def failed(cell: Cell, reason: str) -> Measured:
+    """What came of a cell that was not measured."""
+    return Measured(cell.number, (replace(_blank(cell), reason=reason),))
+
+
+def _rows(cell: Cell, build: Build, wanted: Wanted) -> Iterator[SweepRow]:
+    blank = _blank(cell)
+    if not build.ok:
+        reason = build.failure.replace(str(cell.job.source), cell.source).replace(f"{wanted.folder}/", "")
+        yield replace(blank, reason=reason)
+        return
+    count = 0
+    for program in open_build(build):
+        kernels = list(program.entry_kernels.values())
+        reason = ""
+        try:
+            decode_kernels([(program, kernels)], texts=bool(wanted.order), threads=1)
+            any(len(kernel.instructions) for kernel in kernels)  # Those for a device that nobody knows are not decoded.
+        except UnsupportedError as error:
+            reason = str(error)
+        for kernel in kernels:
+            count += 1
+            lines = tuple(_costliest(program, kernel, wanted)) if wanted.order and not reason else ()
+            yield replace(blank, kernel=kernel.name, values=_values(kernel, not reason), reason=reason, lines=lines)
+    if not count:
+        yield replace(blank, reason="the program holds no kernel")
+
+
+def _blank(cell: Cell) -> SweepRow:
+    job = cell.job
+    return SweepRow(cell.source, job.device, job.toolchain.name, job.toolchain.title, cell.options, None)
+
+
+def _values(kernel: Kernel, is_decoded: bool) -> tuple[int | None, ...]:
+    return tuple(figure.read(kernel) if is_decoded or not figure.needs_decoding else None for figure in MEASURED)
+
+
+def _costliest(program: Program, kernel: Kernel, wanted: Wanted) -> Iterator[CostlyLine]:
+    from kernlens.analysis.costs import costliest_lines
+
+    source_map = kernel.source_map
+    if source_map is None:
+        return
+    texts = {source.path: source.text.split("\n") for source in program.sources}
+    instructions = kernel.instructions
+    for order in (wanted.order, "instructions"):  # A kernel that spills nothing has no lines that do.
+        column = LINE_ORDERS[order]
+        lines = costliest_lines(instructions.kinds, source_map, column, _LINES).lines
+        if lines:
+            break
+    for line in lines:
+        ranges = source_map.lines[line.path, line.line]
+        numbers = [number for run in ranges for number in range(run.start, run.stop)][:_INSTRUCTIONS]
+        text = texts.get(line.path, [])
+        yield CostlyLine(
+            line.path.removeprefix(f"{wanted.folder}/"),
+            line.line,
+            text[line.line - 1].strip() if 0 < line.line <= len(text) else "",
+            column.sum(line.costs),
+            column.heading,
+            tuple(instructions.texts[number] for number in numbers),
+        )
+
+
+def _rows_of(cell: Cell, entry: bytes) -> Iterator[SweepRow]:
+    """The rows that an equal cell was measured to have."""
+    for kernel, values, reason, lines in json.loads(entry):
+        costly = tuple(
+            CostlyLine(path, line, source, cost, unit, tuple(texts)) for path, line, source, cost, unit, texts in lines
+        )
+        yield replace(_blank(cell), kernel=kernel, values=tuple(values), reason=reason, lines=costly)
+
+
+def _key(cell: Cell, wanted: Wanted) -> str | None:
+    """The key of a cell's figures: that of its compile, what is measured, and what measures it."""
+    job = cell.job
+    key = compile_key(job.source, job.device, job.options, job.toolchain)
+    if key is None:
+        return None
+    parts = (key, wanted.order, wanted.folder, _own_files(), _decoders())
+    return hashlib.sha256(repr(parts).encode("utf-8", "surrogateescape")).hexdigest()
+
+
+@lru_cache(maxsize=1)
+def _own_files() -> str:
+    """A digest of kernlens' own files, so that what an older one measured is measured again, in a checkout too."""
+    folder = Path(__file__).parents[1]
+    states = sorted((str(path), path.stat()) for path in folder.rglob("*") if path.suffix in (".py", ".so"))
+    told = [(path, state.st_size, state.st_mtime_ns) for path, state in states]
+    return hashlib.sha256(repr((__version__, told)).encode()).hexdigest()
+
+
+@lru_cache(maxsize=1)
+def _decoders() -> tuple[tuple[str, int, int], ...]:
+    from kernlens.isa.iga_library import installed
+    from kernlens.loading.kernel_parts import register_roots
+
+    register_roots()
+    states = [(library.path, os.stat(library.path)) for library in installed()]
+    return tuple((path, state.st_size, state.st_mtime_ns) for path, state in states)

@@ -1,0 +1,92 @@
+"""Sets of build options: from a file, and the product of what macros may be."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+import re
+from collections.abc import Iterator, Sequence
+
+from kernlens.errors import KernlensError
+from kernlens.toolchain.includes import join_options, split_options
+from kernlens.toolchain.source_reading import open_regular
+
+#: A file of options may have so many bytes, and a sweep so many sets.
+_FILE_LIMIT = 16 << 20
+SETS_LIMIT = 100_000
+
+_MACRO = re.compile(r"[A-Za-z_]\w*")
+
+
+def options_in_file(path: str | os.PathLike[str]) -> list[str]:
+    """Return the option sets of a file: one a line, without empty lines and those that begin with ``#``; ``""`` is the set
+    without options.
+
+    Raises NotFoundError if there is no such file, and KernlensError if it holds no set, or a line cannot be one.
+    """
+    with open_regular(path, "file of options") as file:
+        content = file.read(_FILE_LIMIT + 1)
+    if len(content) > _FILE_LIMIT:
+        raise KernlensError(f"{os.fspath(path)} is larger than {_FILE_LIMIT >> 20} MB; it is no list of options")
+    try:
+        lines = content.decode("utf-8-sig").splitlines()
+    except UnicodeDecodeError:
+        raise KernlensError(f"{os.fspath(path)} is no text in UTF-8; write one set of build options a line") from None
+    sets = []
+    for number, line in enumerate(map(str.strip, lines), start=1):
+        if line and not line.startswith("#"):
+            sets.append(checked(line, f"{os.fspath(path)}:{number}"))
+    if not sets:
+        raise KernlensError(f'{os.fspath(path)} holds no options; write one set a line, and "" for none')
+    return sets
+
+
+def checked(options: str, place: str) -> str:
+    """Return a set of options, "" for two double quotes. Raises KernlensError, with the ``place`` that it is from, if a quote
+    is not closed or it has control characters."""
+    if options.count('"') % 2:
+        raise KernlensError(f"{place}: a double quote is not closed in {options}")
+    if not options.isprintable():
+        raise KernlensError(f"{place}: there is a control character in {options!r}")
+    return "" if split_options(options) in ([], [""]) else options
+
+
+def macro_sets(macros: Sequence[str]) -> Iterator[str]:
+    """Yield the options of every choice of values: ``A=1,2`` and ``B=3,4`` give four, and ``C`` defines a macro in all.
+
+    Raises KernlensError for what is no such macro, for one that is given twice, and for too many choices.
+    """
+    choices: dict[str, list[str]] = {}
+    for text in macros:
+        name, has_values, values = text.partition("=")
+        if not _MACRO.fullmatch(name):
+            raise KernlensError(f"-D {text} does not read like NAME=1,2,4")
+        if name in choices:
+            raise KernlensError(f"-D {name} is given twice; list all its values in one: -D {name}=1,2,4")
+        listed = values.split(",")
+        if "" in listed and len(listed) > 1:
+            raise KernlensError(f"-D {text} has an empty value among others; give one of them to each comma")
+        choices[name] = [f"-D{name}={value}" for value in dict.fromkeys(listed)] if has_values else [f"-D{name}"]
+    count = math.prod(map(len, choices.values()))
+    if count > SETS_LIMIT:
+        raise KernlensError(f"the values of -D have {count:,} combinations; at most {SETS_LIMIT:,} are swept at a time")
+    for words in itertools.product(*choices.values()):
+        yield join_options(words)
+
+
+def option_sets(given: Sequence[str], macros: Sequence[str] = ()) -> list[str]:
+    """Return the sets of a sweep: each that is ``given`` (none: the empty one) with each choice of ``macros``; of those that
+    have the same words only the first. Raises what ``macro_sets`` raises."""
+    products = list(macro_sets(macros))
+    bases = [checked(options, "--options") for options in given] or [""]
+    if len(bases) * len(products) > SETS_LIMIT:
+        raise KernlensError(
+            f"{len(bases):,} sets of options with {len(products):,} choices of -D are more than {SETS_LIMIT:,}"
+        )
+    sets: dict[tuple[str, ...], str] = {}
+    for base in bases:
+        for product in products:
+            options = f"{base} {product}".strip()
+            sets.setdefault(tuple(split_options(options)), options)
+    return list(sets.values())

@@ -1,0 +1,99 @@
+"""``kernlens.sweep`` and the verb of that name: the matrix on this machine, or on a cluster."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
+from functools import partial
+
+from kernlens.model.sweep_row import SweepRow
+from kernlens.sweeping.cells import Cell, Matrix, matrix
+from kernlens.sweeping.measuring import Measured, Wanted, measured
+from kernlens.sweeping.option_sets import option_sets
+from kernlens.toolchain.compile_cache import CompileCache, open_cache
+from kernlens.toolchain.includes import join_options
+from kernlens.toolchain.ocloc import TIMEOUT
+from kernlens.toolchain.parallel_compiles import do_many
+from kernlens.toolchain.toolchains import SYSTEM
+
+#: Called with the number of finished compiles, and that of all.
+Progress = Callable[[int, int], None]
+
+
+def sweep(
+    sources: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    devices: str | Sequence[str],
+    *,
+    toolchains: str | Sequence[str] = SYSTEM,
+    options: str | Sequence[str | Sequence[str]] = "",
+    lines: bool = True,
+    jobs: int | None = None,
+    timeout: float = TIMEOUT,
+    scheduler: str | None = None,
+    cache: bool = True,
+    on_progress: Progress | None = None,
+) -> list[SweepRow]:
+    """Compile every source for every device with every toolchain and set of options; return a row for each kernel.
+
+    ``options`` are one option string, or several sets, each a string or words. ``lines`` adds -gline-tables-only, as
+    ``compile`` does. ``jobs`` compiles run at a time (None: one per processor), each for ``timeout`` seconds at most, or as
+    many as the workers of the Dask ``scheduler`` have threads. What was measured before is taken from the user's ``cache``,
+    unless that is False. A device is called by any name that ``kernlens devices`` shows; "all": all of a toolchain.
+
+    The rows are in the order of the arguments. A compile that fails, crashes or hangs has a row without kernel, whose
+    ``reason`` says so. Raises NotFoundError for a source, device or toolchain that does not exist, ToolError if the scheduler
+    does not answer.
+    """
+    listed = [sources] if isinstance(sources, str | os.PathLike) else list(sources)
+    names = [devices] if isinstance(devices, str) else list(devices)
+    chosen = [toolchains] if isinstance(toolchains, str) else list(toolchains)
+    sets = option_sets([options] if isinstance(options, str) else list(map(join_options, options)))
+    planned = matrix(listed, names, chosen, sets, lines=lines, timeout=timeout)
+    results = measure(planned, workers=jobs, scheduler=scheduler, cache=open_cache() if cache else None)
+    return in_order(planned, results, on_progress)
+
+
+def measure(
+    planned: Matrix,
+    *,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    cache: CompileCache | None = None,
+    order: str = "",
+    keep_builds: bool = False,
+) -> Generator[Measured]:
+    """Do the cells of a matrix, and yield what came of each as it finishes.
+
+    ``order`` is one of LINE_ORDERS: each row gets its kernel's costliest lines by it. With ``keep_builds`` each result has its
+    Build. Workers of a cluster have caches of their own, and use them if there is a ``cache`` here.
+    """
+    wanted = Wanted(os.getcwd(), order, keep_builds)
+    cells = planned.largest_first()
+    if scheduler is not None:
+        from kernlens.sweeping.cluster import measure_on_cluster
+
+        return measure_on_cluster(scheduler, cells, wanted, has_cache=cache is not None)
+    return do_many(cells, partial(_measured, wanted, cache), workers)
+
+
+def _measured(wanted: Wanted, cache: CompileCache | None, cell: Cell, on_start: Callable[..., None]) -> Measured:
+    return measured(cell, wanted, cache, on_start)
+
+
+def in_order(
+    planned: Matrix,
+    results: Generator[Measured],
+    on_progress: Progress | None = None,
+    on_result: Callable[[Measured], None] | None = None,
+) -> list[SweepRow]:
+    """Return the rows of all results in the order of the matrix; ``on_result`` gets each result first, as it comes."""
+    rows: list[tuple[SweepRow, ...]] = [()] * len(planned.cells)
+    with closing(results):
+        for count, result in enumerate(results, start=1):
+            if on_result is not None:
+                on_result(result)
+            rows[result.number] = result.rows
+            if on_progress is not None:
+                on_progress(count, len(rows))
+    return [row for group in rows for row in group]

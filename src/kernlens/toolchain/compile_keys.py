@@ -1,0 +1,223 @@
+"""Tell compiles apart by all that determines what comes out of them, so that equal ones need to be done only once.
+
+A key is a digest of the source's content and that of every file that it could include, of options, device and folders, of
+the compiler (its command, and its program and libraries as files), and of the environment variables that steer it. Where
+something could take part that is not known here there is no key, and the compile is done.
+
+Which files ocloc reads was traced (22.43 and 26.27): the source, what it includes from its own folder, those of ``-I``, the
+working folder with ``include`` in it, ``/usr/local/include`` and ``/usr/include``, files of options beside the source, and
+settings in ``/tmp/IntelIGC`` and, in the working folder, of NEO.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+
+from kernlens import log
+from kernlens.dataclass import dataclass
+from kernlens.formats.spirv.magic import is_spirv
+from kernlens.toolchain.includes import COUNT_LIMIT, TOTAL_LIMIT, include_folders, split_options
+from kernlens.toolchain.recorded_sources import CONTINUED, DEFINED, INCLUDE, PLAIN_OPTION
+from kernlens.toolchain.toolchains import SYSTEM_LIBRARY_FOLDERS, Toolchain, library_folders, loader
+
+#: Changes when keys are made of something else, or entries are written otherwise.
+FORMAT = 1
+
+_SYSTEM_INCLUDES = ("/usr/local/include", "/usr/include")
+#: Read by the compilers, if they are there: in the working folder, or wherever they are called from.
+_SETTINGS = ("igdrcl.config", "neo.config", "/tmp/IntelIGC/debugFlags/Options.txt")
+#: A compiler's parts, by the starts of their files' names. What they stand on (C and C++ library, zlib) writes no code.
+_LIBRARIES = ("libocloc", "libigc", "libigdfcl", "libopencl-clang", "libLLVM", "libclang", "libiga", "libz3")
+#: Variables that steer compilers, the loader of their libraries, or where headers are looked for.
+_STEERING = re.compile(
+    r"(?:IGC|VISA|VC|NEO|OCL|CL|LD|LLVM|CLANG|CCC)_|NEO[A-Z]|CPATH$|\w*_INCLUDE_PATH$|SOURCE_DATE_EPOCH$"
+)
+#: Variables that have a compiler do more than compile, such as write dumps, or read what is not known here.
+_WITH_EFFECTS = re.compile(r"NEOReadDebugKeys$|IGC_\w*(?:Dump|Override|Custom|File|Dir|Path|Print)|LD_DEBUG|LD_AUDIT")
+#: What makes a result depend on the time, or on whether a file is there.
+_UNSTEADY = re.compile(r"__(?:DATE|TIME|TIMESTAMP)__|__has_(?:include|embed)")
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFiles:
+    """What a compile reads: every file that its source could include, and the digest of its content, None if it is not
+    there. ``contents`` is a digest of the contents alone, wherever the files are."""
+
+    digests: Mapping[str, str | None]
+
+    @property
+    def contents(self) -> str:
+        return _digest(sorted({digest for digest in self.digests.values() if digest}))
+
+
+class _UnknownError(Exception):
+    """Something takes part in a compile that is not known here."""
+
+
+def compile_key(source: Path, device: str, options: str, chosen: Toolchain) -> str | None:
+    """Return the key of a compile; None, with the reason in the log, if something may take part that is not known."""
+    try:
+        files = _files_read(source, options)
+        parts = [FORMAT, os.fspath(source), os.path.abspath(source), os.getcwd(), device, options]
+        return _digest([*parts, *sorted(files.digests.items(), key=str), _identity(chosen), steering_variables()])
+    except (_UnknownError, OSError, ValueError) as error:
+        log.debug("toolchain", "the compile of %s for %s is not looked up in the cache: %s", source, device, error)
+        return None
+
+
+def files_read(source: Path, options: str) -> SourceFiles | None:
+    """Return what a compile of ``source`` reads; None if that cannot be told without compiling it."""
+    try:
+        return _files_read(source, options)
+    except (_UnknownError, OSError, ValueError):
+        return None
+
+
+def steering_variables() -> dict[str, str]:
+    """Return the environment variables that steer compilers. Raises ValueError if one has an effect beside the result."""
+    for name in os.environ:
+        if _WITH_EFFECTS.match(name):
+            raise ValueError(f"{name} is set")
+    return {name: value for name, value in sorted(os.environ.items()) if _STEERING.match(name)}
+
+
+def _digest(parts: object) -> str:
+    return hashlib.sha256(repr(parts).encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _identity(chosen: Toolchain) -> list[object]:
+    """The compiler's command, and its program and libraries as files: a replaced one has another number, size or time."""
+    if chosen.ocloc is None:
+        raise _UnknownError("there is no compiler")
+    folders = [Path(folder) for folder in os.environ.get("LD_LIBRARY_PATH", "").split(":") if folder]
+    folders += library_folders(chosen.root) if chosen.root else [Path(folder) for folder in SYSTEM_LIBRARY_FOLDERS]
+    libraries = [
+        path for folder in folders if folder.is_dir() for path in _libraries(folder, folder.stat().st_mtime_ns)
+    ]
+    start = loader(chosen.root) if chosen.root else None
+    files = [chosen.ocloc, *([start] if start else []), *(path for path in libraries if path.exists())]
+    return [chosen.command(chosen.ocloc), chosen.title, *map(_state, files)]
+
+
+@lru_cache(maxsize=64)
+def _libraries(folder: Path, modified: int) -> list[Path]:
+    # ``modified``, which changes when a file comes, goes or is replaced, is part of the cache's key.
+    return sorted(Path(entry.path) for entry in os.scandir(folder) if entry.name.startswith(_LIBRARIES))
+
+
+def _state(path: Path) -> tuple[str, int, int, int, int, int]:
+    state = path.stat()
+    return os.fspath(path), state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns
+
+
+def _files_read(source: Path, options: str) -> SourceFiles:
+    words = split_options(options)
+    _refuse_file_options(words)
+    start = os.path.abspath(source)
+    beside = os.path.splitext(start)[0]
+    others = [*_SETTINGS, f"{beside}_options.txt", f"{beside}_internal_options.txt"]
+    digests = {path: _content_digest(content) for path in others for content in [_content(path)]}
+    content = _content(start)
+    if content is None:
+        raise _UnknownError("the source is not there")
+    digests[start] = _content_digest(content)
+    if is_spirv(content[:4]):
+        return SourceFiles(digests)
+    folders = [os.path.dirname(start), *map(os.path.abspath, include_folders(options))]
+    folders += [os.getcwd(), os.path.abspath("include"), *_SYSTEM_INCLUDES]
+    computed: set[str] = set()
+    defined = {match[1] for word in words if (match := re.match(r"(?:-D)?\s*([A-Za-z_]\w*)", word))}
+    total, waiting = 0, [(start, content)]
+    while waiting:
+        path, content = waiting.pop()
+        total += len(content)
+        if total > TOTAL_LIMIT or len(digests) > 10 * COUNT_LIMIT:
+            raise _UnknownError("it includes too much")
+        directives = _directives(content)
+        if directives.unsteady:
+            raise _UnknownError(f"{path} holds {directives.unsteady}")
+        defined |= directives.defined
+        computed |= directives.computed
+        for name in directives.included:
+            waiting += _included(name, (os.path.dirname(path), *folders), digests)
+    if not computed.isdisjoint(defined):
+        raise _UnknownError(f"a macro names a file that is included: {', '.join(sorted(computed & defined))}")
+    return SourceFiles(digests)
+
+
+@dataclass(frozen=True, slots=True)
+class _Directives:
+    """What a text includes, by name and by macro, the macros that it defines, and what in it makes a result unsteady."""
+
+    included: frozenset[str]
+    computed: frozenset[str]
+    defined: frozenset[str]
+    unsteady: str
+
+
+#: Headers are read by every compile, and gone through once.
+@lru_cache(maxsize=256)
+def _directives(content: bytes) -> _Directives:
+    text = CONTINUED.sub("", content.decode("latin-1"))
+    found = INCLUDE.findall(text)
+    unsteady = _UNSTEADY.search(text)
+    return _Directives(
+        frozenset(name for name, macro in found if not macro),
+        frozenset(macro for _, macro in found if macro),
+        frozenset(DEFINED.findall(text)),
+        unsteady[0] if unsteady else "",
+    )
+
+
+def _included(name: str, folders: Sequence[str], digests: dict[str, str | None]) -> Iterator[tuple[str, bytes]]:
+    """Note every file that an include of ``name`` may lead to, and yield those that are new. A name that leads nowhere may
+    be known to the compiler itself."""
+    is_found = False
+    for folder in folders:
+        path = os.path.normpath(os.path.join(folder, name))
+        if path not in digests:
+            content = _content(path)
+            digests[path] = _content_digest(content)
+            if content is not None:
+                yield path, content
+        is_found = is_found or digests[path] is not None
+    if not is_found:
+        raise _UnknownError(f"there is no {name} to include")
+
+
+def _refuse_file_options(words: Sequence[str]) -> None:
+    """Raise for an option that may name a file, or that nobody here knows."""
+    rest = iter(words)
+    for word in rest:
+        if word in ("-D", "-U", "-I", "-s", "-x"):
+            next(rest, "")
+        elif not word.startswith("-I") and not PLAIN_OPTION.fullmatch(word):
+            raise _UnknownError(f"the option {word} may name a file")
+
+
+def _content(path: str) -> bytes | None:
+    """A file's content; None if there is none. Raises for what is no regular file, and for what is too large."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    with os.fdopen(descriptor, "rb") as file:
+        kind = os.fstat(descriptor).st_mode
+        if stat.S_ISDIR(kind):
+            return None
+        if not stat.S_ISREG(kind):
+            raise _UnknownError(f"{path} is no regular file")
+        content = file.read(TOTAL_LIMIT + 1)
+    if len(content) > TOTAL_LIMIT:
+        raise _UnknownError(f"{path} is too large")
+    return content
+
+
+def _content_digest(content: bytes | None) -> str | None:
+    return None if content is None else hashlib.sha256(content).hexdigest()

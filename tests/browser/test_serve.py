@@ -1,0 +1,139 @@
+"""The page of ``kernlens serve``: edit, compile, error, fix; configurations; linkage; a server that is gone."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+
+from tests.browser.conftest import LISTEN
+from tests.browser.viewer import Viewer
+from tests.integration.explorer_fixtures import MAIN, SOURCE, Server, serving
+
+#: What a compile on a busy machine may take.
+LONG = 60_000
+
+OpenServed = Callable[[Server], Viewer]
+
+
+@pytest.fixture
+def open_served(browser: Browser) -> Iterator[OpenServed]:
+    """Opens a server's page; at the end of the test its policy has refused nothing."""
+    contexts = []
+    tabs = []
+
+    def open_one(server: Server) -> Viewer:
+        context = browser.new_context(viewport={"width": 1440, "height": 900})
+        contexts.append(context)
+        tab = context.new_page()
+        tab.set_default_timeout(20_000)
+        tab.add_init_script(LISTEN)
+        tab.goto(f"http://127.0.0.1:{server.port}/#t={server.token}")
+        tabs.append(tab)
+        return Viewer(tab)
+
+    yield open_one
+    refused = [tab.evaluate("window.refused") for tab in tabs]
+    for context in contexts:
+        context.close()
+    assert refused == [[] for _ in tabs]
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    (tmp_path / "twice.cl").write_text(SOURCE)
+    with serving(tmp_path / "twice.cl", "--device", "dg2") as server:
+        yield server
+
+
+def test_edit_compile_error_fix(server: Server, open_served: OpenServed) -> None:
+    viewer = open_served(server)
+    assert "t=" not in viewer.address, "the token leaves the address"
+    before = viewer.text(".facts")
+    viewer.press("e")
+    viewer.find(".edit-bar").wait_for()
+    state = viewer.find(".edit-bar .state")
+    editor = viewer.find(".source .cm-content")
+    editor.click()
+    viewer.press("Control+Home", "ArrowDown", "ArrowDown", "Home")
+    viewer.tab.keyboard.type("  data[0] = missing;\n")
+    viewer.find(".problems li", has_text="missing").wait_for(timeout=LONG)
+    assert "from before the error" in state.inner_text()
+    assert viewer.text(".facts") == before
+    assert viewer.find(".source .problem").count() == 1
+    viewer.find(".problems button").first.click()
+    viewer.press("Home", "Shift+End", "Delete")
+    viewer.tab.keyboard.type("  data[1] = sqrt(data[2]);")
+    state.get_by_text("compiled in").wait_for(timeout=LONG)
+    assert viewer.find(".problems").count() == 0
+    assert viewer.text(".facts") != before
+    # The new line has code, and it lights up as every other does.
+    viewer.find(".source .cm-line", has_text="sqrt").hover()
+    assert "from line 3" in viewer.spoken or viewer.find(".gen .cm-line").count() > 0
+    assert viewer.axe() == []
+    address = viewer.address
+    assert "z=" in address
+    viewer.find("button", has_text="End editing").click()
+    viewer.find(".how .cmd").wait_for()
+    viewer.tab.reload()
+    viewer.ready()
+    viewer.find(".source .cm-line", has_text="sqrt").wait_for()
+
+
+def test_two_configurations_are_compared(server: Server, open_served: OpenServed) -> None:
+    viewer = open_served(server)
+    viewer.press("e")
+    viewer.find(".edit-bar").wait_for()
+    viewer.find("button[aria-label='Add a configuration']").click()
+    viewer.tab.get_by_label("Options").fill("-cl-opt-disable")
+    viewer.find(".edit-bar .state").get_by_text("compiled in").wait_for(timeout=LONG)
+    viewer.find(".chip", has_text="-cl-opt-disable").wait_for()
+    viewer.find("nav .tag", has_text="edited").first.wait_for()
+    viewer.find("header button", has_text="Compare").click()
+    viewer.find(".differences dt", has_text="options").wait_for()
+    viewer.find(".compare .lines tbody tr").nth(1).wait_for()
+
+
+def test_what_cannot_be_linked_or_was_not_swept_is_said(server: Server, open_served: OpenServed) -> None:
+    viewer = open_served(server)
+    for view in ("Linkage", "Sweep"):
+        viewer.find("header button", has_text=view).click()
+        viewer.find(".view .message").wait_for()
+        assert viewer.text(".view .message p") != ""
+        viewer.press("Escape")
+
+
+def test_modules_and_their_symbols(tmp_path: Path, open_served: OpenServed) -> None:
+    (tmp_path / "caller.cl").write_text(
+        "float half_of(float); float lost(float);\n"
+        "kernel void caller(global float *data) { data[0] = half_of(data[1]) + lost(data[2]); }\n"
+    )
+    (tmp_path / "callee.cl").write_text("float half_of(float value) { return value * 0.5f; }\n")
+    words = ["compile", "--library", "--device", "dg2", "caller.cl", "callee.cl", "--options", ""]
+    subprocess.run([*MAIN, *words], cwd=tmp_path, check=True, capture_output=True)
+    paths = [tmp_path / f"{name}.dg2.bin" for name in ("caller", "callee")]
+    with serving(*paths) as server:
+        viewer = open_served(server)
+        viewer.find("header button", has_text="Linkage").click()
+        viewer.find(".linkage h2").wait_for()
+        answer = server.get("/api/link").json()
+        assert viewer.find(".linkage tbody tr").count() == len(
+            {edge["symbol"] for edge in answer["edges"]} | {each["symbol"] for each in answer["unresolved"]}
+        )
+        assert viewer.find(".linkage td.lacks").count() == len(answer["unresolved"]) > 0
+        assert viewer.axe() == []
+
+
+def test_a_server_that_is_gone_leaves_the_page_readable(server: Server, open_served: OpenServed) -> None:
+    viewer = open_served(server)
+    viewer.press("e")
+    viewer.find(".edit-bar").wait_for()
+    server.end()
+    viewer.find(".source .cm-content").click()
+    viewer.tab.keyboard.type(" ")
+    viewer.find(".edit-bar .state.failed").wait_for(timeout=LONG)
+    assert "does not answer" in viewer.text(".edit-bar .state")
+    assert viewer.line("gen", "mov").is_visible()

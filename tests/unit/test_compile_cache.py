@@ -1,0 +1,324 @@
+"""The cache of compiles: what tells them apart, which are not kept, and what becomes of a damaged or crowded folder."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kernlens.errors import KernlensError
+from kernlens.toolchain.compile_cache import CompileCache, cache_folder, open_cache, packed
+from kernlens.toolchain.compile_keys import compile_key
+from kernlens.toolchain.parallel_compiles import CompileJob, compile_job, compile_many
+from kernlens.toolchain.toolchains import toolchain
+from tests.unit.conftest import Kernlens
+from tests.writers.programs import SOURCE, binary
+
+OPTIONS = "-gline-tables-only -I headers"
+
+
+@pytest.fixture
+def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compiler: Path) -> Path:
+    """A source that includes one header by way of another, with a working folder of its own and no variables that steer."""
+    monkeypatch.setenv("KERNLENS_CACHE", str(tmp_path / "cache"))
+    for name in [name for name in os.environ if name.startswith(("IGC_", "NEO"))]:
+        monkeypatch.delenv(name)
+    (tmp_path / "headers").mkdir()
+    (tmp_path / "headers/inner.h").write_text("#define INNER 1\n")
+    (tmp_path / "outer.h").write_text("#include <inner.h>\n")
+    path = tmp_path / "scale.cl"
+    path.write_text(f'#include "outer.h"\n{SOURCE}')
+    monkeypatch.chdir(tmp_path)
+    return path
+
+
+def key(source: Path, device: str = "skl", options: str = OPTIONS) -> str | None:
+    return compile_key(source, device, options, toolchain())
+
+
+def _append(name: str) -> Callable[[Path], None]:
+    def change(folder: Path) -> None:
+        with (folder / name).open("a") as file:
+            file.write("\n")
+
+    return change
+
+
+def _work_elsewhere(folder: Path) -> None:
+    (folder / "other").mkdir()
+    os.chdir(folder / "other")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        _append("scale.cl"),
+        _append("outer.h"),
+        _append("headers/inner.h"),
+        _append("compiler/ocloc"),
+        # A file that is found before the one that was, or is read though nobody names it.
+        lambda folder: (folder / "inner.h").write_text("#define INNER 2\n"),
+        lambda folder: (folder / "scale_options.txt").write_text("-DN=2"),
+        lambda folder: (folder / "neo.config").write_text("EnableDebugBreak = 1"),
+        lambda folder: os.environ.__setitem__("IGC_EnableZEBinary", "1"),
+        lambda folder: os.environ.__setitem__("CPATH", "/usr/include"),
+        _work_elsewhere,
+    ],
+    ids=["source", "header", "inner", "compiler", "shadow", "options-file", "settings", "igc", "cpath", "folder"],
+)
+def test_whatever_takes_part_changes_the_key(
+    change: Callable[[Path], None], source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "environ", dict(os.environ))
+    options = f"-I {tmp_path}/headers"
+    before = compile_key(source, "skl", options, toolchain())
+    assert before is not None
+    assert compile_key(source, "skl", options, toolchain()) == before
+    assert compile_key(source, "dg2", options, toolchain()) != before
+    assert compile_key(source, "skl", f"{options} -DN=1", toolchain()) != before
+    change(tmp_path)
+    after = compile_key(source, "skl", options, toolchain())
+    assert after != before
+
+
+def test_a_library_of_the_compiler_that_is_replaced_changes_the_key(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    libraries = tmp_path / "lib"
+    libraries.mkdir()
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(libraries))
+    keys = [key(source)]
+    (libraries / "libigc.so.1").write_text("one")
+    keys.append(key(source))
+    (libraries / "new").write_text("two")
+    (libraries / "new").rename(libraries / "libigc.so.1")
+    keys.append(key(source))
+    (libraries / "libigc.so.1").write_text("3")  # in place: the folder stays as it was
+    keys.append(key(source))
+    assert None not in keys
+    assert len(set(keys)) == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        ("char *built = __DATE__;", ""),
+        ("#define HEADER <x.h>\n#include HEADER", ""),
+        ("#include HEADER", "-DHEADER=<x.h>"),
+        ('#if __has_include("x.h")\n#endif', ""),
+        ("#include <nowhere.h>", ""),
+        ("%:include <nowhere.h>", ""),
+        ("#inc\\\nlude <nowhere.h>", ""),
+        ("", "-include x.h"),
+        ("", "-igc_opts 'ShaderDumpEnable=1'"),
+        ("", "@options"),
+    ],
+)
+def test_what_cannot_be_told_apart_has_no_key(text: str, options: str, source: Path) -> None:
+    (source.parent / "plain.cl").write_text(SOURCE)
+    assert key(source.parent / "plain.cl", options="") is not None
+    (source.parent / "plain.cl").write_text(f"{SOURCE}\n{text}\n")
+    assert key(source.parent / "plain.cl", options=options) is None
+
+
+@pytest.mark.parametrize("variable", ["NEOReadDebugKeys", "IGC_ShaderDumpEnable", "IGC_ShaderOverride"])
+def test_a_compiler_that_is_to_do_more_than_compile_is_run(
+    variable: str, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(variable, "1")
+    assert key(source) is None
+
+
+def calls(compiler: Path) -> int:
+    listed = compiler.with_name("calls")
+    return len(listed.read_text().splitlines()) if listed.exists() else 0
+
+
+def test_an_equal_compile_is_done_once(kernlens: Kernlens, compiler: Path, source: Path) -> None:
+    words = ("compile", source, "--device", "skl", "--options", "-I headers")
+    first = kernlens(*words)
+    assert (first.status, calls(compiler)) == (0, 1)
+    assert kernlens(*words) == first
+    assert calls(compiler) == 1
+    assert kernlens(*words, "--no-cache") == first
+    assert calls(compiler) == 2
+    done = kernlens("annotate", "scale.klens", "--kernel", "scale")
+    assert "int id = get_global_id(0);" in done.out
+
+
+def test_a_build_from_the_cache_is_the_build(source: Path) -> None:
+    cache = open_cache()
+    job = CompileJob(source, "skl", toolchain(), OPTIONS)
+    first, second = (compile_job(job, cache, lambda child: None) for _ in range(2))
+    assert first == second
+    assert second.binary == binary()
+    assert [Path(one.path).name for one in second.sources] == ["scale.cl", "outer.h", "inner.h"]
+    assert compile_job(job, cache, lambda child: None, has_sources=False).sources == ()
+
+
+def test_a_refusal_is_kept_and_a_crash_is_not(kernlens: Kernlens, compiler: Path, source: Path) -> None:
+    (source.parent / "bad.cl").write_text("broken\n")
+    words = ("compile", "bad.cl", "--device", "skl")
+    first = kernlens(*words)
+    assert (first.status, kernlens(*words), calls(compiler)) == (3, first, 1)
+    crashing = compiler.read_text().replace("exit 245", "kill -SEGV $$")
+    compiler.write_text(crashing.replace('echo "$source:1:1: error: it is broken"', "true"))
+    for count in (2, 3):
+        assert "killed by SIGSEGV" in kernlens(*words).err
+        assert calls(compiler) == count
+
+
+def test_a_source_that_changes_while_it_is_compiled_is_not_kept(compiler: Path, source: Path) -> None:
+    text = compiler.read_text()
+    compiler.write_text(text.replace('"$folder/program" ;;', '"$folder/program"; echo >> "$source" ;;'))
+    job = CompileJob(source, "skl", toolchain(), OPTIONS)
+    cache = open_cache()
+    assert cache is not None
+    assert compile_job(job, cache, lambda child: None).ok
+    assert list(cache.entries()) == []
+
+
+@pytest.mark.parametrize("damage", ["truncated", "changed", "of another key", "empty"])
+def test_a_damaged_entry_is_dropped_and_compiled_again(
+    damage: str, kernlens: Kernlens, compiler: Path, source: Path
+) -> None:
+    words = ("compile", source, "--device", "skl", "--options", "-I headers")
+    first = kernlens(*words)
+    (entry,) = entries()
+    whole = entry.read_bytes()
+    other = b""
+    if damage == "of another key":
+        assert kernlens(*words, "--options", "-I headers -DN=2").status == 0
+        (other,) = [path.read_bytes() for path in entries() if path != entry]
+    before = calls(compiler)
+    entry.write_bytes(
+        {"truncated": whole[:-9], "changed": whole[:-9] + b"x" * 9, "of another key": other, "empty": b""}[damage]
+    )
+    assert kernlens(*words) == first
+    assert calls(compiler) == before + 1
+    assert entry.read_bytes().startswith(whole[:8])
+    assert kernlens(*words) == first
+    assert calls(compiler) == before + 1
+
+
+def entries() -> list[Path]:
+    folder = cache_folder()
+    assert folder is not None
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+def test_a_folder_is_bounded_and_what_was_asked_for_last_stays(tmp_path: Path) -> None:
+    cache = CompileCache(tmp_path / "cache", folder_limit=8 * 4096)
+    keys = [f"00{number:062}" for number in range(20)]
+    (tmp_path / "cache/00").mkdir()
+    (tmp_path / "cache/00/.partial-left").write_bytes(bytes(4096))
+    os.utime(tmp_path / "cache/00/.partial-left", (1, 1))
+    for number, name in enumerate(keys):
+        cache.put(name, bytes([number]) * 4000)
+        assert cache.get(keys[0]) is not None
+        stamp = number + 100
+        os.utime(tmp_path / "cache/00" / name[2:], (stamp, stamp))
+        assert sum(path.stat().st_size for path in (tmp_path / "cache").rglob("*") if path.is_file()) <= 8 * 4096
+    assert [number for number, name in enumerate(keys) if cache.get(name)] == [0, *range(13, 20)]
+    assert not (tmp_path / "cache/00/.partial-left").exists()
+    cache.put("01" + "0" * 62, bytes(9 * 4096))
+    assert not (tmp_path / "cache/01").exists()
+
+
+def test_a_folder_that_others_could_have_filled_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kernlens: Kernlens, compiler: Path
+) -> None:
+    (tmp_path / "real").mkdir(mode=0o700)
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(0o777)
+    (tmp_path / "file").write_text("")
+    for name, what in (("link", "a link"), ("open", "open for others"), ("file", "no folder")):
+        with pytest.raises(KernlensError, match=f"{name}, is {what}.*--no-cache"):
+            CompileCache(tmp_path / name)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "geteuid", lambda: 12345)
+        with pytest.raises(KernlensError, match="is another user's"):
+            CompileCache(tmp_path / "real")
+    source = tmp_path / "scale.cl"
+    source.write_text(SOURCE)
+    monkeypatch.setenv("KERNLENS_CACHE", str(tmp_path / "link"))
+    done = kernlens("compile", source, "--device", "skl", "-o", tmp_path / "x.klens")
+    assert (done.status, done.err.count("\n")) == (2, 1)
+    assert kernlens("compile", source, "--device", "skl", "-o", tmp_path / "x.klens", "--no-cache").status == 0
+
+
+def test_the_folder_is_the_users_alone(tmp_path: Path) -> None:
+    cache = CompileCache(tmp_path / "kernlens" / "compiles")
+    cache.put("ab" + "0" * 62, b"body")
+    for path in (tmp_path / "kernlens/compiles", tmp_path / "kernlens/compiles/ab"):
+        assert path.stat().st_mode & 0o777 == 0o700
+    assert next((tmp_path / "kernlens/compiles/ab").iterdir()).stat().st_mode & 0o777 == 0o600
+
+
+def test_without_a_place_to_write_nothing_is_kept(
+    kernlens: Kernlens, compiler: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = tmp_path / "scale.cl"
+    source.write_text(SOURCE)
+    monkeypatch.setenv("KERNLENS_CACHE", "/proc/nowhere/cache")
+    for count in (1, 2):
+        assert kernlens("compile", source, "--device", "skl", "-o", tmp_path / "x.klens").status == 0
+        assert calls(compiler) == count
+
+
+def test_where_the_cache_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KERNLENS_CACHE", "off")
+    assert cache_folder() is None
+    assert open_cache() is None
+    monkeypatch.delenv("KERNLENS_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
+    assert cache_folder() == Path("/somewhere/kernlens/compiles")
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+    assert cache_folder() == Path.home() / ".cache/kernlens/compiles"
+
+
+def test_doctor_tells_of_it(kernlens: Kernlens, compiler: Path, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def told() -> str:
+        return next(line for line in kernlens("doctor").out.splitlines() if "cache" in line)
+
+    assert "empty" in told()
+    assert kernlens("compile", source, "--device", "skl", "--options", "-I headers").status == 0
+    assert "1 entries, 0.0 MB of at most 2,147" in told()
+    (source.parent / "cache").chmod(0o777)
+    assert "open for others to write into" in told()
+    monkeypatch.setenv("KERNLENS_CACHE", "off")
+    assert "nothing is kept" in told()
+
+
+def _fill(folder: str, seed: int) -> int:
+    """Puts and gets the same few keys, as other processes do; returns how often something else came back."""
+    cache = CompileCache(Path(folder), folder_limit=6 * 4096)
+    wrong = 0
+    for turn in range(150):
+        name = f"00{(turn * 7 + seed) % 9:062}"
+        cache.put(name, name.encode() * 30)
+        body = cache.get(name)
+        wrong += body is not None and body != name.encode() * 30
+    return wrong
+
+
+def test_processes_share_a_folder(tmp_path: Path) -> None:
+    with multiprocessing.get_context("fork").Pool(3) as pool:
+        assert pool.starmap(_fill, [(str(tmp_path / "cache"), seed) for seed in range(3)]) == [0, 0, 0]
+    assert len(entries_of(tmp_path / "cache")) <= 9
+
+
+def entries_of(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
+def test_many_compiles_ask_the_cache(source: Path, compiler: Path) -> None:
+    cache = open_cache()
+    jobs = [CompileJob(source, device, toolchain(), OPTIONS) for device in ("skl", "dg2", "icllp")]
+    first = {packed(build) for build in compile_many(jobs, 2, None, cache)}
+    assert {packed(build) for build in compile_many(jobs, 2, None, cache)} == first
+    assert calls(compiler) == 3
