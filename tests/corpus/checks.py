@@ -11,7 +11,6 @@ import tempfile
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +30,7 @@ from tests.corpus.oracles.iga64 import instruction_texts
 from tests.corpus.oracles.igc_dump import Dump, read_dump
 from tests.corpus.oracles.readelf import column_rows, elf_contents, line_rows
 from tests.corpus.oracles.visa_numbers import Said, said_of_instructions
+from tests.corpus.outcome import Outcome as Outcome
 
 #: Devices whose registers have 64 bytes.
 WIDE_REGISTERS = ("pvc", "bmg", "lnl", "ptl")
@@ -38,36 +38,6 @@ WIDE_REGISTERS = ("pvc", "bmg", "lnl", "ptl")
 Oracle = Callable[[Path], Sequence[Sequence[Any]]]
 #: File name without folder, and line; None where no line is known.
 Place = tuple[str, int] | None
-
-
-@dataclass
-class Outcome:
-    """``compared`` things of ``unit``; ``differences`` says where the two sides disagree.
-
-    ``contradicted`` and ``without_line`` count instructions about which the compiler contradicts itself (``check_dump``).
-    """
-
-    unit: str
-    compared: int = 0
-    contradicted: int = 0
-    without_line: int = 0
-    differences: list[str] = field(default_factory=list)
-
-    def compare(self, where: str, ours: Sequence[object], theirs: Sequence[object]) -> None:
-        """Counts every element and notes the first that differs, and a differing length."""
-        self.compared += max(len(ours), len(theirs))
-        for index, (left, right) in enumerate(zip(ours, theirs, strict=False)):
-            if left != right:
-                self.differences.append(f"{where}[{index}]: kernlens {left!r}, oracle {right!r}")
-                return
-        if len(ours) != len(theirs):
-            self.differences.append(f"{where}: kernlens has {len(ours)}, the oracle {len(theirs)}")
-
-    def add(self, other: Outcome) -> None:
-        self.compared += other.compared
-        self.contradicted += other.contradicted
-        self.without_line += other.without_line
-        self.differences += other.differences
 
 
 def load(built: Built) -> Program:
