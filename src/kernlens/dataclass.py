@@ -33,6 +33,8 @@ else:
                 methods |= dict.fromkeys(_COMPARISONS, _comparison)
             own = {name for name, value in vars(cls).items() if value is not None}
             cls = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots)(cls)
+            if not all(field.init and not field.kw_only for field in dataclasses.fields(cls)):
+                raise TypeError(f"{cls.__name__}: fields that are not positional arguments are not supported here")
             for name in methods.keys() - own:
                 setattr(cls, name, methods[name] and _compiled_when_called(cls, name, methods[name], frozen))
             cls.__signature__ = _LazySignature()

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from playwright.sync_api import Locator, Page
 
 AXE = Path(__file__).parents[2] / "viewer/node_modules/axe-core/axe.min.js"
@@ -76,6 +77,8 @@ class Viewer:
     def axe(self) -> list[str]:
         """What axe-core finds serious or critical, rule by rule with the first elements."""
         # Through the debugger's protocol: the page's policy lets no other script in.
+        if not AXE.exists():
+            pytest.fail("axe-core is missing, which comes with what the viewer is built with: bash scripts/viewer.sh")
         session = self.tab.context.new_cdp_session(self.tab)
         session.send("Runtime.evaluate", {"expression": AXE.read_text()})
         answer: dict[str, Any] = session.send(

@@ -106,6 +106,15 @@ def test_nothing_is_compiled_before_it_is_called() -> None:
     assert vars(cls)["__hash__"].__code__ is stub.__code__, "as nobody has hashed one"
 
 
+@pytest.mark.parametrize("options", [{"init": False, "default": 1}, {"kw_only": True}], ids=str)
+def test_fields_that_it_cannot_take_are_refused(options: dict[str, Any]) -> None:
+    class Place:
+        line: int = dataclasses.field(**options)
+
+    with pytest.raises(TypeError, match="Place: fields that are not positional"):
+        dataclass()(Place)
+
+
 def test_no_class_of_the_package_is_made_the_slow_way() -> None:
     slow = [
         f"{path.relative_to(PACKAGE)}:{node.lineno}"

@@ -1,13 +1,12 @@
 import { HttpSource } from "./document/http";
 import { Kernel } from "./document/kernel";
 import type { Index, KernelChunk, ProgramInfo } from "./document/schema";
-import { DocumentError, Kept, type Source } from "./document/source";
+import { DocumentError, Kept, ServerGone, type Source } from "./document/source";
 import { fill, h } from "./dom";
 import type { Diagnostic } from "./editing/compiles";
 import { Editing } from "./editing/editing";
 import { find } from "./finder";
 import { BuildBar } from "./frame/build";
-import { Detail } from "./frame/detail";
 import { Dialog } from "./frame/dialog";
 import { Header } from "./frame/header";
 import { helpSheet } from "./frame/help";
@@ -17,12 +16,10 @@ import { type Query, SearchField } from "./frame/search";
 import { Status } from "./frame/status";
 import { keysOf } from "./commands";
 import { listen } from "./keys";
-import { tokenWords } from "./machine/explain";
-import { Lighting } from "./lighting";
-import { Links, type Target } from "./links";
-import { CodePane, type CodeSurroundings } from "./panes/code";
-import type { Linked } from "./panes/linked";
+import type { Links } from "./links";
+import { CodePane } from "./panes/code";
 import { Filler } from "./panes/filler";
+import { Pinning } from "./pinning";
 import { recall, remember } from "./remember";
 import { Shades } from "./shades";
 import { SourcePane } from "./panes/source";
@@ -30,10 +27,10 @@ import { Views } from "./views/views";
 import { type Colour, fromFragment, type How, START, type State, writeAddress } from "./state";
 
 /** The page: its zones, what is chosen, and how they hear of one another. */
-export class App implements CodeSurroundings {
+export class App {
   readonly element = h("div", { class: "app" });
   readonly layout = new Layout();
-  readonly links: Links;
+  readonly pinning: Pinning;
   readonly status: Status;
   readonly search: SearchField;
   readonly dialog = new Dialog();
@@ -48,11 +45,9 @@ export class App implements CodeSurroundings {
   readonly views: Views;
   /** Edits and compiles in place, where a server does it. */
   readonly compiler: Editing | null;
-  private readonly filler: Filler;
+  readonly filler: Filler;
   private readonly kernels = new Kept<Kernel>(6);
   private readonly banner = h("div", { class: "banner", role: "alert", hidden: true });
-  private readonly under = h("div", { class: "under" });
-  private detail: Detail;
   private query: Query | null = null;
   private opening = 0;
 
@@ -60,7 +55,7 @@ export class App implements CodeSurroundings {
     readonly root: ShadowRoot,
     readonly source: Source,
   ) {
-    this.links = new Links(new Lighting(root), this.layout);
+    this.pinning = new Pinning(this);
     this.status = new Status(() => this.help());
     this.search = new SearchField({
       find: (query) => this.find(query),
@@ -76,11 +71,10 @@ export class App implements CodeSurroundings {
     });
     this.build = new BuildBar((sentence) => this.tell(sentence), (colour) => this.colour(colour));
     this.list = new KernelList((entry) => void this.open(entry));
-    this.detail = this.makeDetail({});
     this.filler = new Filler(this);
-    this.under.append(this.detail.element);
-    this.element.append(this.header.element, this.build.element, this.banner, this.list.element, this.layout.switcher, this.layout.element, this.views.element);
-    this.element.append(this.under, this.status.element, this.dialog.element);
+    const { header, build, banner, list, layout, views, pinning, status, dialog } = this;
+    this.element.append(header.element, build.element, banner, list.element, layout.switcher, layout.element, views.element);
+    this.element.append(pinning.element, status.element, dialog.element);
     this.element.classList.add(...[recall("theme") ?? "auto"].filter((theme) => theme === "light" || theme === "dark"));
     this.layout.onChange = () => this.refill();
     const { keys, afterG } = keysOf(this);
@@ -98,8 +92,7 @@ export class App implements CodeSurroundings {
       this.status.tell("The document could not be read.");
       return this.layout.slots.forEach((slot) => slot.message(...told(problem, () => void this.start())));
     }
-    this.detail = this.makeDetail(this.index.opcodes);
-    fill(this.under, this.detail.element);
+    this.pinning.explain(this.index.opcodes);
     this.list.show(this.index);
     await this.apply(fromFragment(location.hash));
     // A link to an edited source.
@@ -144,6 +137,7 @@ export class App implements CodeSurroundings {
         this.kernel = kernel;
       } catch (problem) {
         if (turn !== this.opening) return;
+        if (problem instanceof ServerGone && this.kernel !== null) return this.gone(problem, () => void this.open(entry, how));
         this.kernel = null;
         return this.layout.slots.forEach((slot) => slot.message(...told(problem, () => void this.open(entry, "replace"))));
       } finally {
@@ -152,6 +146,7 @@ export class App implements CodeSurroundings {
     }
     const { kernel } = this;
     if (kernel === null) return;
+    this.banner.hidden = true;
     this.links.exact = this.state.exact;
     this.links.pinned = null;
     if (!isSame) {
@@ -164,7 +159,7 @@ export class App implements CodeSurroundings {
     } else if (this.shades?.colour !== this.state.colour) {
       this.colour(this.state.colour);
     }
-    this.restorePin();
+    this.pinning.restorePin();
     this.views.show();
     performance.mark("kernlens: shown");
   }
@@ -207,6 +202,14 @@ export class App implements CodeSurroundings {
     document.title = `${program.kernels.shown[row]} · ${program.device ?? "?"} · kernlens`;
   }
 
+  /** The server does not answer: says so above what is still shown. */
+  private gone(problem: ServerGone, again: () => void): void {
+    for (const slot of this.layout.slots) slot.rest();
+    if (this.kernel !== null) this.show(this.kernel.program, this.kernel.row, this.kernel);
+    fill(this.banner, `${problem.message} ${problem.next ?? ""} `, h("button", { class: "tool", type: "button", onclick: again }, "Try again"));
+    this.banner.hidden = false;
+  }
+
   /** A document without a kernel: the build's log, if there is one. */
   private nothing(program: ProgramInfo | null): void {
     if (this.index === null) return;
@@ -225,150 +228,11 @@ export class App implements CodeSurroundings {
     if (this.kernel !== null) void this.filler.fill(true).then(() => this.links.mark(null));
   }
 
-  // --- linking
-
-  hover(from: Linked, line: number): void {
-    const { kernel } = this;
-    if (kernel === null) return;
-    const target = line < 0 ? null : this.links.target(from, line);
-    this.links.hover(kernel, target);
-    if (this.links.pinned === null) this.detailSoon(target);
-  }
-
-  pin(from: Linked, line: number): void {
-    const { kernel } = this;
-    const target = this.links.target(from, line);
-    if (kernel === null || target === null) return;
-    const { pinned } = this.links;
-    if (pinned !== null && pinned.linked === from && pinned.line === line) return this.unpin();
-    this.links.exact = false;
-    this.links.register = null;
-    this.links.pin(kernel, target);
-    this.links.scroll(target);
-    this.afterPin("push");
-  }
-
-  /** Pins an instruction for one of its registers; clicked again, for all of them. */
-  register(from: Linked, line: number, register: number): void {
-    const { kernel, links } = this;
-    if (kernel === null) return;
-    const isSame = links.pinned?.linked === from && links.pinned.line === line;
-    const again = isSame && links.register === register;
-    if (!isSame) this.pin(from, line);
-    if (links.pinned === null) return;
-    links.register = again ? null : register;
-    links.pin(kernel, links.pinned);
-    this.detail.show(kernel, links.shown(links.pinned));
-  }
-
-  unpin(): void {
-    if (this.kernel === null || this.links.pinned === null) return;
-    this.links.exact = false;
-    this.links.pin(this.kernel, null);
-    this.afterPin("push");
-  }
-
-  cursor(from: Linked, line: number): void {
-    if (this.kernel === null) return;
-    const target = this.links.target(from, line);
-    this.links.hover(this.kernel, target);
-    if (this.links.pinned === null) this.detailSoon(target);
-    this.status.say(target === null ? "no instruction" : this.links.words(this.kernel, target));
-  }
-
-  turnExact(): void {
-    const { pinned } = this.links;
-    if (this.kernel === null || pinned === null) return this.tell("Pin an instruction first: click it, or press Enter.");
-    if (!this.links.exact && !this.links.hasExact(pinned)) return this.tell("No exact links of this are known: only those by line.");
-    this.links.exact = !this.links.exact;
-    this.links.pin(this.kernel, pinned);
-    this.links.scroll(pinned);
-    this.afterPin("replace");
-  }
-
-  goToRow(row: number): void {
-    const code = this.codePane;
-    if (code === null) return;
-    const line = code.lineOf(row);
-    code.reveal(line);
-    code.pane.show(line);
-    if (this.links.pinned?.linked !== code || this.links.pinned.line !== line) this.pin(code, line);
-  }
-
-  async goToLine(key: number): Promise<void> {
-    const { kernel } = this;
-    if (kernel === null) return;
-    const source = await this.filler.source(kernel.places.keyFile[key]);
-    if (source === null) return;
-    const line = kernel.places.keyLine[key] - 1;
-    source.pane.show(line);
-    if (this.links.pinned?.linked !== source || this.links.pinned.line !== line) this.pin(source, line);
-  }
-
-  follow(row: number, token: string): void {
-    const producer = this.kernel?.code.waits.get(row)?.[0];
-    if (token.includes(".") && producer !== undefined) this.goToRow(producer);
-    else this.tell(`${token} ${tokenWords(token)}.`);
-  }
-
-  get codePane(): CodePane | null {
-    const linked = this.layout.of("code")?.linked;
-    return linked instanceof CodePane ? linked : null;
-  }
-
-  private afterPin(how: How): void {
-    const { kernel, links } = this;
-    if (kernel === null) return;
-    const { pinned } = links;
-    const { places, code } = kernel;
-    const line = pinned === null || pinned.key < 0 ? null : { path: kernel.files[places.keyFile[pinned.key]], line: places.keyLine[pinned.key] };
-    const offset = pinned?.linked.kind === "code" ? code.offset[pinned.row] : null;
-    this.go({ line, offset, exact: links.exact }, how);
-    this.status.pin(pinned === null ? null : line === null ? "Pinned an instruction without a line" : `Pinned line ${line.line}`);
-    this.status.say(pinned === null ? "unpinned" : `pinned, ${links.words(kernel, pinned)}`);
-    if (pinned === null) this.detail.clear(kernel);
-    else this.detail.show(kernel, links.shown(pinned));
-  }
-
-  private restorePin(): void {
-    const { kernel, state } = this;
-    if (kernel === null) return;
-    const target = this.targetOf(state);
-    this.links.exact = state.exact && target !== null;
-    this.links.pin(kernel, target);
-    if (target !== null) {
-      target.linked.pane.show(target.line);
-      this.links.scroll(target);
-    }
-    this.afterPin("replace");
-  }
-
-  private targetOf({ offset, line }: State): Target | null {
-    const { kernel, codePane } = this;
-    if (kernel === null) return null;
-    const row = offset === null ? -1 : kernel.code.rowAt(offset);
-    if (row >= 0 && codePane !== null) return this.links.target(codePane, codePane.lineOf(row));
-    const source = this.layout.of("source")?.linked;
-    if (line === null || source == null) return null;
-    const file = kernel.files.findIndex((path) => path === line.path);
-    const key = kernel.places.keyOf(file, line.line);
-    if (key < 0) this.tell(`No code of this kernel comes from ${line.path}:${line.line}.`);
-    return key < 0 ? null : { linked: source, line: line.line - 1, row: -1, key };
-  }
-
-  private soon = 0;
-
-  /** The panel follows the pointer when it rests. */
-  private detailSoon(target: Target | null): void {
-    clearTimeout(this.soon);
-    this.soon = window.setTimeout(() => {
-      if (this.kernel === null || this.links.pinned !== null) return;
-      if (target === null) this.detail.clear(this.kernel);
-      else this.detail.show(this.kernel, this.links.shown(target));
-    }, 80);
-  }
-
   // --- colours, search, sheets
+
+  get links(): Links {
+    return this.pinning.links;
+  }
 
   shade(key: number): number {
     return this.shades?.of(key) ?? 0;
@@ -396,6 +260,11 @@ export class App implements CodeSurroundings {
     if (colour === "spills" && this.ranking.length === 0) this.tell("This kernel spills nothing.");
   }
 
+  /** Looks again in panes that were made anew. */
+  findAgain(): void {
+    if (this.query !== null) this.find(this.query);
+  }
+
   private find(query: Query | null): void {
     this.query = query;
     this.links.found.clear();
@@ -409,6 +278,7 @@ export class App implements CodeSurroundings {
       this.search.tell(all === 0 ? "nothing" : `${all}`);
       this.status.say(`${all} found`);
     }
+    for (const linked of this.links.linkedPanes()) linked.pane.mark(this.links.found.get(linked) ?? null);
     this.links.mark(null);
   }
 
@@ -445,17 +315,7 @@ export class App implements CodeSurroundings {
     remember("operands", this.isShort ? "short" : "iga");
     for (const slot of this.layout.slots) if (slot.kind === "code") this.filler.code(slot);
     this.filler.heads();
-    this.restoreLight();
-  }
-
-  /** Panes were made anew: what was pinned is pinned in them, too. */
-  restoreLight(): void {
-    const { kernel } = this;
-    if (kernel === null) return;
-    if (this.query !== null) this.find(this.query);
-    const target = this.links.pinned === null ? null : this.targetOf(this.state);
-    this.links.pin(kernel, target);
-    if (target !== null) this.links.scroll(target);
+    this.pinning.restoreLight();
   }
 
   stepStage(by: number): void {
@@ -475,18 +335,6 @@ export class App implements CodeSurroundings {
       linked.pane.ruler.schedule();
       if (linked instanceof CodePane) linked.strip?.schedule();
     }
-  }
-
-  private makeDetail(opcodes: Record<string, string>): Detail {
-    return new Detail(
-      {
-        goToRow: (row) => this.goToRow(row),
-        goToLine: (key) => void this.goToLine(key),
-        exact: () => this.turnExact(),
-        list: () => keysOf(this).keys.L(),
-      },
-      opcodes,
-    );
   }
 }
 

@@ -22,20 +22,20 @@ export function keysOf(app: App): { keys: Keys; afterG: Keys } {
     k: () => move(-1),
     Enter: () => {
       const linked = focused();
-      if (linked !== null && linked.pane.element.contains(app.root.activeElement)) app.pin(linked, linked.pane.cursor);
+      if (linked !== null && linked.pane.element.contains(app.root.activeElement)) app.pinning.pin(linked, linked.pane.cursor);
       else if (app.root.activeElement instanceof HTMLButtonElement) app.root.activeElement.click();
     },
     Escape: () => {
       if (app.element.classList.contains("drawer")) app.element.classList.remove("drawer");
       else if (app.state.view !== "panes") app.views.turn(app.state.view);
-      else app.unpin();
+      else app.pinning.unpin();
     },
     n: () => nextLit(app, focused(), 1),
     N: () => nextLit(app, focused(), -1),
     "[": () => app.stepStage(-1),
     "]": () => app.stepStage(1),
     f: () => {
-      const code = app.codePane;
+      const code = app.pinning.codePane;
       if (code !== null) code.toggle(code.pane.cursor);
     },
     F4: () => peak(app),
@@ -43,7 +43,7 @@ export function keysOf(app: App): { keys: Keys; afterG: Keys } {
     c: () => app.views.turn("compare"),
     e: () => (app.compiler === null ? app.tell("Reports are read only: kernlens serve compiles in place.") : void app.compiler.start()),
     o: () => app.turnOperands(),
-    x: () => app.turnExact(),
+    x: () => app.pinning.turnExact(),
     L: () => counterparts(app),
     "/": () => app.search.focus(),
     "?": () => app.help(),
@@ -57,7 +57,7 @@ function nextLit(app: App, linked: Linked | null, by: number): void {
   const { pinned } = app.links;
   if (pinned === null) {
     const { ranking } = app;
-    if (ranking.length > 0) void app.goToLine(ranking[by > 0 ? 0 : ranking.length - 1]);
+    if (ranking.length > 0) void app.pinning.goToLine(ranking[by > 0 ? 0 : ranking.length - 1]);
     return;
   }
   if (linked === null) return;
@@ -65,7 +65,7 @@ function nextLit(app: App, linked: Linked | null, by: number): void {
   if (lines.length < 2 && linked.kind === "source") {
     const { ranking } = app;
     const at = ranking.indexOf(pinned.key);
-    void app.goToLine(ranking[(at + by + ranking.length) % ranking.length]);
+    void app.pinning.goToLine(ranking[(at + by + ranking.length) % ranking.length]);
     return;
   }
   if (lines.length === 0) return;
@@ -77,7 +77,7 @@ function nextLit(app: App, linked: Linked | null, by: number): void {
 }
 
 function peak(app: App): void {
-  const code = app.codePane;
+  const code = app.pinning.codePane;
   const at = code?.kernel.code.peak;
   if (code == null || at == null) return app.tell("Which registers are live is not known for this kernel.");
   const line = code.lineOf(at.row);
@@ -113,6 +113,7 @@ function counterparts(app: App): void {
   const { kernel, links } = app;
   const { pinned } = links;
   if (kernel === null || pinned === null) return app.tell("Pin a line first: click it, or press Enter.");
+  if (pinned.key < 0 && !links.exact) return app.tell("It has no source line, so nothing is lit by line; x shows its exact links.");
   const parts = links.linkedPanes().map((linked) => {
     const lines = links.lines(pinned, linked);
     const items = Array.from(lines.subarray(0, MOST), (line) =>

@@ -1,5 +1,5 @@
 import type { Index } from "./schema";
-import { DocumentError, Kept, type Source } from "./source";
+import { DocumentError, Kept, ServerGone, type Source } from "./source";
 import { unpack } from "./unpack";
 
 const TOKEN = "kernlens.token";
@@ -62,7 +62,7 @@ export class HttpSource implements Source {
       answer = await fetch(path, { ...request, headers: { ...request.headers, Authorization: `Bearer ${this.token}` } });
     } catch (problem) {
       if (request.signal?.aborted) throw problem;
-      throw new DocumentError("The server does not answer.", "Start kernlens serve again; what is shown stays readable.");
+      throw new ServerGone("The server does not answer; what is shown stays.", "Is kernlens serve still running? Started again, it has another address.");
     }
     if (!answer.ok) {
       const told = (await answer.json().catch(() => null)) as { error?: string; next?: string | null } | null;

@@ -18,6 +18,9 @@ export class DocumentError extends Error {
   }
 }
 
+/** The server does not answer: what is shown already stays. */
+export class ServerGone extends DocumentError {}
+
 /** Keeps the newest answers and forgets the oldest, so that walking over 300 kernels does not keep them all. */
 export class Kept<Value> {
   private readonly values = new Map<string, Promise<Value>>();

@@ -70,7 +70,7 @@ export class Editing {
     this.attempts = [{ configuration: this.like(kernel.program, choices), program: kernel.program, result: null }];
     this.at = 0;
     this.pane = pane;
-    pane.edit({ change: (text) => this.changed(text), compile: () => this.compile(), leave: () => this.app.codePane?.pane.focus() });
+    pane.edit({ change: (text) => this.changed(text), compile: () => this.compile(), leave: () => this.app.pinning.codePane?.pane.focus() });
     app.element.classList.add("editing");
     this.bar.show(choices);
     app.showBuild();

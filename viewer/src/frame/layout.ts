@@ -53,6 +53,7 @@ export class Slot {
     if (element !== null) this.element.append(element);
   }
 
+  /** Says that something takes its time; what is shown stays until it is there. */
   busy(): void {
     this.bar.hidden = false;
   }
@@ -102,7 +103,7 @@ export class Layout {
 
   split(slot: Slot): Slot {
     const added = this.add(slot.kind, this.slots.indexOf(slot) + 1);
-    added.share = slot.share = slot.share / 2;
+    added.share = slot.share;
     this.draw();
     return added;
   }

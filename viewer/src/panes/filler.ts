@@ -1,7 +1,7 @@
 import type { App } from "../app";
 import { told } from "../app";
 import type { Kernel } from "../document/kernel";
-import type { FileInfo, ProgramInfo, TextChunk } from "../document/schema";
+import type { FileInfo, MetaChunk, ProgramInfo, TextChunk } from "../document/schema";
 import { copyText, fill, h } from "../dom";
 import type { Slot } from "../frame/layout";
 import { CodePane } from "./code";
@@ -83,12 +83,7 @@ export class Filler {
     if (slot === this.app.layout.of("stage")) this.app.go({ stage: name }, "replace");
     this.stage(slot);
     this.heads();
-    this.app.links.mark(null);
-    const { pinned } = this.app.links;
-    if (pinned !== null && this.kernel !== null) {
-      this.app.links.pin(this.kernel, pinned);
-      this.app.links.scroll(pinned);
-    }
+    this.app.pinning.restoreLight();
   }
 
   code(slot: Slot): void {
@@ -96,7 +91,7 @@ export class Filler {
     if (kernel === null) return;
     if (kernel.code.count === 0)
       return slot.message(h("p", {}, `There is no machine code to show: ${kernel.missing.code ?? "the kernel is empty"}`));
-    slot.show(new CodePane(kernel, this.app.isShort, this.app));
+    slot.show(new CodePane(kernel, this.app.isShort, this.app.pinning));
   }
 
   private stage(slot: Slot): void {
@@ -112,11 +107,12 @@ export class Filler {
     const stage = kernel.stages.find(({ name }) => name === wanted) ?? kernel.stages.findLast(({ name, missing }) => name.startsWith("llvm") && missing === null) ?? kernel.stages[0];
     slot.stage = stage.name;
     if (stage.missing !== null) return slot.message(h("p", {}, `${this.titleOf(stage.name)}: ${stage.missing}`));
-    const pane = new StagePane(kernel, stage, this.titleOf(stage.name), this.app);
+    const pane = new StagePane(kernel, stage, this.titleOf(stage.name), this.app.pinning);
     slot.show(pane);
     // What the kernel uses comes before it.
-    const own = stage.functions.find(([name]) => name === kernel.name);
-    if (own !== undefined && own[1] > 0) pane.pane.show(own[1], "start");
+    const own = stage.functions.find(([name]) => name === kernel.name)?.[1] ?? stage.place.findIndex((place) => place >= 0) - 2;
+    // Lines have their heights when they were drawn once.
+    if (own > 0) requestAnimationFrame(() => slot.linked === pane && this.app.links.pinned === null && pane.pane.show(own, "start"));
   }
 
   private async showSource(slot: Slot): Promise<void> {
@@ -141,7 +137,7 @@ export class Filler {
       return slot.message(...told(problem, () => void this.showSource(slot)));
     }
     if (kernel !== this.kernel) return;
-    slot.show(new SourcePane(kernel, file, info, text, this.app));
+    slot.show(new SourcePane(kernel, file, info, text, this.app.pinning));
   }
 
   private infoOf(file: number): FileInfo {
@@ -166,7 +162,7 @@ export class Filler {
     const files = this.files();
     if (!files.includes(this.file) && kernel.files.length > 0) files.push(this.file);
     const names = files.map((file) => kernel.files[file]);
-    const open = (file: number): void => void this.source(file).then(() => app.restoreLight());
+    const open = (file: number): void => void this.source(file).then(() => app.pinning.restoreLight());
     const tabs = files.slice(0, 3).map((file) => this.tab(shortest(kernel.files[file], names), kernel.files[file], file === this.file, () => open(file)));
     const rest = files.slice(3);
     fill(slot.tabs, ...tabs, rest.length === 0 ? null : picker("More files", rest.map((file) => [String(file), kernel.files[file]]), String(this.file), (value) => open(Number(value)), `${rest.length} more`));
@@ -197,6 +193,26 @@ export class Filler {
     fill(slot.tabs, ...parts);
   }
 
+  private tablesOf(slot: Slot): string | null {
+    const attempt = this.kernel?.stages.find(({ name }) => name === slot.stage)?.attempt;
+    const stage = this.kernel?.program.stages.find((each) => each.name === slot.stage && each.attempt === attempt);
+    return stage?.meta ?? null;
+  }
+
+  /** The metadata of a whole stage, in a sheet: large, seldom wanted, and read only now. */
+  private async tables(slot: Slot): Promise<void> {
+    const { app } = this;
+    const id = this.tablesOf(slot);
+    if (id === null) return;
+    try {
+      const { stages } = (await app.source.chunk(id)) as MetaChunk;
+      const text = stages.find(({ stage }) => stage === slot.stage)?.text ?? "";
+      app.dialog.open(`${this.titleOf(slot.stage)}: metadata tables of the whole program`, h("pre", { class: "log" }, text));
+    } catch (problem) {
+      app.dialog.open("Metadata tables", ...told(problem, () => void this.tables(slot)));
+    }
+  }
+
   private titleOf(name: string): string {
     return this.kernel?.program.stages.find((stage) => stage.name === name)?.title ?? name;
   }
@@ -218,6 +234,7 @@ export class Filler {
         "aria-label": `${slot.element.getAttribute("aria-label")}: split, exchange or close`,
         title: "Split, exchange or close this pane",
         onchange: () => {
+          if (menu.value === "tables") void this.tables(slot);
           const act = { split: () => layout.split(slot), swap: () => layout.swap(slot), close: () => layout.close(slot) }[menu.value];
           menu.value = "";
           act?.();
@@ -227,6 +244,7 @@ export class Filler {
       h("option", { value: "split" }, "Split: a second pane beside this one"),
       h("option", { value: "swap" }, "Exchange with the next pane"),
       layout.slots.length > 1 ? h("option", { value: "close" }, "Close this pane") : null,
+      slot.kind === "stage" && this.tablesOf(slot) !== null ? h("option", { value: "tables" }, "Metadata tables of this stage") : null,
     );
     menu.value = "";
     fill(

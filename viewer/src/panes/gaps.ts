@@ -5,12 +5,15 @@ import { Decoration, type DecorationSet, EditorView, WidgetType } from "@codemir
 export const openGap = StateEffect.define<number>();
 
 class Gap extends WidgetType {
-  constructor(private readonly lines: number) {
+  constructor(
+    private readonly lines: number,
+    private readonly words: string,
+  ) {
     super();
   }
 
   override eq(other: Gap): boolean {
-    return other.lines === this.lines;
+    return other.lines === this.lines && other.words === this.words;
   }
 
   override toDOM(view: EditorView): HTMLElement {
@@ -18,8 +21,8 @@ class Gap extends WidgetType {
     button.className = "gap";
     button.type = "button";
     button.tabIndex = -1;
-    button.textContent = `${this.lines} lines without code`;
-    button.title = "None of this kernel's code comes from these lines: click to see them";
+    button.textContent = `${this.lines} lines ${this.words}`;
+    button.title = "Click to see these lines";
     // Else the browser puts its selection here, which opens the gap before the click has found it.
     button.addEventListener("mousedown", (event) => event.preventDefault());
     button.addEventListener("click", (event) => {
@@ -34,22 +37,27 @@ class Gap extends WidgetType {
   }
 }
 
-/** Folds away what is far from every line that has code; `has` has an entry per line. */
-export function gaps(has: Uint8Array): Extension {
-  const BEFORE = 2;
-  const AFTER = 1;
-  const LEAST = 4;
+/** How many lines around those that are shown are shown with them; fewer lines than `LEAST` are not folded. */
+export interface Margin {
+  before: number;
+  after: number;
+}
+
+const LEAST = 4;
+
+/** Folds away what is far from every line that counts; `has` has an entry per line, `words` say what the others are. */
+export function gaps(has: Uint8Array, words: string, { before, after }: Margin): Extension {
   const make = (state: EditorState): DecorationSet => {
     const ranges = [];
     let from = 0;
     for (let line = 0; line <= has.length; line++) {
       if (line < has.length && has[line] === 0) continue;
-      const first = from === 0 ? 0 : from + AFTER;
-      const last = line === has.length ? line - 1 : line - BEFORE - 1;
-      if (last - first + 1 >= LEAST && from + (line - from) > from) {
+      const first = from === 0 ? 0 : from + after;
+      const last = line === has.length ? line - 1 : line - before - 1;
+      if (last - first + 1 >= LEAST) {
         const start = state.doc.line(first + 1).from;
         const end = state.doc.line(last + 1).to;
-        ranges.push(Decoration.replace({ widget: new Gap(last - first + 1), block: true }).range(start, end));
+        ranges.push(Decoration.replace({ widget: new Gap(last - first + 1, words), block: true }).range(start, end));
       }
       from = line + 1;
     }

@@ -2,6 +2,7 @@ import { defaultKeymap, history, historyKeymap, standardKeymap } from "@codemirr
 import { Compartment, EditorSelection, EditorState, type Extension, Text } from "@codemirror/state";
 import { drawSelection, EditorView, highlightActiveLine, keymap } from "@codemirror/view";
 
+import { lastAtMost } from "../document/csr";
 import { lineClasses, refresh } from "./classes";
 import { Ruler } from "./ruler";
 
@@ -33,6 +34,8 @@ export class Pane {
   readonly element: HTMLElement;
   readonly view: EditorView;
   readonly ruler: Ruler;
+  /** Lines that a search found, ascending. */
+  private found: Int32Array | null = null;
   private pointer = -1;
   private frame = 0;
   private hovered = -1;
@@ -51,7 +54,7 @@ export class Pane {
         drawSelection({ cursorBlinkRate: 0 }),
         highlightActiveLine(),
         keymap.of(standardKeymap),
-        lineClasses((line) => options.classOf(line)),
+        lineClasses((line) => (this.isFound(line) ? `${options.classOf(line)} found` : options.classOf(line))),
         EditorView.updateListener.of((update) => {
           if (update.geometryChanged || update.viewportChanged) this.ruler.schedule();
           if (update.selectionSet && !this.quiet) {
@@ -101,6 +104,17 @@ export class Pane {
     if (line < 0 || line >= this.lineCount) return;
     const at = this.view.state.doc.line(line + 1);
     this.view.dispatch({ selection: EditorSelection.cursor(at.from), scrollIntoView: true });
+  }
+
+  /** Marks the lines that a search found. */
+  mark(found: Int32Array | null): void {
+    if (found === this.found) return;
+    this.found = found;
+    this.refresh();
+  }
+
+  private isFound(line: number): boolean {
+    return this.found !== null && this.found[lastAtMost(this.found, line)] === line;
   }
 
   /** What lines look like has changed. */

@@ -68,7 +68,7 @@ export class SourcePane extends Linked {
       lines,
       classOf: (line) => this.sourceClasses(line, around),
       extensions: [
-        this.folds.of(gaps(has)),
+        this.folds.of(gaps(has, "without code", { before: 2, after: 1 })),
         cpp(),
         syntaxHighlighting(COLOURS),
         cells("numbers", (line) => {

@@ -1,8 +1,17 @@
+import type { Extension } from "@codemirror/state";
+
 import type { Kernel, Stage } from "../document/kernel";
+import { gaps } from "./gaps";
 import { Cell, cells, part, shadeClass } from "./gutter";
 import { grammarOf, highlight } from "./highlight";
 import { Linked, type Surroundings } from "./linked";
 import { Pane } from "./pane";
+
+/** Half of SPIR-V's lines give names, decorations and places, which other panes and the gutter show. */
+function namesFolded(stage: Stage): Extension {
+  const isOther = (text: string): boolean => !/^\s*Op(?:Name|MemberName|Decorate|MemberDecorate|GroupDecorate|Source|String|Line|NoLine|ModuleProcessed)\b/.test(text);
+  return gaps(Uint8Array.from(stage.lines, (text) => Number(isOther(text))), "of names and decorations", { before: 0, after: 0 });
+}
 
 /** One stage's text of the kernel. */
 export class StagePane extends Linked {
@@ -23,7 +32,8 @@ export class StagePane extends Linked {
       root: around.root,
       kind: "stage",
       label: title,
-      lines: stage.lines,
+      // Its text is indented so that all of its equal signs stand below one another, 30 columns from the edge.
+      lines: stage.name.startsWith("spirv") ? stage.lines.map((text) => text.trimStart()) : stage.lines,
       classOf: (line) => this.classesOf(line, around.shade(stage.key[line])),
       extensions: [
         cells("numbers", (line) => {
@@ -35,6 +45,7 @@ export class StagePane extends Linked {
           ]);
         }),
         ...(grammar === null ? [] : [highlight(grammar)]),
+        ...(stage.name.startsWith("spirv") ? [namesFolded(stage)] : []),
       ],
       onHover: (line) => around.hover(this, line),
       onPin: (line) => around.pin(this, line),

@@ -1,0 +1,207 @@
+import type { App } from "./app";
+import { h, fill } from "./dom";
+import { Detail } from "./frame/detail";
+import { keysOf } from "./commands";
+import { Lighting } from "./lighting";
+import { Links, type Target } from "./links";
+import { tokenWords } from "./machine/explain";
+import { CodePane, type CodeSurroundings } from "./panes/code";
+import type { Linked } from "./panes/linked";
+import type { How, State } from "./state";
+
+/** What the pointer, the cursor and clicks light up, and what stays lit; the panel below says it in words. */
+export class Pinning implements CodeSurroundings {
+  readonly links: Links;
+  readonly element = h("div", { class: "under" });
+  private detail!: Detail;
+
+  constructor(private readonly app: App) {
+    this.links = new Links(new Lighting(app.root), app.layout);
+    this.explain({});
+  }
+
+  /** Takes the opcodes' words from the document. */
+  explain(opcodes: Record<string, string>): void {
+    const actions = {
+      goToRow: (row: number) => this.goToRow(row),
+      goToLine: (key: number) => void this.goToLine(key),
+      exact: () => this.turnExact(),
+      list: () => keysOf(this.app).keys.L(),
+    };
+    this.detail = new Detail(actions, opcodes);
+    fill(this.element, this.detail.element);
+  }
+
+  get root(): ShadowRoot {
+    return this.app.root;
+  }
+
+  shade(key: number): number {
+    return this.app.shade(key);
+  }
+
+  figure(key: number): { value: string; share: string } {
+    return this.app.figure(key);
+  }
+
+  tell(sentence: string): void {
+    this.app.tell(sentence);
+  }
+
+  hover(from: Linked, line: number): void {
+    const { kernel } = this.app;
+    if (kernel === null) return;
+    const target = line < 0 ? null : this.links.target(from, line);
+    this.links.hover(kernel, target);
+    if (this.links.pinned === null) this.detailSoon(target);
+  }
+
+  pin(from: Linked, line: number): void {
+    const { kernel } = this.app;
+    const target = this.links.target(from, line);
+    if (kernel === null || target === null) return;
+    const { pinned } = this.links;
+    if (pinned !== null && pinned.linked === from && pinned.line === line) return this.unpin();
+    this.links.exact = false;
+    this.links.register = null;
+    this.links.pin(kernel, target);
+    this.links.scroll(target);
+    this.afterPin("push");
+  }
+
+  /** Pins an instruction for one of its registers; clicked again, for all of them. */
+  register(from: Linked, line: number, register: number): void {
+    const { kernel } = this.app;
+    const { links } = this;
+    if (kernel === null) return;
+    const isSame = links.pinned?.linked === from && links.pinned.line === line;
+    const again = isSame && links.register === register;
+    if (!isSame) this.pin(from, line);
+    if (links.pinned === null) return;
+    links.register = again ? null : register;
+    links.pin(kernel, links.pinned);
+    this.detail.show(kernel, links.shown(links.pinned));
+  }
+
+  unpin(): void {
+    if (this.app.kernel === null || this.links.pinned === null) return;
+    this.links.exact = false;
+    this.links.pin(this.app.kernel, null);
+    this.afterPin("push");
+  }
+
+  cursor(from: Linked, line: number): void {
+    if (this.app.kernel === null) return;
+    const target = this.links.target(from, line);
+    this.links.hover(this.app.kernel, target);
+    if (this.links.pinned === null) this.detailSoon(target);
+    this.app.status.say(target === null ? "no instruction" : this.links.words(this.app.kernel, target));
+  }
+
+  turnExact(): void {
+    const { pinned } = this.links;
+    if (this.app.kernel === null || pinned === null) return this.app.tell("Pin an instruction first: click it, or press Enter.");
+    if (!this.links.exact && !this.links.hasExact(pinned)) return this.app.tell("No exact links of this are known: only those by line.");
+    this.links.exact = !this.links.exact;
+    this.links.pin(this.app.kernel, pinned);
+    this.links.scroll(pinned);
+    this.afterPin("replace");
+  }
+
+  goToRow(row: number): void {
+    const code = this.codePane;
+    if (code === null) return;
+    const line = code.lineOf(row);
+    code.reveal(line);
+    code.pane.show(line);
+    if (this.links.pinned?.linked !== code || this.links.pinned.line !== line) this.pin(code, line);
+  }
+
+  async goToLine(key: number): Promise<void> {
+    const { kernel } = this.app;
+    if (kernel === null) return;
+    const source = await this.app.filler.source(kernel.places.keyFile[key]);
+    if (source === null) return;
+    const line = kernel.places.keyLine[key] - 1;
+    source.pane.show(line);
+    if (this.links.pinned?.linked !== source || this.links.pinned.line !== line) this.pin(source, line);
+  }
+
+  follow(row: number, token: string): void {
+    const producer = this.app.kernel?.code.waits.get(row)?.[0];
+    if (token.includes(".") && producer !== undefined) this.goToRow(producer);
+    else this.app.tell(`${token} ${tokenWords(token)}.`);
+  }
+
+  get codePane(): CodePane | null {
+    const linked = this.app.layout.of("code")?.linked;
+    return linked instanceof CodePane ? linked : null;
+  }
+
+  private afterPin(how: How): void {
+    const { kernel } = this.app;
+    const { links } = this;
+    if (kernel === null) return;
+    const { pinned } = links;
+    const { places, code } = kernel;
+    const line = pinned === null || pinned.key < 0 ? null : { path: kernel.files[places.keyFile[pinned.key]], line: places.keyLine[pinned.key] };
+    const offset = pinned?.linked.kind === "code" ? code.offset[pinned.row] : null;
+    this.app.go({ line, offset, exact: links.exact }, how);
+    this.app.status.pin(pinned === null ? null : line === null ? "Pinned an instruction without a line" : `Pinned line ${line.line}`);
+    this.app.status.say(pinned === null ? "unpinned" : `pinned, ${links.words(kernel, pinned)}`);
+    if (pinned === null) this.detail.clear(kernel);
+    else this.detail.show(kernel, links.shown(pinned));
+  }
+
+  restorePin(): void {
+    const { kernel, state } = this.app;
+    if (kernel === null) return;
+    const target = this.targetOf(state);
+    this.links.exact = state.exact && target !== null;
+    this.links.pin(kernel, target);
+    if (target !== null) {
+      target.linked.pane.show(target.line);
+      this.links.scroll(target);
+    }
+    this.afterPin("replace");
+  }
+
+  private targetOf({ offset, line }: State): Target | null {
+    const { kernel } = this.app;
+    const { codePane } = this;
+    if (kernel === null) return null;
+    const row = offset === null ? -1 : kernel.code.rowAt(offset);
+    if (row >= 0 && codePane !== null) return this.links.target(codePane, codePane.lineOf(row));
+    const source = this.app.layout.of("source")?.linked;
+    if (line === null || source == null) return null;
+    const file = kernel.files.findIndex((path) => path === line.path);
+    const key = kernel.places.keyOf(file, line.line);
+    if (key < 0) this.app.tell(`No code of this kernel comes from ${line.path}:${line.line}.`);
+    return key < 0 ? null : { linked: source, line: line.line - 1, row: -1, key };
+  }
+
+  private soon = 0;
+
+  /** The panel follows the pointer when it rests. */
+  private detailSoon(target: Target | null): void {
+    clearTimeout(this.soon);
+    this.soon = window.setTimeout(() => {
+      if (this.app.kernel === null || this.links.pinned !== null) return;
+      if (target === null) this.detail.clear(this.app.kernel);
+      else this.detail.show(this.app.kernel, this.links.shown(target));
+    }, 80);
+  }
+
+  /** Panes were made anew: what was pinned is pinned in them, too. */
+  restoreLight(): void {
+    const { kernel } = this.app;
+    if (kernel === null) return;
+    this.app.findAgain();
+    const target = this.links.pinned === null ? null : this.targetOf(this.app.state);
+    this.links.exact = this.app.state.exact && target !== null;
+    this.links.pin(kernel, target);
+    if (target === null) return this.links.mark(null);
+    this.links.scroll(target);
+    this.detail.show(kernel, this.links.shown(target));
+  }
+}
