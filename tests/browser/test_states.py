@@ -46,7 +46,7 @@ def test_hostile_texts_are_shown_as_texts(open_report: Open) -> None:
     assert "onerror" in viewer.text(".how .options")
     assert "onerror" in viewer.text(".source .cm-line")
     assert "onerror" in viewer.text(".stage .cm-line")
-    viewer.pin("stage", "onerror")
+    viewer.pin("gen", "onerror")
     viewer.press("L")
     viewer.find("dialog[open]").wait_for()
     assert viewer.find("img[src], dialog b, nav b").count() == 0

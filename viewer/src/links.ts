@@ -32,7 +32,9 @@ export class Links {
   target(linked: Linked, line: number): Target | null {
     const key = linked.keyAt(line);
     const row = linked.kind === "source" ? -1 : linked.rowAt(line);
-    return key < 0 && row < 0 ? null : { linked, line, row, key };
+    // Lines of a stage that are no instruction (labels, declarations) belong to nothing.
+    const isNone = key < 0 && (row < 0 || (linked.rows?.place[row] ?? -1) < -1);
+    return isNone ? null : { linked, line, row, key };
   }
 
   /** Rows of a pane that are exactly the target's instruction; null where no exact link is known. */
