@@ -33,6 +33,8 @@ else:
                 methods |= dict.fromkeys(_COMPARISONS, _comparison)
             own = {name for name, value in vars(cls).items() if value is not None}
             cls = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots)(cls)
+            if any(field.kw_only or field.hash is not None for field in dataclasses.fields(cls)):
+                raise TypeError(f"{cls.__name__}: fields with kw_only or hash are not supported here")
             for name in methods.keys() - own:
                 setattr(cls, name, methods[name] and _compiled_when_called(cls, name, methods[name], frozen))
             cls.__signature__ = _LazySignature()
@@ -70,12 +72,18 @@ def _init(cls: Any, name: str, frozen: bool) -> tuple[str, dict[str, Any]]:
     for entry in dataclasses.fields(cls):
         parameter = value = entry.name
         if entry.default is not dataclasses.MISSING:
+            if not entry.init and "__slots__" not in vars(cls):
+                continue  # The class holds it.
             names[f"_default_{value}"] = entry.default
-            parameter = f"{value}=_default_{value}"
+            parameter, value = f"{value}=_default_{value}", value if entry.init else f"_default_{value}"
         elif entry.default_factory is not dataclasses.MISSING:
             names[f"_make_{value}"] = entry.default_factory
-            parameter, value = f"{value}=_made", f"_make_{value}() if {value} is _made else {value}"
-        parameters.append(parameter)
+            made = f"_make_{value}()"
+            parameter, value = f"{value}=_made", f"{made} if {value} is _made else {value}" if entry.init else made
+        elif not entry.init:
+            continue  # ``__post_init__`` sets it.
+        if entry.init:
+            parameters.append(parameter)
         lines.append(f"  _set(self, {entry.name!r}, {value})" if frozen else f"  self.{entry.name} = {value}")
     if hasattr(cls, "__post_init__"):
         lines.append("  self.__post_init__()")

@@ -106,3 +106,21 @@ def test_passes_are_those_of_stages(
 def test_passes_that_were_not_kept_say_how_to_keep_them(open_report: Open, two: list[Program]) -> None:
     viewer = open_report(document(two[:1], title="one"), at="#v=passes")
     assert "--all-passes" in viewer.text(".passes .diff .message")
+
+
+def test_a_sweep_has_a_cell_for_each_kernel_and_configuration(open_report: Open, tmp_path: Path) -> None:
+    (tmp_path / "twice.cl").write_text(OLD)
+    devices = ["dg2", "pvc", "tgllp"]
+    programs = kernlens.compile(tmp_path / "twice.cl", devices)
+    viewer = open_report(document(programs, title="swept"), at="#v=sweep&figure=code_size")
+    cells = viewer.find(".sweep tbody td")
+    cells.nth(2).wait_for()
+    sizes = {program.device.name: len(program.kernels["twice"].code) for program in programs if program.device}
+    heads = [head.split("\n")[0] for head in viewer.find(".sweep thead th").all_inner_texts()[1:]]
+    assert heads == devices
+    assert [cell.replace(",", "") for cell in cells.all_inner_texts()] == [str(sizes[device]) for device in devices]
+    assert viewer.text(".sweep td.worst").replace(",", "") == str(max(sizes.values()))
+    assert viewer.axe() == []
+    cells.nth(1).locator("button").click()
+    viewer.find(".how .fact b", has_text="pvc").wait_for()
+    assert "v=sweep" not in viewer.address

@@ -11,12 +11,11 @@ import tempfile
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import kernlens
-from kernlens.formats.elf.elf_file import Elf, read_elf
+from kernlens.formats.elf.elf_file import read_elf
 from kernlens.formats.patch_tokens.debug_data import read_debug_data
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.kernel import Kernel
@@ -25,11 +24,13 @@ from kernlens.model.program import Program
 from kernlens.model.source_map import FROM_TABLE, NO_LINE
 from tests.corpus.build import Built
 from tests.corpus.effects import compared_effects
+from tests.corpus.elf_rows import relocation_rows, section_rows, symbol_rows
 from tests.corpus.messages import compared_messages
 from tests.corpus.oracles.iga64 import instruction_texts
 from tests.corpus.oracles.igc_dump import Dump, read_dump
 from tests.corpus.oracles.readelf import column_rows, elf_contents, line_rows
 from tests.corpus.oracles.visa_numbers import Said, said_of_instructions
+from tests.corpus.outcome import Outcome as Outcome
 
 #: Devices whose registers have 64 bytes.
 WIDE_REGISTERS = ("pvc", "bmg", "lnl", "ptl")
@@ -37,36 +38,6 @@ WIDE_REGISTERS = ("pvc", "bmg", "lnl", "ptl")
 Oracle = Callable[[Path], Sequence[Sequence[Any]]]
 #: File name without folder, and line; None where no line is known.
 Place = tuple[str, int] | None
-
-
-@dataclass
-class Outcome:
-    """``compared`` things of ``unit``; ``differences`` says where the two sides disagree.
-
-    ``contradicted`` and ``without_line`` count instructions about which the compiler contradicts itself (``check_dump``).
-    """
-
-    unit: str
-    compared: int = 0
-    contradicted: int = 0
-    without_line: int = 0
-    differences: list[str] = field(default_factory=list)
-
-    def compare(self, where: str, ours: Sequence[object], theirs: Sequence[object]) -> None:
-        """Counts every element and notes the first that differs, and a differing length."""
-        self.compared += max(len(ours), len(theirs))
-        for index, (left, right) in enumerate(zip(ours, theirs, strict=False)):
-            if left != right:
-                self.differences.append(f"{where}[{index}]: kernlens {left!r}, oracle {right!r}")
-                return
-        if len(ours) != len(theirs):
-            self.differences.append(f"{where}: kernlens has {len(ours)}, the oracle {len(theirs)}")
-
-    def add(self, other: Outcome) -> None:
-        self.compared += other.compared
-        self.contradicted += other.contradicted
-        self.without_line += other.without_line
-        self.differences += other.differences
 
 
 def load(built: Built) -> Program:
@@ -370,40 +341,7 @@ def _debug_elves(built: Built) -> Iterator[list[tuple[str, Path]]]:
 
 def _check_elf(outcome: Outcome, where: str, path: Path) -> None:
     ours, theirs = read_elf(memoryview(path.read_bytes())), elf_contents(path)
-    sections = [
-        (
-            section.index, section.name, section.address, section.offset, section.size,
-            section.entry_size, section.link, section.info, section.alignment,
-        )
-        for section in ours.sections
-    ]  # fmt: skip
-    outcome.compare(f"{where} sections", sections, theirs.sections)
-    outcome.compare(f"{where} symbols", _symbols(ours), theirs.symbols)
-    outcome.compare(f"{where} relocations", sorted(_relocations(ours)), sorted(map(_without_none, theirs.relocations)))
-
-
-def _symbols(elf: Elf) -> list[tuple[object, ...]]:
-    """As readelf prints them: a section symbol by its section's name, an undefined one as UND."""
-    return [
-        (
-            symbol.index, symbol.value, symbol.size, symbol.type, symbol.binding,
-            "UND" if symbol.section_index == 0 else str(symbol.section_index),
-            symbol.name or (symbol.type == "section" and symbol.section) or "",
-        )
-        for symbol in elf.symbols()
-    ]  # fmt: skip
-
-
-def _relocations(elf: Elf) -> list[tuple[str, int, int, int, int]]:
-    names = {".rela" + section.name for section in elf.sections} & {section.name for section in elf.sections}
-    return [
-        (
-            (".rela" if ".rela" + relocation.section in names else ".rel") + relocation.section,
-            relocation.offset, relocation.type, relocation.symbol_index or 0, relocation.addend or 0,
-        )
-        for relocation in elf.relocations()
-    ]  # fmt: skip
-
-
-def _without_none(row: tuple[str, int, int, int, int | None]) -> tuple[str, int, int, int, int]:
-    return (*row[:4], row[4] or 0)
+    relocations = [(*row[:4], row[4] or 0) for row in theirs.relocations]
+    outcome.compare(f"{where} sections", section_rows(ours), theirs.sections)
+    outcome.compare(f"{where} symbols", symbol_rows(ours), theirs.symbols)
+    outcome.compare(f"{where} relocations", sorted(relocation_rows(ours)), sorted(relocations))

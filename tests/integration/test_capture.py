@@ -202,7 +202,11 @@ def test_sanitizers_find_nothing(platform: Platform, folder: Path, tmp_path: Pat
     other.write_text("kernel void add(global int *a, int n) {}\nkernel void multiply(global int *a, int n) {}\n")
     replaced = [Replacement.of(program, str(other)) for program in ("0123456789", "no_such_kernel", "multiply")]
     Changes(lines=True, options="-DADDED", replacements=replaced).make(variables, Spool(spool))
-    for words in ([*ALL_PATHS, "release-garbage", "limited", "wrong", "unlimited"], ["fork"], ["many", "500", "500"]):
+    for words in (
+        [*ALL_PATHS, "command-buffer", "release-garbage", "limited", "wrong", "unlimited"],
+        ["fork"],
+        ["many", "500", "500"],
+    ):
         done = subprocess.run(
             [str(app), *words],
             cwd=tmp_path,

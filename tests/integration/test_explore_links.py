@@ -10,14 +10,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import zstandard
 
 import kernlens
 from kernlens.model.program import Program
 from kernlens.pipeline.compile_stages import Pipeline
 from kernlens.report.document import kernel_json
 from kernlens.report.explore import document
+from kernlens.report.explore.page import page
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM
-from tests.explore_reader import KernelChunk, unpacked
+from tests.explore_reader import KernelChunk, Page, summed, unpacked
 
 #: Flags of a row.
 PROLOGUE, INHERITED, LOST, STAGE = 1, 2, 4, 8
@@ -128,6 +130,49 @@ def test_a_stage_shows_the_lines_of_its_text(compiled: Pipeline, chunks: dict[st
             assert shown.rows == expected
             assert f"{name}" in "\n".join(shown.rows)
             assert not any(row.startswith("!") for row in shown.rows)
+
+
+def test_waits_are_those_of_the_tokens(chunks: dict[str, KernelChunk]) -> None:
+    """A row that waits for a token, by its text, is told the rows that took it, by theirs; through loops too."""
+    for chunk in chunks.values():
+        waits = chunk.document["code"]["wait"]
+        producers: dict[int, list[int]] = {}
+        for row, back in zip(summed(waits["row"]), waits["back"], strict=True):
+            producers.setdefault(row, []).append(row - back)
+        waiting = {row: match[1] for row, text in enumerate(chunk.rows) if (match := re.search(r"\$(\d+)\.", text))}
+        assert len(waiting) > 5
+        for row, token in waiting.items():
+            for producer in producers.pop(row, []):
+                assert re.search(rf"\${token}\b(?!\.)", chunk.rows[producer])
+            first_taken = next(
+                (at for at, text in enumerate(chunk.rows) if re.search(rf"\${token}\b(?!\.)", text)), None
+            )
+            assert row not in producers or first_taken is None
+        assert producers == {}
+
+
+def test_registers_are_tied_to_who_wrote_them(program: Program, chunks: dict[str, KernelChunk]) -> None:
+    for name, chunk in chunks.items():
+        uses = chunk.document["code"]["use"]
+        told: dict[int, set[tuple[int, int]]] = {}
+        for row, back, register in zip(summed(uses["row"]), uses["back"], uses["register"], strict=True):
+            told.setdefault(row, set()).add((register, row - back))
+        kernel = program.kernels[name]
+        for row in random.Random(name).sample(range(len(chunk.rows)), SAMPLE):
+            expected = {(register, writer) for register, writer in kernel.register_links(row).sources if writer >= 0}
+            assert told.get(row, set()) == expected
+        assert chunk.document["code"]["live"] == list(kernel.pressure.live if kernel.pressure else ())
+
+
+def test_a_page_is_little_larger_than_the_document(program: Program) -> None:
+    made = document([program])
+    read = Page("".join(page(made, "/* the viewer */")))
+    packed = sum(entry["packed"] for entry in read.index["chunks"].values()) + len(compressed(made.index))
+    assert len(read.text) < 1.3 * packed
+
+
+def compressed(index: object) -> bytes:
+    return zstandard.ZstdCompressor(level=9).compress(json.dumps(index).encode())
 
 
 def bare(line: str) -> str:

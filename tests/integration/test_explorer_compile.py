@@ -70,6 +70,14 @@ def server(folder: Path, slow_ocloc: dict[str, str]) -> Iterator[Server]:
         assert (status, errors) == (0, "kernlens: the server has ended\n")
 
 
+@pytest.fixture(scope="module")
+def patient(folder: Path, slow_ocloc: dict[str, str]) -> Iterator[Server]:
+    """A server that would wait for a compiler longer than a test: what ends a compile here is what is tested."""
+    words = (folder / "a.cl", "--device", "dg2", "--timeout", "600", "--jobs", "1")
+    with serving(*words, environment=slow_ocloc) as started:
+        yield started
+
+
 def test_edit_error_and_mend(server: Server) -> None:
     entry = server.index()["programs"][0]
     path = entry["files"][0]["path"]
@@ -225,59 +233,59 @@ def test_a_long_log_is_cut(server: Server) -> None:
     assert "dropped" in result["log"]
 
 
-def test_a_compiler_that_is_killed_is_an_answer(server: Server) -> None:
-    request = server.request(ENDLESS)
+def test_a_compiler_that_is_killed_is_an_answer(patient: Server) -> None:
+    request = patient.request(ENDLESS)
     results: list[dict[str, object]] = []
-    thread = threading.Thread(target=lambda: results.extend(server.events(request)))
+    thread = threading.Thread(target=lambda: results.extend(patient.events(request)))
     thread.start()
-    until(lambda: server.children(), "the compiler began")
-    for child in server.children():
+    until(lambda: patient.children(), "the compiler began")
+    for child in patient.children():
         os.kill(child, signal.SIGKILL)
     thread.join(60)
     (result,) = [event for event in results if event["event"] == "result"]
     assert "SIGKILL" in str(result["reason"])
-    assert server.compiled(SOURCE)["ok"]
+    assert patient.compiled(SOURCE)["ok"]
 
 
-def test_a_newer_request_supersedes(server: Server) -> None:
-    first = server.request(ENDLESS, session="page")
+def test_a_newer_request_supersedes(patient: Server) -> None:
+    first = patient.request(ENDLESS, session="page")
     events: list[dict[str, object]] = []
-    thread = threading.Thread(target=lambda: events.extend(server.events(first)))
+    thread = threading.Thread(target=lambda: events.extend(patient.events(first)))
     thread.start()
-    until(lambda: server.children(), "the compiler began")
-    second = server.compiled(SOURCE + "// newer", session="page")
+    until(lambda: patient.children(), "the compiler began")
+    second = patient.compiled(SOURCE + "// newer", session="page")
     assert second["ok"]
     thread.join(60)
     assert events[-1] == {"event": "superseded"}
     assert not [event for event in events if event["event"] == "result"]
-    old = server.client.post("/api/compile", json=first)
+    old = patient.client.post("/api/compile", json=first)
     assert old.status_code == 409
 
 
-def test_a_client_that_goes_ends_its_compile(server: Server) -> None:
-    with server.client.stream("POST", "/api/compile", json=server.request(ENDLESS)) as answer:
+def test_a_client_that_goes_ends_its_compile(patient: Server) -> None:
+    with patient.client.stream("POST", "/api/compile", json=patient.request(ENDLESS)) as answer:
         lines = answer.iter_lines()  # which closes the answer when it goes
         next(lines)
-        until(lambda: server.children(), "the compiler began")
-    until(lambda: not server.children(), "the compiler ended")
+        until(lambda: patient.children(), "the compiler began")
+    until(lambda: not patient.children(), "the compiler ended")
 
 
-def test_a_hundred_compiles_wait_and_more_than_the_queue_holds_are_refused(server: Server) -> None:
+def test_a_hundred_compiles_wait_and_more_than_the_queue_holds_are_refused(patient: Server) -> None:
     """The first keeps the only worker busy until all others are there."""
     asked = 140
 
     async def ask() -> list[tuple[int, str]]:
-        headers = {"Authorization": f"Bearer {server.token}"}
+        headers = {"Authorization": f"Bearer {patient.token}"}
         limits = httpx.Limits(max_connections=None)
         there = 0
         async with httpx.AsyncClient(
-            base_url=server.client.base_url, headers=headers, timeout=120, limits=limits
+            base_url=patient.client.base_url, headers=headers, timeout=120, limits=limits
         ) as page:
 
             async def one() -> tuple[int, str]:
                 nonlocal there
                 last = ""
-                async with page.stream("POST", "/api/compile", json=server.request(SOURCE)) as answer:
+                async with page.stream("POST", "/api/compile", json=patient.request(SOURCE)) as answer:
                     there += 1
                     if answer.status_code != 200:
                         return answer.status_code, answer.headers["retry-after"]
@@ -286,7 +294,7 @@ def test_a_hundred_compiles_wait_and_more_than_the_queue_holds_are_refused(serve
                         last = f"{last} {event['event']}" if event["event"] in ("result", "end") else last
                     return answer.status_code, last
 
-            async with page.stream("POST", "/api/compile", json=server.request(ENDLESS)) as answer:
+            async with page.stream("POST", "/api/compile", json=patient.request(ENDLESS)) as answer:
                 lines = answer.aiter_lines()  # which closes the answer when it goes
                 async for line in lines:
                     if json.loads(line)["event"] == "started":

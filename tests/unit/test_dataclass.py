@@ -33,10 +33,14 @@ def made(decorator: Callable[..., Any], options: dict[str, bool]) -> Any:
         line: int = 1
         calls: list[int] = dataclasses.field(default_factory=list, compare=False)
         text: str | None = dataclasses.field(default=None, repr=False)
+        uses: list[int] = dataclasses.field(default_factory=list, init=False)
+        limit: int = dataclasses.field(default=7, init=False)
+        length: int = dataclasses.field(init=False)
 
         def __post_init__(self) -> None:
             if self.line < 0:
                 raise ValueError
+            object.__setattr__(self, "length", len(self.path))
 
     return decorator(**options)(Place)
 
@@ -72,6 +76,8 @@ def outcome(action: Callable[[], Any]) -> Any:
         lambda cls: dataclasses.asdict(cls("a.cl", 3)),
         lambda cls: [(field.name, field.type, field.repr) for field in dataclasses.fields(cls)],
         lambda cls: str(inspect.signature(cls)),
+        lambda cls: cls("a.cl", 1, [], None, [5]),
+        lambda cls: (cls("a.cl").uses is cls("a.cl").uses, cls("a.cl").limit, cls("a.cl").length),
         lambda cls: repr(copy.copy(cls("a.cl", 3, [1]))),
         lambda cls: repr(copy.deepcopy(cls("a.cl", 3, [1]))),
         lambda cls: vars(cls("a.cl", 3)),
@@ -104,6 +110,15 @@ def test_nothing_is_compiled_before_it_is_called() -> None:
     cls("a.cl")
     assert cls.__init__.__code__.co_varnames == ("self", "path", "line", "calls", "text")
     assert vars(cls)["__hash__"].__code__ is stub.__code__, "as nobody has hashed one"
+
+
+@pytest.mark.parametrize("options", [{"kw_only": True}, {"hash": False}], ids=str)
+def test_what_it_does_not_know_is_refused(options: dict[str, Any]) -> None:
+    class Place:
+        line: int = dataclasses.field(**options)
+
+    with pytest.raises(TypeError, match="Place: fields with kw_only or hash"):
+        dataclass()(Place)
 
 
 def test_no_class_of_the_package_is_made_the_slow_way() -> None:

@@ -131,3 +131,17 @@ def test_a_picture_has_a_cell_of_its_shade_for_each_kernel(count: int) -> None:
     assert (SHADES[-1] in colours) == (count > 1)
     assert (SHADES[0] in colours) == (count > 0)
     assert picture.size[1] > 20 * count
+
+
+def test_where_more_is_better_less_is_worse() -> None:
+    simd = figure_named("simd")
+    rows = [
+        SweepRow("a.cl", "dg2", "system", "", "", f"k{wide}", tuple(wide if each is simd else 7 for each in MEASURED))
+        for wide in (16, 32, 8)
+    ]
+    shown = heat_map(rows, simd)
+    assert [kernel for _, kernel in shown.kernels] == ["k8", "k16", "k32"]
+    shades = [shown.shade(wide) or 0 for wide in (8, 16, 32)]
+    assert shades == sorted(shades, reverse=True)
+    assert shades[-1] == 0
+    assert {row.kernel for row in rows if id(row) in shown.worst} == {"k8", "k16"}

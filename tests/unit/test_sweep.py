@@ -189,6 +189,7 @@ def test_parquet_holds_the_same(kernlens: Kernlens, source: Path) -> None:
         (("--csv", "."), ". cannot be written"),
         (("--csv", "x", "--parquet", "x"), "two outputs go to the same file"),
         (("--heat-map", "x.jpg"), "--heat-map writes X.html or X.png"),
+        (("--figure", "peak-registers"), "sweep does not measure peak-registers"),
         (("--figure", "spil"), "there is no figure 'spil'; did you mean spill"),
         (("--device", "sk"), "knows no device 'sk'; the nearest are: skl"),
         (("--toolchain", "old"), "there is no toolchain 'old'"),

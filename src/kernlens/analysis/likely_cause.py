@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from kernlens.analysis.comparison.kernel_changes import NO_LINE, PROLOGUE, KernelChange, LineChange
 from kernlens.analysis.costs import costliest_lines, costs_of
-from kernlens.model.figures import PEAK, Figure, LineColumn
+from kernlens.model.figures import LINE_COLUMNS, PEAK, Figure, LineColumn
 from kernlens.model.instruction_kind import InstructionKind
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
@@ -75,7 +75,8 @@ def _column(figure: Figure) -> LineColumn:
     if figure.caused_by == (figure.key,):
         return LineColumn(figure.heading, figure.caused_by)
     keys = ("instructions",) if figure.caused_by in ((), (PEAK,)) else figure.caused_by
-    return LineColumn(" and ".join(key.replace("_", " ") for key in keys), keys)
+    known = [column for column in LINE_COLUMNS if column.keys == keys]
+    return known[0] if known else LineColumn(" and ".join(key.replace("_", " ") for key in keys), keys)
 
 
 def _counts(change: KernelChange, line: LineChange, column: LineColumn) -> tuple[int, int]:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from ctypes import c_char_p, c_int, c_size_t, c_void_p
 from functools import cache
 
-from kernlens.dataclass import dataclass, field
+from kernlens.dataclass import dataclass
 from kernlens.toolchain.native_layers import OPENCL_LAYER, find_layer
 
 _FUNCTIONS = ("clGetProgramInfo", "clCreateProgramWithIL", "clSetProgramSpecializationConstant", "clReleaseProgram")
@@ -29,7 +29,7 @@ class ApplicationBuild:
 
     _library: ctypes.CDLL
     _request: int
-    _taken: bool = field(default=False, init=False)
+    _taken: bool = False
 
     def snapshots(self, binary: bytes | None) -> list[tuple[bytes, str, str]]:
         """Take each snapshot's bytes, ending and kernel (empty: the whole program), once: a second call returns none.

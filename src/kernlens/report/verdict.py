@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
 from kernlens.model.bounds import Bound
-from kernlens.model.figures import notes_on_unknown
 from kernlens.model.verdict import FAILED, SKIPPED, UNKNOWN, Cause, Finding, Place, Verdict
 from kernlens.report.describe import kernel_heading, plural
-from kernlens.report.style import style
+from kernlens.report.style import cut, style
+
+#: Characters that are shown of a source line.
+_WIDEST = 100
 
 
 def verdict_lines(verdict: Verdict) -> Iterator[str]:
@@ -69,7 +71,7 @@ def _finding_lines(finding: Finding) -> Iterator[str]:
     yield style(f"  {finding.rule}: {finding_words(finding)}", fg="red" if is_failed else "yellow")
     if finding.cause is not None:
         cause = finding.cause
-        source = f" | {style(cause.source, bold=True)}" if cause.source is not None else ""
+        source = f" | {style(cut(cause.source, _WIDEST), bold=True)}" if cause.source is not None else ""
         yield f"    {style(cause.path, fg='green')}:{cause.line}{source}"
         yield style(f"      {cause_words(cause)}", dim=True)
     elif finding.reason:
@@ -85,8 +87,7 @@ def finding_words(finding: Finding) -> str:
         value = f"{before} -> {value}"
     words = f"{figure.heading} {value}"
     if finding.value is None or bound is None:
-        notes = notes_on_unknown([{figure.key: None}])
-        return f"{words}: cannot be checked; {notes[0] if notes else 'the binary does not say it'}"
+        return f"{words}: cannot be checked; {figure.unknown or 'the binary does not say it'}"
     if finding.tolerance is None:
         return f"{words}, {bound_words(bound)}{f' ({bound.origin})' if bound.origin else ''}"
     return f"{words}, {bound_words(bound)} (tolerance {finding.tolerance})"

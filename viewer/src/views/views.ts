@@ -15,8 +15,8 @@ export class Views {
 
   constructor(private readonly app: App) {
     const { source } = app;
-    const served = source instanceof HttpSource ? [new LinkageView(app, source), new SweepView(app, source)] : [];
-    this.views = [new CompareView(app), new PassesView(app), ...served];
+    const served = source instanceof HttpSource ? [new LinkageView(app, source)] : [];
+    this.views = [new CompareView(app), new PassesView(app), ...served, new SweepView(app)];
     for (const { name, title, hint } of this.views)
       this.buttons.append(h("button", { class: "tool", type: "button", title: hint, "data-view": name, "aria-pressed": "false", onclick: () => this.turn(name) }, title));
   }

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kernlens.dataclass import dataclass, field
+from kernlens.dataclass import dataclass
 
 _QUOTED = r'"[^"]*"'
 _SYMBOL = re.compile(rf"@({_QUOTED}|[-\w$.]+)")
@@ -27,7 +27,7 @@ class _Part:
     lines: list[str]
     name: str = ""
     is_function: bool = False
-    names: frozenset[str] = field(default=frozenset(), init=False)
+    names: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         self.names = frozenset(_NAME.findall("\n".join(self.lines))) - {self.name}

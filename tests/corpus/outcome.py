@@ -1,0 +1,36 @@
+"""What a check counted, and where the two sides differ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Outcome:
+    """``compared`` things of ``unit``; ``differences`` says where the two sides disagree.
+
+    ``contradicted`` and ``without_line`` count instructions about which the compiler contradicts itself (``check_dump``).
+    """
+
+    unit: str
+    compared: int = 0
+    contradicted: int = 0
+    without_line: int = 0
+    differences: list[str] = field(default_factory=list)
+
+    def compare(self, where: str, ours: Sequence[object], theirs: Sequence[object]) -> None:
+        """Counts every element and notes the first that differs, and a differing length."""
+        self.compared += max(len(ours), len(theirs))
+        for index, (left, right) in enumerate(zip(ours, theirs, strict=False)):
+            if left != right:
+                self.differences.append(f"{where}[{index}]: kernlens {left!r}, oracle {right!r}")
+                return
+        if len(ours) != len(theirs):
+            self.differences.append(f"{where}: kernlens has {len(ours)}, the oracle {len(theirs)}")
+
+    def add(self, other: Outcome) -> None:
+        self.compared += other.compared
+        self.contradicted += other.contradicted
+        self.without_line += other.without_line
+        self.differences += other.differences
