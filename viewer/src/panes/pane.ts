@@ -37,6 +37,9 @@ export class Pane {
   /** Lines that a search found, ascending. */
   private found: Int32Array | null = null;
   private readonly canvases: Canvas[] = [];
+  private readonly size = new ResizeObserver(() => this.moveAway());
+  /** Where the text begins on the screen, null after anything moved: asking has the page laid out within the hover. */
+  private top: number | null = null;
   private pointer = -1;
   private frame = 0;
   private hovered = -1;
@@ -57,6 +60,7 @@ export class Pane {
         keymap.of(standardKeymap),
         lineClasses((line) => (this.isFound(line) ? `${options.classOf(line)} found` : options.classOf(line))),
         EditorView.updateListener.of((update) => {
+          if (update.geometryChanged) this.top = null;
           if (update.geometryChanged || update.viewportChanged) this.ruler.canvas.schedule();
           if (update.selectionSet && !this.quiet) {
             const line = this.cursor;
@@ -69,10 +73,19 @@ export class Pane {
     this.view = new EditorView({ state, parent: this.element, root: options.root });
     this.ruler = new Ruler(this);
     this.attach(this.ruler.canvas);
+    // What moves a pane up or down makes it larger or smaller, too (but for an exchange: layout.ts).
+    this.size.observe(this.element);
     const scroller = this.view.scrollDOM;
     scroller.addEventListener("mousemove", (event) => this.moved(event.clientY), { passive: true });
     scroller.addEventListener("mouseleave", () => this.leave(), { passive: true });
-    scroller.addEventListener("scroll", () => this.ruler.canvas.schedule(), { passive: true });
+    scroller.addEventListener(
+      "scroll",
+      () => {
+        this.top = null;
+        this.ruler.canvas.schedule();
+      },
+      { passive: true },
+    );
     scroller.addEventListener("click", (event) => this.clicked(event));
   }
 
@@ -89,6 +102,11 @@ export class Pane {
   attach(canvas: Canvas): void {
     this.canvases.push(canvas);
     this.element.append(canvas.element);
+  }
+
+  /** The pane is elsewhere on the screen. */
+  moveAway(): void {
+    this.top = null;
   }
 
   recolour(): void {
@@ -163,12 +181,13 @@ export class Pane {
 
   destroy(): void {
     cancelAnimationFrame(this.frame);
+    this.size.disconnect();
     for (const canvas of this.canvases) canvas.destroy();
     this.view.destroy();
   }
 
-  lineAtY(clientY: number): number {
-    const height = clientY - this.view.documentTop;
+  lineAtY(clientY: number, top = this.view.documentTop): number {
+    const height = clientY - top;
     if (height < 0 || height > this.view.contentHeight) return -1;
     return this.view.state.doc.lineAt(this.view.lineBlockAtHeight(height).from).number - 1;
   }
@@ -178,7 +197,7 @@ export class Pane {
     this.pointer = clientY;
     this.frame ||= requestAnimationFrame(() => {
       this.frame = 0;
-      const line = this.lineAtY(this.pointer);
+      const line = this.lineAtY(this.pointer, (this.top ??= this.view.documentTop));
       if (line === this.hovered) return;
       this.hovered = line;
       this.options.onHover(line);
