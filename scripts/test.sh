@@ -12,7 +12,7 @@ say "ruff"
 say "mypy"
 "$VENV/bin/mypy"
 # The viewer's script is committed; with Node at hand it is built again, and must be the same.
-if node -e 'process.exit(parseInt(process.versions.node) < 20)' 2>/dev/null; then
+if node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' 2>/dev/null; then
   say "viewer"
   "$ROOT/scripts/viewer.sh" --check
 fi

@@ -332,8 +332,7 @@ export class App {
     this.element.classList.toggle("light", dark);
     remember("theme", dark ? "light" : "dark");
     for (const linked of this.links.linkedPanes()) {
-      linked.pane.ruler.schedule();
-      if (linked instanceof CodePane) linked.strip?.schedule();
+      linked.pane.recolour();
     }
   }
 }

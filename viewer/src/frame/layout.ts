@@ -163,7 +163,10 @@ export class Layout {
     this.element.replaceChildren(...parts);
     fill(this.switcher, ...(this.mode === "narrow" ? this.slots.map((slot) => this.tab(slot, shown[0])) : []));
     this.switcher.hidden = this.mode !== "narrow";
-    for (const { linked } of shown) linked?.pane.view.requestMeasure();
+    for (const { linked } of shown) {
+      linked?.pane.moveAway();
+      linked?.pane.view.requestMeasure();
+    }
     this.onChange(null);
   }
 

@@ -79,7 +79,7 @@ export class CodePane extends Linked {
       onCursor: (line) => around.cursor(this, line),
     });
     this.strip = code.live === null ? null : new Strip(this, code.live);
-    if (this.strip !== null) this.pane.element.append(this.strip.element);
+    if (this.strip !== null) this.pane.attach(this.strip.canvas);
     this.pane.view.scrollDOM.addEventListener("click", (event) => this.clicked(event, around), { capture: true });
   }
 

@@ -4,7 +4,7 @@ import { drawSelection, EditorView, highlightActiveLine, keymap } from "@codemir
 
 import { lastAtMost } from "../document/csr";
 import { lineClasses, refresh } from "./classes";
-import { Ruler } from "./ruler";
+import { type Canvas, Ruler } from "./ruler";
 
 export interface PaneOptions {
   root: ShadowRoot;
@@ -36,6 +36,10 @@ export class Pane {
   readonly ruler: Ruler;
   /** Lines that a search found, ascending. */
   private found: Int32Array | null = null;
+  private readonly canvases: Canvas[] = [];
+  private readonly size = new ResizeObserver(() => this.moveAway());
+  /** Where the text begins on the screen, null after anything moved: asking has the page laid out within the hover. */
+  private top: number | null = null;
   private pointer = -1;
   private frame = 0;
   private hovered = -1;
@@ -56,7 +60,8 @@ export class Pane {
         keymap.of(standardKeymap),
         lineClasses((line) => (this.isFound(line) ? `${options.classOf(line)} found` : options.classOf(line))),
         EditorView.updateListener.of((update) => {
-          if (update.geometryChanged || update.viewportChanged) this.ruler.schedule();
+          if (update.geometryChanged) this.top = null;
+          if (update.geometryChanged || update.viewportChanged) this.ruler.canvas.schedule();
           if (update.selectionSet && !this.quiet) {
             const line = this.cursor;
             if (line !== update.startState.doc.lineAt(update.startState.selection.main.head).number - 1) options.onCursor(line);
@@ -67,11 +72,20 @@ export class Pane {
     });
     this.view = new EditorView({ state, parent: this.element, root: options.root });
     this.ruler = new Ruler(this);
-    this.element.append(this.ruler.element);
+    this.attach(this.ruler.canvas);
+    // What moves a pane up or down makes it larger or smaller, too (but for an exchange: layout.ts).
+    this.size.observe(this.element);
     const scroller = this.view.scrollDOM;
     scroller.addEventListener("mousemove", (event) => this.moved(event.clientY), { passive: true });
     scroller.addEventListener("mouseleave", () => this.leave(), { passive: true });
-    scroller.addEventListener("scroll", () => this.ruler.schedule(), { passive: true });
+    scroller.addEventListener(
+      "scroll",
+      () => {
+        this.top = null;
+        this.ruler.canvas.schedule();
+      },
+      { passive: true },
+    );
     scroller.addEventListener("click", (event) => this.clicked(event));
   }
 
@@ -82,6 +96,21 @@ export class Pane {
   /** The line of the cursor. */
   get cursor(): number {
     return this.view.state.doc.lineAt(this.view.state.selection.main.head).number - 1;
+  }
+
+  /** Puts a canvas at the pane's right, which lives as long as the pane. */
+  attach(canvas: Canvas): void {
+    this.canvases.push(canvas);
+    this.element.append(canvas.element);
+  }
+
+  /** The pane is elsewhere on the screen. */
+  moveAway(): void {
+    this.top = null;
+  }
+
+  recolour(): void {
+    for (const canvas of this.canvases) canvas.recolour();
   }
 
   focus(): void {
@@ -152,12 +181,13 @@ export class Pane {
 
   destroy(): void {
     cancelAnimationFrame(this.frame);
-    this.ruler.destroy();
+    this.size.disconnect();
+    for (const canvas of this.canvases) canvas.destroy();
     this.view.destroy();
   }
 
-  lineAtY(clientY: number): number {
-    const height = clientY - this.view.documentTop;
+  lineAtY(clientY: number, top = this.view.documentTop): number {
+    const height = clientY - top;
     if (height < 0 || height > this.view.contentHeight) return -1;
     return this.view.state.doc.lineAt(this.view.lineBlockAtHeight(height).from).number - 1;
   }
@@ -167,7 +197,7 @@ export class Pane {
     this.pointer = clientY;
     this.frame ||= requestAnimationFrame(() => {
       this.frame = 0;
-      const line = this.lineAtY(this.pointer);
+      const line = this.lineAtY(this.pointer, (this.top ??= this.view.documentTop));
       if (line === this.hovered) return;
       this.hovered = line;
       this.options.onHover(line);

@@ -1,13 +1,11 @@
 import { plural } from "../dom";
 import type { CodePane } from "./code";
-import { fitted } from "./ruler";
+import { Canvas } from "./ruler";
 
 /** Live registers over the whole kernel, against the register file: a click goes there, `g p` to the peak. */
 export class Strip {
-  readonly element = document.createElement("canvas");
+  readonly canvas: Canvas;
   readonly peak: number;
-  private frame = 0;
-  private readonly size: ResizeObserver;
 
   constructor(
     private readonly code: CodePane,
@@ -15,35 +13,24 @@ export class Strip {
   ) {
     this.peak = code.kernel.code.peak?.row ?? live.indexOf(live.reduce((most, value) => Math.max(most, value), 0));
     const { peak } = this;
-    this.element.className = "strip";
-    this.element.setAttribute("role", "img");
-    this.element.setAttribute("aria-label", `Live registers: ${plural(live[peak] ?? 0, "register")} at the peak`);
-    this.element.title = "Live registers over the kernel: click goes there, g p to the peak";
-    this.size = new ResizeObserver(() => this.schedule());
-    this.size.observe(this.element);
-    this.element.addEventListener("click", (event) => {
-      const box = this.element.getBoundingClientRect();
+    this.canvas = new Canvas("strip", (context, width, height, colours) => this.draw(context, width, height, colours));
+    const { element } = this.canvas;
+    element.setAttribute("role", "img");
+    element.setAttribute("aria-label", `Live registers: ${plural(live[peak] ?? 0, "register")} at the peak`);
+    element.title = "Live registers over the kernel: click goes there, g p to the peak";
+    element.addEventListener("click", (event) => {
+      const box = element.getBoundingClientRect();
       const row = Math.floor(((event.clientY - box.top) / box.height) * live.length);
       this.code.pane.show(this.code.lineOf(Math.min(Math.max(0, row), live.length - 1)));
     });
-    this.code.pane.view.scrollDOM.addEventListener("scroll", () => this.schedule(), { passive: true });
+    this.code.pane.view.scrollDOM.addEventListener("scroll", () => this.canvas.schedule(), { passive: true });
   }
 
-  schedule(): void {
-    this.frame ||= requestAnimationFrame(() => {
-      this.frame = 0;
-      this.draw();
-    });
-  }
-
-  private draw(): void {
-    const context = fitted(this.element);
-    if (context === null || this.live.length === 0) return;
-    const { width, height } = this.element;
-    const style = getComputedStyle(this.element);
+  private draw(context: CanvasRenderingContext2D, width: number, height: number, colours: Record<string, string>): void {
+    if (this.live.length === 0) return;
     const registers = this.code.kernel.program.kernels.registers[this.code.kernel.row] ?? this.live[this.peak];
     const whole = Math.max(registers, this.live[this.peak], 1);
-    context.fillStyle = style.getPropertyValue("--lv");
+    context.fillStyle = colours.lv;
     for (let y = 0; y < height; y++) {
       const from = Math.floor((y / height) * this.live.length);
       const to = Math.max(from + 1, Math.floor(((y + 1) / height) * this.live.length));
@@ -62,10 +49,10 @@ export class Strip {
     const end = view.scrollDOM.scrollTop + view.scrollDOM.clientHeight;
     const bottom = end >= view.contentHeight ? height : share(end) * height;
     context.globalAlpha = 0.16;
-    context.fillStyle = style.getPropertyValue("--accent");
+    context.fillStyle = colours.accent;
     context.fillRect(0, top, width, Math.max(4, bottom - top));
     context.globalAlpha = 1;
-    context.fillStyle = style.getPropertyValue("--warn");
+    context.fillStyle = colours.warn;
     context.fillRect(0, Math.round((this.peak / this.live.length) * height), width, 2);
   }
 }
