@@ -17,6 +17,8 @@ export interface Attempt {
   configuration: Configuration;
   program: ProgramInfo | null;
   result: Result | null;
+  /** From the compile's beginning to this result. */
+  seconds: number;
 }
 
 /** Editing a source and compiling it in place: one text, several configurations, the newest compile only. */
@@ -32,6 +34,8 @@ export class Editing {
   private compiled = "";
   private base: Index | null = null;
   private readonly results = new Map<number, Index>();
+  /** The configurations of the running compile that have no result yet. */
+  private readonly pending = new Set<number>();
   private serial = 0;
   private readonly session = crypto.randomUUID();
   private abort: AbortController | null = null;
@@ -67,7 +71,7 @@ export class Editing {
     this.program = kernel.program.id;
     this.base = app.index;
     this.text = this.compiled = pane.text;
-    this.attempts = [{ configuration: this.like(kernel.program, choices), program: kernel.program, result: null }];
+    this.attempts = [{ configuration: this.like(kernel.program, choices), program: kernel.program, result: null, seconds: 0 }];
     this.at = 0;
     this.pane = pane;
     pane.edit({ change: (text) => this.changed(text), compile: () => this.compile(), leave: () => this.app.pinning.codePane?.pane.focus() });
@@ -123,7 +127,7 @@ export class Editing {
 
   add(): void {
     if (this.attempts.length >= 8) return this.app.tell("Eight configurations are enough for one page.");
-    this.attempts.push({ configuration: { ...this.attempts[this.at].configuration }, program: null, result: null });
+    this.attempts.push({ configuration: { ...this.attempts[this.at].configuration }, program: null, result: null, seconds: 0 });
     this.at = this.attempts.length - 1;
     this.bar.draw();
     this.bar.focus();
@@ -145,6 +149,7 @@ export class Editing {
   select(at: number): void {
     this.at = at;
     this.bar.draw();
+    this.say();
     const { program, result } = this.attempts[at];
     this.app.showProblems(result?.diagnostics ?? [], result?.ok === false ? result.log : "");
     if (program !== null) this.open(program);
@@ -163,7 +168,9 @@ export class Editing {
     const serial = ++this.serial;
     const abort = (this.abort = new AbortController());
     this.since = performance.now();
-    this.clock = window.setInterval(() => this.bar.tell(`compiling ${((performance.now() - this.since) / 1000).toFixed(1)} s`, false), 100);
+    this.pending.clear();
+    this.attempts.forEach((_, at) => this.pending.add(at));
+    this.clock = window.setInterval(() => this.say(), 100);
     this.stale(true);
     void this.run(serial, abort.signal, this.text);
   }
@@ -196,6 +203,8 @@ export class Editing {
     const attempt = this.attempts[result.configuration];
     if (attempt === undefined) return;
     attempt.result = result;
+    attempt.seconds = (performance.now() - this.since) / 1000;
+    this.pending.delete(result.configuration);
     const isShown = result.configuration === this.at;
     if (result.ok && result.index !== null) {
       for (const program of result.index.programs) program.edited = true;
@@ -209,16 +218,18 @@ export class Editing {
     }
     this.bar.draw();
     if (!isShown) return;
-    const seconds = ((performance.now() - this.since) / 1000).toFixed(2);
-    if (result.ok) {
-      this.stale(this.text !== this.compiled);
-      this.bar.tell(`compiled in ${seconds} s`, false);
-      this.app.showProblems(result.diagnostics, "");
-    } else {
-      this.bar.tell(attempt.program === null ? "failed" : "failed; what is shown is from before the error", true);
-      this.app.showProblems(result.diagnostics, result.log || (result.reason ?? ""));
-    }
+    if (result.ok) this.stale(this.text !== this.compiled);
+    this.say();
+    this.app.showProblems(result.diagnostics, result.ok ? "" : result.log || (result.reason ?? ""));
     this.app.status.say(result.ok ? "compiled" : `failed, ${plural(result.diagnostics.length, "message")}`, 0);
+  }
+
+  /** How the compile of the configuration that is shown stands. */
+  private say(): void {
+    const { program, result, seconds } = this.attempts[this.at];
+    if (this.pending.has(this.at)) this.bar.tell(`compiling ${((performance.now() - this.since) / 1000).toFixed(1)} s`, false);
+    else if (result?.ok) this.bar.tell(`compiled in ${seconds.toFixed(2)} s`, false);
+    else if (result !== null) this.bar.tell(program === null ? "failed" : "failed; what is shown is from before the error", true);
   }
 
   /** The page's document is what was opened, with the results before it. */
@@ -252,6 +263,7 @@ export class Editing {
 
   private rest(): void {
     clearInterval(this.clock);
+    this.pending.clear();
     this.abort = null;
   }
 
