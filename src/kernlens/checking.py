@@ -81,8 +81,8 @@ def opened(
     openings = [
         Opening(path, device, toolchain, options if is_source(path) else "")
         for path in paths
-        for device in devices or (None,)
-        for toolchain in toolchains or (None,)
+        for device in dict.fromkeys(devices or (None,))
+        for toolchain in dict.fromkeys(toolchains or (None,))
     ]
     if options and not any(opening.options for opening in openings):
         raise KernlensError("--options are those of a compile, and there is no source to compile")

@@ -12,6 +12,7 @@ from kernlens.errors import KernlensError, NotFoundError, ToolError
 if TYPE_CHECKING:  # Every verb imports this module, and few open anything through it.
     from kernlens.model.build import Build
     from kernlens.model.program import Program
+    from kernlens.toolchain.parallel_compiles import CompileJob
 
 #: Bytes of a file that tell what it is; machine code has zeros among them, and source text has none.
 _START = 4096
@@ -37,7 +38,8 @@ class Opening:
 
 
 def is_source(path: str) -> bool:
-    """Whether a path is a source or SPIR-V, which are compiled, rather than something with machine code."""
+    """Whether a path is a source or SPIR-V, which are compiled, rather than something with machine code. Raises
+    UnsupportedError for what is no regular file."""
     from kernlens.loading.identify import identify
     from kernlens.toolchain.source_reading import open_regular
 
@@ -52,25 +54,27 @@ def is_source(path: str) -> bool:
 def programs_of(
     openings: Sequence[Opening], source_roots: Sequence[str] = (), *, stages: bool = False, all_passes: bool = False
 ) -> list[Sequence[Program]]:
-    """Returns the programs of each opening. What is to be compiled is compiled side by side, with line tables; ``stages``
-    keeps the stages of these compiles, ``all_passes`` the compiler's passes too.
+    """Returns the programs of each opening, for the device ``all`` one for each that the toolchain has. What is to be compiled
+    is compiled side by side, with line tables; ``stages`` keeps the stages of these compiles, ``all_passes`` the compiler's
+    passes too.
 
     Raises KernlensError: BuildsError for sources that do not compile, NotFoundError for a device or toolchain that what
     is compiled already has not.
     """
     from kernlens.loading import open_build
 
-    to_compile = [opening for opening in openings if is_source(opening.path)]
+    to_compile = [opening for opening in dict.fromkeys(openings) if is_source(opening.path)]
     for opening in to_compile:
         if opening.device is None:
             raise KernlensError(f"which device is {opening.path} to be compiled for? --device D (kernlens devices)")
     opened = {opening: _opened(opening, source_roots) for opening in openings if opening not in to_compile}
     builds = _compiled_with_stages(to_compile, all_passes) if stages else _compiled(to_compile)
-    compiled = dict(zip(to_compile, builds, strict=True))
-    failed = [build for build in compiled.values() if not build.ok]
+    failed = [build for of_one in builds for build in of_one if not build.ok]
     if failed:
         raise BuildsError(failed)
-    return [opened[opening] if opening in opened else open_build(compiled[opening]) for opening in openings]
+    for opening, of_one in zip(to_compile, builds, strict=True):
+        opened[opening] = [program for build in of_one for program in open_build(build)]
+    return [opened[opening] for opening in openings]
 
 
 def for_device(programs: Sequence[Program], name: str | None, *, must_be: bool = True) -> Sequence[Program]:
@@ -110,39 +114,36 @@ def _opened(opening: Opening, source_roots: Sequence[str]) -> Sequence[Program]:
     return chosen
 
 
-def _compiled_with_stages(openings: Sequence[Opening], all_passes: bool) -> list[Build]:
-    from kernlens.compiling import compiler_name
+def _compiled_with_stages(openings: Sequence[Opening], all_passes: bool) -> list[list[Build]]:
     from kernlens.pipeline.compile_stages import compile_stages
-    from kernlens.toolchain.includes import with_lines
-    from kernlens.toolchain.toolchains import SYSTEM, toolchain
 
     return [
-        compile_stages(
-            opening.path,
-            compiler_name(opening.device or "", toolchain(opening.toolchain or SYSTEM)),
-            options=with_lines(opening.options),
-            toolchain=opening.toolchain or SYSTEM,
-            all_passes=all_passes,
-        ).build
+        [
+            compile_stages(
+                job.source, job.device, options=job.options, toolchain=job.toolchain.name, all_passes=all_passes
+            ).build
+            for job in _jobs(opening)
+        ]
         for opening in openings
     ]
 
 
-def _compiled(openings: Sequence[Opening]) -> list[Build]:
-    from kernlens.compiling import build, plan
+def _compiled(openings: Sequence[Opening]) -> list[list[Build]]:
+    from kernlens.compiling import build
     from kernlens.toolchain.compile_cache import open_cache
+
+    jobs = [_jobs(opening) for opening in openings]
+    done: dict[tuple[str, str, str | None, str | None], Build] = {}
+    for result in build([job for of_one in jobs for job in of_one], cache=open_cache()):
+        name = result.toolchain.name if result.toolchain else None
+        done[result.path, result.device, name, result.options] = result
+    return [[done[str(job.source), job.device, job.toolchain.name, job.options] for job in of_one] for of_one in jobs]
+
+
+def _jobs(opening: Opening) -> Sequence[CompileJob]:
+    from kernlens.compiling import plan
     from kernlens.toolchain.includes import with_lines
     from kernlens.toolchain.toolchains import SYSTEM
 
-    jobs = [
-        job
-        for opening in openings
-        for job in plan(
-            [opening.path], [opening.device or ""], [opening.toolchain or SYSTEM], options=with_lines(opening.options)
-        ).jobs
-    ]
-    done: dict[tuple[str, str, str | None, str | None], Build] = {}
-    for result in build(jobs, cache=open_cache()):
-        name = result.toolchain.name if result.toolchain else None
-        done[result.path, result.device, name, result.options] = result
-    return [done[str(job.source), job.device, job.toolchain.name, job.options] for job in jobs]
+    options = with_lines(opening.options)
+    return plan([opening.path], [opening.device or ""], [opening.toolchain or SYSTEM], options=options).jobs

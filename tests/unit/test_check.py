@@ -243,6 +243,14 @@ def test_sources_are_compiled(kernlens: Kernlens, folder: Path, compiler: Path) 
     assert kernlens("check", "scale.cl", "--max-spill", "0").status == 2
 
 
+def test_a_source_is_checked_once_for_every_device(kernlens: Kernlens, folder: Path, compiler: Path) -> None:
+    every = kernlens("check", "scale.cl", "--device", "all", "--max-instructions", "3")
+    assert (every.status, every.err) == (0, "")
+    assert every.out.startswith("6 kernels, 6 bounds checked")  # two for dg2, icllp and skl each
+    twice = kernlens("check", "scale.cl", "--device", "skl,skl", "--max-instructions", "3")
+    assert twice.out.startswith("2 kernels, 2 bounds checked")
+
+
 # What CI reads
 
 Written = tuple[str, ElementTree.Element, dict[str, Any]]
