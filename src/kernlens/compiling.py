@@ -12,7 +12,6 @@ from kernlens.errors import NotFoundError, ToolError
 from kernlens.isa.devices import name_among, one_of_each
 from kernlens.loading import open_build
 from kernlens.loading.decoding import decode_kernels
-from kernlens.loading.identify import identify
 from kernlens.model.build import Build
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
@@ -20,12 +19,9 @@ from kernlens.toolchain.compile_cache import CompileCache, open_cache
 from kernlens.toolchain.includes import existing_source, join_options, with_lines
 from kernlens.toolchain.ocloc import TIMEOUT, check_device, devices_of
 from kernlens.toolchain.parallel_compiles import CompileJob, compile_many
-from kernlens.toolchain.source_reading import open_regular
 from kernlens.toolchain.toolchains import SYSTEM, Toolchain
 from kernlens.toolchain.toolchains import toolchain as find_toolchain
 
-#: Bytes of a file that tell what it is; machine code has zeros among them, and source text has none.
-_START = 4096
 #: Stands for every device that a toolchain compiles for.
 ALL = "all"
 
@@ -81,19 +77,6 @@ def targets_of(
         if refused and refused[0] and all(refused):
             raise refused[0]
     return [(own, chosen) for (own, _), chosen in targets.items()], tuple(left_out)
-
-
-def is_source(path: str) -> bool:
-    """Return whether a path is a source or SPIR-V, which are compiled, rather than something with machine code.
-
-    Raises UnsupportedError for what is no regular file.
-    """
-    if os.path.isdir(path) or not os.path.lexists(path):
-        return False  # Whoever opens it says that there is none.
-    with open_regular(path) as file:
-        start = file.read(_START)
-    kind = identify(memoryview(start))
-    return kind == "spirv" or (kind is None and bool(start) and b"\0" not in start)
 
 
 def compiler_name(name: str, chosen: Toolchain) -> str:

@@ -45,7 +45,7 @@ ALLOWED = {
     "linking": {"analysis", "formats", "model", "runtime", "toolchain"},
     "pipeline": {"formats", "loading", "model", "recording", "runtime", "toolchain"},
     "capturing": {"formats", "isa", "loading", "log", "model", "pipeline", "recording", "runtime", "toolchain"},
-    # Modules of the package itself (compiling, comparing, checking, forecasting, doctor): what Python, the command line and
+    # Modules of the package itself (compiling, comparing, checking, forecasting, opening, doctor): what Python, the command line and
     # the server share.
     "verbs": {
         "analysis",
@@ -61,7 +61,7 @@ ALLOWED = {
     },
     "sweeping": {"analysis", "isa", "loading", "model", "toolchain", "verbs"},
     # The server of kernlens serve. What it answers, others compute.
-    "explorer": {"isa", "loading", "log", "model", "pipeline", "recording", "report", "toolchain", "verbs"},
+    "explorer": {"isa", "loading", "log", "model", "pipeline", "report", "toolchain", "verbs"},
     "cli": {
         *(
             "analysis",

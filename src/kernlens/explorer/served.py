@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from kernlens import __version__
-from kernlens.compiling import compiler_name, is_source
+from kernlens.compiling import compiler_name
 from kernlens.dataclass import dataclass
 from kernlens.errors import NotFoundError, UnsupportedError
 from kernlens.explorer.compile_work import Results, confined
@@ -19,12 +19,12 @@ from kernlens.loading import open_build, open_file
 from kernlens.loading.open import Contents
 from kernlens.model.build import Build, Source
 from kernlens.model.program import Program
+from kernlens.opening import is_source
 from kernlens.pipeline.compile_stages import compile_stages
 from kernlens.report.explore import Document, document
 from kernlens.report.explore.packing import encoded, packed
 from kernlens.toolchain.confinement import Limits
 from kernlens.toolchain.includes import with_lines
-from kernlens.toolchain.source_reading import open_regular
 from kernlens.toolchain.toolchains import toolchain
 
 #: Bytes of packed chunks that are kept.
@@ -115,11 +115,10 @@ def open_served(
         opened.append(contents)
         found = [program for program in contents.programs if program.kernels or program.build.snapshots]
         contents.check()
-        failed_here = _failed_builds(path)
-        if not found and not failed_here:
+        if not found and not contents.failed:
             contents.machine_code()  # which says why there is nothing to show
         programs += found
-        failed += failed_here
+        failed += contents.failed
     title = ", ".join(os.path.basename(os.path.abspath(path)) for path in paths)
     made = document(programs, title=title, version=__version__, failed=failed)
     ids = tuple(entry["id"] for entry in made.index["programs"][: len(programs)])
@@ -136,19 +135,6 @@ def _compiled(path: str, how: SourceBuild, include: Sequence[str], limits: Limit
     absolute = os.path.abspath(path)
     with confined(limits):
         return compile_stages(absolute, device, options=options, toolchain=chosen.name).build
-
-
-def _failed_builds(path: str) -> list[Build]:
-    """The builds without a binary in a recording, which have no program."""
-    from kernlens.recording.reader import Recording
-    from kernlens.recording.schema import HEADER_SIZE, is_recording
-
-    if os.path.isdir(path):
-        return []
-    with open_regular(path) as file:
-        if not is_recording(file.read(HEADER_SIZE)):
-            return []
-    return [build for build in Recording(path).builds() if not build.ok]
 
 
 class Chunks:
