@@ -45,8 +45,8 @@ ALLOWED = {
     "linking": {"analysis", "formats", "model", "runtime", "toolchain"},
     "pipeline": {"formats", "loading", "model", "recording", "runtime", "toolchain"},
     "capturing": {"formats", "isa", "loading", "log", "model", "pipeline", "recording", "runtime", "toolchain"},
-    # Modules of the package itself (compiling, comparing, checking, forecasting, opening, doctor): what Python, the command line and
-    # the server share.
+    # Modules of the package itself (compiling, comparing, checking, forecasting, opening, doctor): what Python, the command
+    # line and the server share.
     "verbs": {
         "analysis",
         "formats",

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from kernlens.analysis.comparison.kernel_changes import NO_LINE, PROLOGUE, KernelChange, LineChange
 from kernlens.analysis.costs import costliest_lines, costs_of
+from kernlens.analysis.source_texts import source_line, source_texts
 from kernlens.model.figures import LINE_COLUMNS, PEAK, Figure, LineColumn
 from kernlens.model.instruction_kind import InstructionKind
 from kernlens.model.kernel import Kernel
@@ -88,6 +89,4 @@ def _counts(change: KernelChange, line: LineChange, column: LineColumn) -> tuple
 
 
 def _source_line(program: Program, path: str, line: int) -> str | None:
-    text = next((source.text for source in program.sources if source.path == path), None)
-    lines = text.split("\n") if text is not None else []
-    return lines[line - 1].strip() if 0 < line <= len(lines) else None
+    return source_line(source_texts(program), path, line)

@@ -18,7 +18,7 @@ from kernlens.analysis.comparison.pairs import KernelPair, Pairing, Unpaired
 from kernlens.analysis.comparison.source_lines import LineKey
 from kernlens.analysis.comparison.stage_partings import Parting
 from kernlens.analysis.cxx_names import readable
-from kernlens.model.build import Source
+from kernlens.analysis.source_texts import source_texts
 from kernlens.model.figures import FIGURES, notes_on_unknown
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.kernel import Kernel
@@ -157,11 +157,7 @@ def _edited(change: KernelChange) -> Iterator[str]:
 
 def _texts(pair: KernelPair) -> Callable[[LineKey], str]:
     """Returns what gives the text of a line, the new one's where there are both."""
-
-    def lines(sources: Sequence[Source]) -> dict[str, list[str]]:
-        return {source.path: source.text.split("\n") for source in sources}
-
-    old, new = lines(pair.old_program.sources), lines(pair.new_program.sources)
+    old, new = source_texts(pair.old_program), source_texts(pair.new_program)
 
     def text(key: LineKey) -> str:
         found, number = (new.get(key.path), key.new) if key.new else (old.get(key.path), key.old)

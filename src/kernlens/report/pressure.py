@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kernlens.analysis.flow.pressure import HeldValues, held_at
+from kernlens.analysis.source_texts import source_line, source_texts
 from kernlens.model.figures import PRESSURES, figures_of
 from kernlens.model.kernel import Kernel
 from kernlens.model.pressure import Pressure
@@ -14,7 +15,7 @@ from kernlens.report.describe import plural
 from kernlens.report.document import kernel_document
 from kernlens.report.json_text import encoded
 from kernlens.report.listing import heading
-from kernlens.report.source_lines import short_names, source_line, source_texts
+from kernlens.report.source_lines import short_names
 from kernlens.report.table import Cell, table
 
 _UNKNOWN = (

@@ -11,6 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from kernlens import __version__
+from kernlens.analysis.source_texts import source_line, source_texts
 from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError, UnsupportedError
 from kernlens.loading import open_build
@@ -112,7 +113,7 @@ def _costliest(program: Program, kernel: Kernel, wanted: Wanted) -> Iterator[Cos
     source_map = kernel.source_map
     if source_map is None:
         return
-    texts = {source.path: source.text.split("\n") for source in program.sources}
+    texts = source_texts(program)
     instructions = kernel.instructions
     for order in (wanted.order, "instructions"):  # A kernel that spills nothing has no lines that do.
         column = LINE_ORDERS[order]
@@ -122,11 +123,10 @@ def _costliest(program: Program, kernel: Kernel, wanted: Wanted) -> Iterator[Cos
     for line in lines:
         ranges = source_map.lines[line.path, line.line]
         numbers = [number for run in ranges for number in range(run.start, run.stop)][:_INSTRUCTIONS]
-        text = texts.get(line.path, [])
         yield CostlyLine(
             line.path.removeprefix(f"{wanted.folder}/"),
             line.line,
-            text[line.line - 1].strip() if 0 < line.line <= len(text) else "",
+            source_line(texts, line.path, line.line) or "",
             column.sum(line.costs),
             column.heading,
             tuple(instructions.texts[number] for number in numbers),
