@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from base64 import b64encode
+from hashlib import sha256
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -63,7 +66,9 @@ def test_the_page_says_what_the_text_says(
     }
     assert page.attributes == {"lang", "charset", "http-equiv", "content", "name", "class", "href", "id", "open"}
     assert page.links == {f"#{name}" for name in page.ids} == {"#kernel-0"}
-    assert "default-src 'none'; style-src 'unsafe-inline'\"" in written
+    (style,) = re.findall(r"<style>(.*?)</style>", written, re.DOTALL)
+    digest = b64encode(sha256(style.encode()).digest()).decode()
+    assert f"\"default-src 'none'; style-src 'sha256-{digest}'; base-uri" in written
     for line in done.out.splitlines():
         words = line.split()
         assert not words or words[0] in page.text

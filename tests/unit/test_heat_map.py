@@ -90,7 +90,7 @@ def test_nothing_in_a_page_runs_or_is_asked_for() -> None:
         assert not [name for name in attributes if name.startswith("on") or name in ("src", "style")]
         assert (attributes.get("href") or "#").startswith("#")
     (policy,) = [
-        attributes["content"] for tag, attributes in read.elements if tag == "meta" and "content" in attributes
+        attributes["content"] for tag, attributes in read.elements if tag == "meta" and "http-equiv" in attributes
     ]
     (style,) = re.findall(r"<style>(.*?)</style>", text, re.DOTALL)
     digest = b64encode(sha256(style.encode()).digest()).decode()

@@ -9,16 +9,10 @@ from kernlens.analysis.comparison.kernel_changes import KernelChange
 from kernlens.analysis.comparison.pairs import Pairing
 from kernlens.analysis.comparison.stage_partings import Parting
 from kernlens.report.comparison import figure_rows, kernel_lines, summary
+from kernlens.report.page_head import page_head
 from kernlens.report.style import html_line
 
-_HEAD = """\
-<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<meta name="viewport" content="width=device-width">
-<title>kernlens diff</title>
-<style>
+_STYLE = """
 :root { color-scheme: light dark; --ink: #1c2330; --soft: #5f6a7d; --paper: #fff; --rule: #dde1e8;
   --red: #b3261e; --green: #1a7f37; --yellow: #7a5d00; }
 @media (prefers-color-scheme: dark) {
@@ -38,7 +32,6 @@ summary { cursor: pointer; }
 .yellow { color: var(--yellow); }
 .dim { color: var(--soft); }
 .bold { font-weight: 600; }
-</style>
 """
 
 
@@ -52,7 +45,7 @@ def comparison_page(
     has_instructions: bool,
 ) -> Iterator[str]:
     """Yields the page in pieces; the arguments are those of the text."""
-    yield _HEAD
+    yield page_head("kernlens diff", _STYLE)
     yield f"<h1>kernlens diff</h1>\n{_block(summary(old, new, pairing, changes))}"
     if changes:
         headings, rows = figure_rows(changes)

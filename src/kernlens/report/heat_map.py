@@ -7,19 +7,17 @@ cell, and the worst have a mark too.
 from __future__ import annotations
 
 import math
-from base64 import b64encode
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from hashlib import sha256
-from html import escape
 from shlex import quote
 
 from kernlens.analysis.cxx_names import readable
 from kernlens.dataclass import dataclass
 from kernlens.model.figures import FIGURES, Figure
 from kernlens.model.sweep_row import SweepRow, worst_first
+from kernlens.report.page_head import page_head
 from kernlens.report.source_lines import short_names
-from kernlens.report.style import rendered
+from kernlens.report.style import html_line
 
 #: From little to much: red, green and blue of a cell's ground. The last ones bear white text.
 SHADES = (
@@ -132,48 +130,45 @@ _STYLE = "".join(
 
 
 def heat_map_page(shown: HeatMap) -> Iterator[str]:
-    """The page, piece by piece. Nothing in it can ask for anything from anywhere: its policy allows its own style only."""
-    digest = b64encode(sha256(_STYLE.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    """The page, piece by piece."""
     title = f"{shown.figure.heading} of {shown.count:,} kernels"
+    yield page_head(title, _STYLE)
     yield (
-        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{_text(title)}</title>'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}"><style>{_STYLE}</style></head><body>\n'
-        f"<h1>{_text(title)}</h1>\n<p>{_text(shown.figure.meaning)}, in {_text(shown.figure.unit)}. "
+        f"<h1>{html_line(title)}</h1>\n<p>{html_line(shown.figure.meaning)}, in {html_line(shown.figure.unit)}. "
         f"{MARK} marks the worst. A number leads to the kernel's costliest lines.</p>\n"
     )
     if len(shown.kernels) < shown.count:
         yield f"<p>The worst {len(shown.kernels):,} kernels are shown.</p>\n"
-    heads = "".join(f"<th>{'<br>'.join(map(_text, parts))}</th>" for parts in shown.column_titles())
+    heads = "".join(f"<th>{'<br>'.join(map(html_line, parts))}</th>" for parts in shown.column_titles())
     yield f'<div class="scroll"><table><thead><tr><th>source</th><th>kernel</th>{heads}</tr></thead><tbody>\n'
     parts = {id(row): f"k{number}" for number, row in enumerate(shown.ordered[:_PARTS])}
     for source, kernel in shown.kernels:
         cells = "".join(_cell(shown, source, kernel, column, parts) for column in shown.columns)
-        yield f"<tr><th>{_text(shown.names[source])}</th><th>{_text(readable(kernel) or '-')}</th>{cells}</tr>\n"
+        yield f"<tr><th>{html_line(shown.names[source])}</th><th>{html_line(readable(kernel) or '-')}</th>{cells}</tr>\n"
     yield "</tbody></table></div>\n"
     for row in shown.ordered[:_PARTS]:
         yield _part(row, parts[id(row)])
-    yield "</body></html>\n"
+    yield "</html>\n"
 
 
 def _cell(shown: HeatMap, source: str, kernel: str, column: Column, parts: dict[int, str]) -> str:
     row = shown.cells.get((source, kernel, column))
     text = shown.text(row, source, column)
     if row is None:
-        return f'<td title="{_text(shown.failures.get((source, column), ""))}">{_text(text)}</td>'
+        return f'<td title="{html_line(shown.failures.get((source, column), ""))}">{html_line(text)}</td>'
     shade = shown.shade(row.value(shown.figure))
     classes = [*([f"h{shade}"] if shade is not None else []), *(["worst"] if id(row) in shown.worst else [])]
     part = parts.get(id(row))
-    inner = f'<a href="#{part}">{_text(text)}</a>' if part else _text(text)
-    return f'<td class="{" ".join(classes)}" title="{_text(_where(row))}">{inner}</td>'
+    inner = f'<a href="#{part}">{html_line(text)}</a>' if part else html_line(text)
+    return f'<td class="{" ".join(classes)}" title="{html_line(_where(row))}">{inner}</td>'
 
 
 def _part(row: SweepRow, name: str) -> str:
     """What a cell leads to: the kernel's figures, its costliest lines, and how all of it can be seen."""
     words = ", ".join(filter(None, (figure.phrase(row.value(figure)) for figure in FIGURES)))
     lines = "".join(
-        f"<p>{_text(f'{line.path}:{line.line}')} ({line.cost:,} {line.unit})</p><pre>{_text(line.source)}\n"
-        + "".join(f"\n  {_text(text)}" for text in line.instructions)
+        f"<p>{html_line(f'{line.path}:{line.line}')} ({line.cost:,} {line.unit})</p><pre>{html_line(line.source)}\n"
+        + "".join(f"\n  {html_line(text)}" for text in line.instructions)
         + "</pre>\n"
         for line in row.lines
     )
@@ -181,16 +176,12 @@ def _part(row: SweepRow, name: str) -> str:
     command = ["kernlens compile", quote(row.source), "--device", row.device, "--toolchain", quote(row.toolchain)]
     then = f"kernlens annotate kernel.klens --kernel {quote(row.kernel or '')}"
     return (
-        f'<section id="{name}"><h2>{_text(readable(row.kernel or ""))}</h2><p>{_text(_where(row))}</p>'
-        f"<p>{_text(words)}</p>\n{lines or '<p>No source lines: the program has no line table.</p>'}"
-        f"<p>All of it:</p><pre>{_text(' '.join([*command, *options, '-o kernel.klens']))}\n{_text(then)}</pre></section>\n"
+        f'<section id="{name}"><h2>{html_line(readable(row.kernel or ""))}</h2><p>{html_line(_where(row))}</p>'
+        f"<p>{html_line(words)}</p>\n{lines or '<p>No source lines: the program has no line table.</p>'}"
+        f"<p>All of it:</p><pre>{html_line(' '.join([*command, *options, '-o kernel.klens']))}\n{html_line(then)}</pre>"
+        "</section>\n"
     )
 
 
 def _where(row: SweepRow) -> str:
     return " ".join(filter(None, (row.source, "for", row.device, f"by {row.toolchain}", row.options)))
-
-
-def _text(text: str) -> str:
-    """A text as HTML: its markup and control characters are shown."""
-    return escape(rendered(text))

@@ -6,7 +6,7 @@ import io
 
 from kernlens.analysis.cxx_names import readable
 from kernlens.errors import UnsupportedError
-from kernlens.report.heat_map import FIRST_DARK, SHADES, HeatMap
+from kernlens.report.heat_map import FIRST_DARK, MARK, SHADES, HeatMap
 from kernlens.report.style import rendered
 
 #: Kernels that a picture shows at most: more make it larger than programs open.
@@ -40,7 +40,7 @@ def heat_map_picture(shown: HeatMap) -> bytes:
     texts = [
         # The mark is not in every font; what is marked has a frame, and a word.
         [
-            shown.text(shown.cells.get((source, kernel, column)), source, column).replace("▲", "!")
+            shown.text(shown.cells.get((source, kernel, column)), source, column).replace(MARK, "!")
             for column in shown.columns
         ]
         for source, kernel in shown.kernels
