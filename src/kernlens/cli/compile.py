@@ -19,6 +19,7 @@ from kernlens.cli.options import (
     json_option,
     kernel_option,
     listed,
+    parallel_options,
     specialize_option,
     toolchain_option,
     verb,
@@ -53,12 +54,7 @@ _MESSAGES = 5
     type=click.Path(),
     help="The recording, FIRST-SOURCE.klens if not given; with --library the folder to write to.",
 )
-@click.option(
-    "--jobs", metavar="N", type=click.IntRange(1), help="Compiles at a time; as many as processors if not given."
-)
-@click.option(
-    "--timeout", metavar="SECONDS", type=click.FloatRange(1), default=600.0, show_default=True, help="For each compile."
-)
+@parallel_options()
 @click.option("--library", is_flag=True, help="Make modules that export functions and variables, for kernlens link.")
 @click.option("--redact", type=click.Choice(["source"]), help="Leave source texts out of the recording.")
 @cache_option()

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kernlens.cli import completion
 from kernlens.cli.options import (
     check_constants,
     constant_of,
+    device_option,
     json_option,
     number_of,
     specialize_option,
@@ -41,12 +41,7 @@ if TYPE_CHECKING:
     "--compile", "is_compiled", is_flag=True, help="Build SPIR-V for --device first: the forecast is certain then."
 )
 @click.option("--dot", is_flag=True, help="Print the graph in Graphviz's language.")
-@click.option(
-    "--device",
-    metavar="D",
-    shell_complete=completion.devices,
-    help="The device: of modules to take from files that hold several, and to link on.",
-)
+@device_option("The device: of modules to take from files that hold several, and to link on.")
 @click.option("--dynamic", "how", flag_value="dynamic", help="Link on the driver: zeModuleDynamicLink.")
 @click.option("--static", "how", flag_value="static", help="Build one module of all on the driver.")
 @click.option(

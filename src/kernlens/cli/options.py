@@ -133,6 +133,22 @@ def build_options_option() -> Decorator:
     return decorate
 
 
+def parallel_options() -> Decorator:
+    """What compiles may take: ``jobs`` and ``timeout``."""
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        return click.option(
+            "--jobs", metavar="N", type=click.IntRange(1), help="Compiles at a time; as many as processors if not given."
+        )(
+            click.option(
+                "--timeout", metavar="SECONDS", type=click.FloatRange(1), default=600.0, show_default=True,
+                help="For each compile.",
+            )(command)
+        )  # fmt: skip
+
+    return decorate
+
+
 def cache_option() -> Decorator:
     """``--no-cache``: the command gets the ``cache`` of compiles, None without one."""
 
@@ -149,13 +165,11 @@ def cache_option() -> Decorator:
     return decorate
 
 
-def device_option() -> Decorator:
-    return click.option(
-        "--device",
-        metavar="D",
-        shell_complete=completion.devices,
-        help="Only programs for this device; also what to decode raw instructions as.",
-    )
+def device_option(
+    meaning: str = "Only programs for this device; also what to decode raw instructions as.",
+) -> Decorator:
+    """``--device`` of one."""
+    return click.option("--device", metavar="D", shell_complete=completion.devices, help=meaning)
 
 
 def kernel_option(meaning: str = "Only this kernel") -> Decorator:

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 import click
 
-from kernlens.cli import completion
-from kernlens.cli.options import source_root_option, verb
+from kernlens.cli.options import device_option, listed, source_root_option, toolchain_option, verb
 from kernlens.errors import UnsupportedError
 
 #: What the server is made with; the extra ``serve`` has it.
@@ -32,13 +31,12 @@ _NEEDED = ("starlette", "uvicorn")
     "--timeout", type=click.FloatRange(0.1, 3600), default=60, show_default=True, metavar="SECONDS",
     help="What one compile may take.",
 )  # fmt: skip
-@click.option(
-    "--toolchain", "toolchains", metavar="T,...", shell_complete=completion.toolchains,
-    help="Which compilers the page offers; all if not given. The first compiles the sources among the paths.",
-)  # fmt: skip
-@click.option(
-    "--device", metavar="D", shell_complete=completion.devices, help="What sources among the paths are compiled for."
+@toolchain_option(
+    "Which compilers the page offers; all if not given. The first compiles the sources among the paths.",
+    several=True,
+    default=None,
 )
+@device_option("What sources among the paths are compiled for.")
 @click.option("--options", metavar="O", default="", help="Their build options, beside -gline-tables-only.")
 @click.option(
     "--include", "include", metavar="DIR", multiple=True, type=click.Path(file_okay=False),
@@ -74,7 +72,7 @@ def command(
     from kernlens.toolchain.process import temporary_folder
     from kernlens.toolchain.toolchains import SYSTEM, toolchain
 
-    chosen = [name for name in (toolchains or "").split(",") if name]
+    chosen = listed(toolchains)
     for name in chosen:
         toolchain(name)  # which says what there is, if it is none
     limits = Limits(seconds=timeout)

@@ -13,7 +13,7 @@ import click
 
 from kernlens.analysis.cxx_names import readable
 from kernlens.cli import completion
-from kernlens.cli.options import build_options_option, json_option, line_of, toolchain_option, verb
+from kernlens.cli.options import build_options_option, device_option, json_option, line_of, toolchain_option, verb
 from kernlens.cli.output import print_message
 from kernlens.errors import KernlensError, NoCodeError, NotFoundError
 
@@ -46,12 +46,7 @@ def _is_the_path(args: list[str], place: int) -> bool:
 
 @verb("kernlens stages blur.cl --device dg2 --line 42", _Stages)
 @click.argument("path", type=click.Path())
-@click.option(
-    "--device",
-    metavar="D",
-    shell_complete=completion.devices,
-    help="Compile for this device: a GPU, pocl, intel-cpu or spirv.",
-)
+@device_option("Compile for this device: a GPU, pocl, intel-cpu or spirv.")
 @build_options_option()
 @toolchain_option()
 @click.option("--stage", metavar="S", shell_complete=completion.stages, help="Print this stage.")

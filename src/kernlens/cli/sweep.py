@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kernlens.cli.options import cache_option, devices_option, json_option, listed, toolchain_option, verb
+from kernlens.cli.options import (
+    cache_option,
+    devices_option,
+    json_option,
+    listed,
+    parallel_options,
+    toolchain_option,
+    verb,
+)
 
 if TYPE_CHECKING:
     from kernlens.model.figures import Figure
@@ -50,12 +58,7 @@ _ORDERS = {"spill": "spill", "fill": "spill", "scratch": "spill", "math": "math"
     "--heat-map", "heat_map_file", metavar="FILE", type=click.Path(), help="Write a heat map: X.html or X.png."
 )
 @click.option("-o", "--output", metavar="FILE", type=click.Path(), help="Keep all programs in a recording.")
-@click.option(
-    "--jobs", metavar="N", type=click.IntRange(1), help="Compiles at a time; as many as processors if not given."
-)
-@click.option(
-    "--timeout", metavar="SECONDS", type=click.FloatRange(1), default=600.0, show_default=True, help="For each compile."
-)
+@parallel_options()
 @click.option("--scheduler", metavar="ADDRESS", help="Compile on the workers of this Dask scheduler.")
 @cache_option()
 @json_option()

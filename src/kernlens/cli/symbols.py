@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kernlens.cli import completion
-from kernlens.cli.options import json_option, verb
+from kernlens.cli.options import device_option, json_option, verb
 
 if TYPE_CHECKING:
     from kernlens.analysis.linking.driver_rules import DriverRules
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 @verb("kernlens symbols library.bin --json")
 @click.argument("paths", nargs=-1, required=True, type=click.Path())
-@click.option("--device", metavar="D", shell_complete=completion.devices, help="Only programs for this device.")
+@device_option("Only programs for this device.")
 @click.option("--options", metavar="O", default="", help="The build options that SPIR-V will be compiled with.")
 @click.option(
     "--driver", metavar="RELEASE", default="26.27", show_default=True, help="The driver that compiles SPIR-V."
