@@ -237,7 +237,7 @@ def test_a_folder_that_others_could_have_filled_is_refused(
     (tmp_path / "open").chmod(0o777)
     (tmp_path / "file").write_text("")
     for name, what in (("link", "a link"), ("open", "open for others"), ("file", "no folder")):
-        with pytest.raises(KernlensError, match=f"{name}, is {what}.*--no-cache"):
+        with pytest.raises(KernlensError, match=f"{name}, is {what}.*KERNLENS_CACHE=off"):
             CompileCache(tmp_path / name)
     with monkeypatch.context() as patch:
         patch.setattr(os, "geteuid", lambda: 12345)

@@ -186,5 +186,6 @@ def _refuse_others(folder: Path) -> None:
     else:
         return
     raise KernlensError(
-        f"the folder of kept compiles, {folder}, is {what}: name another with {VARIABLE}=FOLDER, or go without (--no-cache)"
+        f"the folder of kept compiles, {folder}, is {what}: name another with {VARIABLE}=FOLDER, or go without"
+        f" ({VARIABLE}={OFF})"
     )
