@@ -136,8 +136,9 @@ def _check_outputs(
     csv_file: str | None, parquet_file: str | None, heat_map_file: str | None, output: str | None
 ) -> None:
     """Refuse what could not be written before hours are spent on it."""
-    from kernlens.errors import OutputError, UnsupportedError
+    from kernlens.errors import OutputError
     from kernlens.report.heat_map_picture import check_pictures
+    from kernlens.report.sweep_parquet import check_parquet
 
     files = [path for path in (csv_file, parquet_file, heat_map_file, output) if path is not None]
     if len({os.path.realpath(path) for path in files}) < len(files):
@@ -154,10 +155,7 @@ def _check_outputs(
         elif not heat_map_file.lower().endswith((".html", ".htm")):
             raise click.UsageError(f"--heat-map writes X.html or X.png, not {heat_map_file}")
     if parquet_file is not None:
-        try:
-            import pyarrow.parquet  # noqa: F401
-        except ImportError as error:
-            raise UnsupportedError("--parquet needs pyarrow: pip install 'kernlens[parquet]', or use --csv") from error
+        check_parquet()
 
 
 def _recorded(output: str, stack: ExitStack) -> Callable[[Measured], None]:
@@ -185,29 +183,15 @@ def _write(
     heat_map_file: str | None,
 ) -> None:
     from kernlens.cli.output import write_bytes
-    from kernlens.report.sweep_table import csv_rows, sweep_columns
+    from kernlens.report.sweep_parquet import sweep_parquet
+    from kernlens.report.sweep_table import csv_rows
 
     if csv_file is not None:
         write_bytes(csv_file, (f"{line}\n".encode() for line in csv_rows(rows)))
     if parquet_file is not None:
-        write_bytes(parquet_file, [_parquet(sweep_columns(rows))])
+        write_bytes(parquet_file, [sweep_parquet(rows)])
     if heat_map_file is not None:
         write_bytes(heat_map_file, _heat_map(rows, figure, _is_picture(heat_map_file)))
-
-
-def _parquet(columns: dict[str, list[object]]) -> bytes:
-    import io
-
-    import pyarrow
-    import pyarrow.parquet
-
-    from kernlens.report.sweep_table import LABELS
-
-    kinds = dict.fromkeys((*LABELS, "reason"), pyarrow.string())
-    arrays = {name: pyarrow.array(values, kinds.get(name, pyarrow.int64())) for name, values in columns.items()}
-    content = io.BytesIO()
-    pyarrow.parquet.write_table(pyarrow.table(arrays), content, compression="zstd")
-    return content.getvalue()
 
 
 def _heat_map(rows: Sequence[SweepRow], figure: Figure, is_picture: bool) -> Iterator[bytes]:
