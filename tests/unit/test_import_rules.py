@@ -137,6 +137,15 @@ def test_every_room_has_a_rule() -> None:
     assert {room_of(path) for path in files()} <= set(ALLOWED)
 
 
+def test_every_module_can_be_imported() -> None:
+    """What is imported only when a verb needs it is broken without anybody noticing it."""
+    names = [".".join(("kernlens", *path.relative_to(PACKAGE).with_suffix("").parts)) for path in files()]
+    own = [name.removesuffix(".__init__") for name in names if not name.endswith("__main__")]
+    script = "import importlib, sys; [importlib.import_module(name) for name in sys.argv[1:]]"
+    done = subprocess.run([sys.executable, "-c", script, *own], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_imports_point_down() -> None:
     wrong = []
     for path in files():
