@@ -11,6 +11,8 @@ from kernlens.report.style import cut, style
 
 #: Characters that are shown of a source line.
 _WIDEST = 100
+#: How many names a line lists.
+_NAMED = 4
 
 
 def verdict_lines(verdict: Verdict) -> Iterator[str]:
@@ -40,9 +42,10 @@ def grouped(findings: Iterable[Finding], key: Callable[[Finding], Hashable]) -> 
     return list(groups.values())
 
 
-def _names(places: Sequence[Place], most: int = 4) -> str:
+def _names(places: Sequence[Place]) -> str:
     names = list(dict.fromkeys(kernel.name for _, kernel in places))
-    return ", ".join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
+    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    return f"{', '.join(names[:_NAMED])}{more}"
 
 
 def summary(verdict: Verdict) -> str:

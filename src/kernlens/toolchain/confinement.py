@@ -160,8 +160,7 @@ class Leash:
         with contextlib.suppress(
             ProcessLookupError, BrokenPipeError
         ):  # It was killed meanwhile, as its status will say.
-            if sys.platform == "linux":
-                self._bind(process.pid, self._confined.limits)
+            self._bind(process.pid, self._confined.limits)
             assert process.stdin is not None
             process.stdin.write(b"\n")
             process.stdin.flush()
