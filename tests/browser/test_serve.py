@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Route
 
 from tests.browser.conftest import LISTEN
 from tests.browser.viewer import Viewer
@@ -95,6 +95,48 @@ def test_two_configurations_are_compared(server: Server, open_served: OpenServed
     viewer.find("header button", has_text="Compare").click()
     viewer.find(".differences dt", has_text="options").wait_for()
     viewer.find(".compare .lines tbody tr").nth(1).wait_for()
+
+
+def test_a_configuration_is_removed_while_it_compiles(server: Server, open_served: OpenServed) -> None:
+    """Answers belong to the configurations that were asked for, whatever number those have by then."""
+    viewer = open_served(server)
+    viewer.press("e")
+    viewer.find(".edit-bar").wait_for()
+    viewer.find("button[aria-label='Add a configuration']").click()
+    viewer.tab.get_by_label("Options").fill("-cl-opt-disable")
+    compiled = viewer.find(".edit-bar .state").get_by_text("compiled in")
+    compiled.wait_for(timeout=LONG)
+    viewer.find(".chip").first.click()
+    held: list[Route] = []
+    viewer.tab.route("**/api/compile", lambda route: held.append(route))
+    with viewer.tab.expect_request("**/api/compile"):
+        viewer.find(".edit-bar button", has_text="Compile").click()
+    viewer.find("button[aria-label='Remove this configuration']").click()
+    held[0].fulfill(response=held[0].fetch())
+    compiled.wait_for(timeout=LONG)
+    viewer.find("button", has_text="End editing").click()
+    assert "-cl-opt-disable" in viewer.text(".how .cmd")
+
+
+def test_an_edited_text_is_its_files_alone(tmp_path: Path, open_served: OpenServed) -> None:
+    (tmp_path / "twice.cl").write_text(SOURCE)
+    (tmp_path / "other.cl").write_text("kernel void other(global float *data) { data[0] = 1.0f; }\n")
+    with serving(tmp_path / "twice.cl", tmp_path / "other.cl", "--device", "dg2") as server:
+        viewer = open_served(server)
+        viewer.find("nav li button", has_text="twice").first.click()
+        viewer.press("e")
+        viewer.find(".source .cm-content").click()
+        viewer.press("Control+End")
+        viewer.tab.keyboard.type("// edited")
+        viewer.find(".edit-bar .state").get_by_text("compiled in").wait_for(timeout=LONG)
+        assert "z=" in viewer.address
+        viewer.find("button", has_text="End editing").click()
+        viewer.find("nav li button", has_text="other").first.click()
+        viewer.find(".source .cm-line", has_text="1.0f").wait_for()
+        assert "z=" not in viewer.address
+        viewer.press("e")
+        viewer.find(".edit-bar").wait_for()
+        assert "edited" not in viewer.text(".source .cm-content")
 
 
 def test_what_cannot_be_linked_or_was_not_swept_is_said(server: Server, open_served: OpenServed) -> None:

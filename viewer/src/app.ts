@@ -96,7 +96,7 @@ export class App {
     this.list.show(this.index);
     await this.apply(fromFragment(location.hash));
     // A link to an edited source.
-    if (this.state.more.z !== undefined) await this.compiler?.start();
+    if (this.state.more.z !== undefined) await this.compiler?.start(this.state.more.z);
   }
 
   // --- what is chosen
@@ -125,8 +125,10 @@ export class App {
     const { program, row, name } = entry;
     const turn = ++this.opening;
     const isSame = this.kernel?.program === program && this.kernel.row === row;
-    const pin = how === "replace" ? {} : { line: null, offset: null, exact: false };
-    this.go({ kernel: name, program: this.isNamedTwice(name) ? program.id : "", ...pin }, how);
+    const { z, ...more } = this.state.more;
+    // What was pinned, and the text that was edited, are another kernel's.
+    const own = how === "replace" ? {} : { line: null, offset: null, exact: false, more: z !== undefined && this.compiler?.on ? { ...more, z } : more };
+    this.go({ kernel: name, program: this.isNamedTwice(name) ? program.id : "", ...own }, how);
     this.element.classList.remove("drawer");
     if (!isSame) {
       this.show(program, row, null);

@@ -15,7 +15,10 @@ export const REST = 400;
 /** A configuration and what came of it last. */
 export interface Attempt {
   configuration: Configuration;
+  /** Of the last compile that succeeded: the program, the text that it was made from, and its document. */
   program: ProgramInfo | null;
+  text: string;
+  index: Index | null;
   result: Result | null;
   /** From the compile's beginning to this result. */
   seconds: number;
@@ -29,13 +32,11 @@ export class Editing {
   private pane: SourcePane | null = null;
   private path = "";
   private program = "";
-  /** The text as it is now, and as the compile had it whose result is shown. */
+  /** The text as it is now. */
   private text = "";
-  private compiled = "";
   private base: Index | null = null;
-  private readonly results = new Map<number, Index>();
-  /** The configurations of the running compile that have no result yet. */
-  private readonly pending = new Set<number>();
+  /** The configurations of the running compile that have no result yet, and what each does. */
+  private readonly pending = new Map<Attempt, string>();
   private serial = 0;
   private readonly session = crypto.randomUUID();
   private abort: AbortController | null = null;
@@ -54,7 +55,8 @@ export class Editing {
     return this.pane !== null;
   }
 
-  async start(): Promise<void> {
+  /** Makes the source in sight editable; `shared` is what the address says of its text. */
+  async start(shared?: string): Promise<void> {
     const { app } = this;
     const { kernel } = app;
     const pane = app.layout.of("source")?.linked;
@@ -66,12 +68,14 @@ export class Editing {
     } catch (problem) {
       return app.tell(problem instanceof Error ? problem.message : String(problem));
     }
-    if (choices.toolchains.length === 0) return app.tell("No compiler is installed: kernlens doctor says which package to install.");
+    // Meanwhile another kernel may have been opened, or the key pressed again.
+    if (this.on || pane !== app.layout.of("source")?.linked) return;
+    if (choices.devices.length === 0) return app.tell("No compiler is installed: kernlens doctor says which package to install.");
     this.path = pane.title;
     this.program = kernel.program.id;
     this.base = app.index;
-    this.text = this.compiled = pane.text;
-    this.attempts = [{ configuration: this.like(kernel.program, choices), program: kernel.program, result: null, seconds: 0 }];
+    this.text = pane.text;
+    this.attempts = [{ configuration: this.like(kernel.program, choices), program: kernel.program, text: this.text, index: null, result: null, seconds: 0 }];
     this.at = 0;
     this.pane = pane;
     pane.edit({ change: (text) => this.changed(text), compile: () => this.compile(), leave: () => this.app.pinning.codePane?.pane.focus() });
@@ -80,11 +84,9 @@ export class Editing {
     app.showBuild();
     pane.pane.focus();
     app.tell("The source can be edited; it compiles when you rest. Ctrl+Enter compiles at once, Esc leaves the editor.");
-    const shared = app.state.more.z;
-    if (shared !== undefined) {
-      const text = await drawn(shared);
-      if (text !== null && text !== this.text) pane.setText(text);
-    }
+    if (shared === undefined) return;
+    const text = await drawn(shared);
+    if (text !== null && text !== this.text && this.pane === pane) pane.setText(text);
   }
 
   /** Ends editing; what was compiled last stays in sight. */
@@ -110,6 +112,7 @@ export class Editing {
     clearTimeout(this.timer);
     this.timer = window.setTimeout(() => this.compile(), REST);
     void packed(text).then((word) => {
+      if (text !== this.text) return;
       const { z: _, ...more } = this.app.state.more;
       this.app.go({ more: word === null ? more : { ...more, z: word } }, "replace");
       if (word === null) this.bar.tell("too long for a link: save it in a file", false);
@@ -127,7 +130,7 @@ export class Editing {
 
   add(): void {
     if (this.attempts.length >= 8) return this.app.tell("Eight configurations are enough for one page.");
-    this.attempts.push({ configuration: { ...this.attempts[this.at].configuration }, program: null, result: null, seconds: 0 });
+    this.attempts.push({ configuration: { ...this.attempts[this.at].configuration }, program: null, text: "", index: null, result: null, seconds: 0 });
     this.at = this.attempts.length - 1;
     this.bar.draw();
     this.bar.focus();
@@ -136,11 +139,7 @@ export class Editing {
 
   remove(): void {
     if (this.attempts.length < 2) return;
-    this.results.delete(this.at);
     this.attempts.splice(this.at, 1);
-    const kept = [...this.results].map(([at, index]): [number, Index] => [at > this.at ? at - 1 : at, index]);
-    this.results.clear();
-    for (const [at, index] of kept) this.results.set(at, index);
     this.at = 0;
     this.adopt();
     this.select(0);
@@ -150,10 +149,12 @@ export class Editing {
     this.at = at;
     this.bar.draw();
     this.say();
-    const { program, result } = this.attempts[at];
+    const { program, text, result } = this.attempts[at];
     this.app.showProblems(result?.diagnostics ?? [], result?.ok === false ? result.log : "");
-    if (program !== null) this.open(program);
-    else if (result === null) this.compile();
+    if (program !== null) {
+      this.stale(text !== this.text);
+      this.open(program);
+    } else if (result === null) this.compile();
   }
 
   allPasses(): void {
@@ -169,24 +170,27 @@ export class Editing {
     const abort = (this.abort = new AbortController());
     this.since = performance.now();
     this.pending.clear();
-    this.attempts.forEach((_, at) => this.pending.add(at));
+    for (const attempt of this.attempts) this.pending.set(attempt, "compiling");
     this.clock = window.setInterval(() => this.say(), 100);
     this.stale(true);
     void this.run(serial, abort.signal, this.text);
   }
 
   private async run(serial: number, signal: AbortSignal, text: string): Promise<void> {
-    const configurations = this.attempts.map(({ configuration }) => configuration);
+    // The server numbers them as they are now; while it compiles, one may be taken out.
+    const attempts = [...this.attempts];
+    const configurations = attempts.map(({ configuration }) => configuration);
     let results = 0;
     try {
       const source = { path: this.path, text, program: this.program };
       for await (const event of compile(this.source, { session: this.session, serial, source, configurations }, signal)) {
         if (serial !== this.serial) return;
-        if (event.event === "queued" && event.place > 0) this.bar.tell(`waiting, ${plural(event.place, "compile")} before this`, false);
+        if (event.event === "queued") this.pending.set(attempts[event.configuration], event.place > 1 ? `waiting behind ${plural(event.place - 1, "compile")},` : "waiting");
+        else if (event.event === "started") this.pending.set(attempts[event.configuration], "compiling");
         else if (event.event === "closing") throw new DocumentError("The server is ending.", "Start kernlens serve again.");
         else if (event.event === "result") {
           results++;
-          this.take(event, text);
+          this.take(attempts[event.configuration], event, text);
         }
       }
       if (serial === this.serial && results < configurations.length) throw new DocumentError("The server ended the compile before it had a result.");
@@ -199,26 +203,23 @@ export class Editing {
     }
   }
 
-  private take(result: Result, text: string): void {
-    const attempt = this.attempts[result.configuration];
-    if (attempt === undefined) return;
+  private take(attempt: Attempt, result: Result, text: string): void {
+    if (!this.attempts.includes(attempt)) return;
     attempt.result = result;
     attempt.seconds = (performance.now() - this.since) / 1000;
-    this.pending.delete(result.configuration);
-    const isShown = result.configuration === this.at;
+    this.pending.delete(attempt);
+    const isShown = attempt === this.attempts[this.at];
     if (result.ok && result.index !== null) {
       for (const program of result.index.programs) program.edited = true;
-      this.results.set(result.configuration, result.index);
+      attempt.index = result.index;
+      attempt.text = text;
       attempt.program = result.index.programs[0] ?? null;
       this.adopt();
-      if (isShown && attempt.program !== null) {
-        this.compiled = text;
-        this.open(attempt.program);
-      }
+      if (isShown && attempt.program !== null) this.open(attempt.program);
     }
     this.bar.draw();
     if (!isShown) return;
-    if (result.ok) this.stale(this.text !== this.compiled);
+    if (result.ok) this.stale(this.text !== text);
     this.say();
     this.app.showProblems(result.diagnostics, result.ok ? "" : result.log || (result.reason ?? ""));
     this.app.status.say(result.ok ? "compiled" : `failed, ${plural(result.diagnostics.length, "message")}`, 0);
@@ -226,8 +227,10 @@ export class Editing {
 
   /** How the compile of the configuration that is shown stands. */
   private say(): void {
-    const { program, result, seconds } = this.attempts[this.at];
-    if (this.pending.has(this.at)) this.bar.tell(`compiling ${((performance.now() - this.since) / 1000).toFixed(1)} s`, false);
+    const attempt = this.attempts[this.at];
+    const { program, result, seconds } = attempt;
+    const doing = this.pending.get(attempt);
+    if (doing !== undefined) this.bar.tell(`${doing} ${((performance.now() - this.since) / 1000).toFixed(1)} s`, false);
     else if (result?.ok) this.bar.tell(`compiled in ${seconds.toFixed(2)} s`, false);
     else if (result !== null) this.bar.tell(program === null ? "failed" : "failed; what is shown is from before the error", true);
   }
@@ -236,7 +239,7 @@ export class Editing {
   private adopt(): void {
     const { base } = this;
     if (base === null) return;
-    const results = [...this.results.values()];
+    const results = this.attempts.flatMap(({ index }) => index ?? []);
     this.app.index = {
       ...base,
       opcodes: Object.assign({}, base.opcodes, ...results.map(({ opcodes }) => opcodes)) as Index["opcodes"],

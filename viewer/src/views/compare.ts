@@ -48,11 +48,12 @@ export class CompareView implements View {
     this.entries = entriesOf(index);
     for (const select of [this.left, this.right]) fill(select, ...this.entries.map((entry, at) => h("option", { value: at }, wordsOf(entry))));
     if (this.entries.length < 2) {
+      this.turn++;
       fill(this.facts);
       fill(this.code);
       return fill(this.lines, nothing("There is only one kernel here, and nothing to compare it with.", "Open two: kernlens serve old.klens new.klens"));
     }
-    const left = this.find(state.more.a) ?? this.entries.findIndex(({ program, row }) => program === this.app.kernel?.program && row === this.app.kernel.row);
+    const left = this.find(state.more.a) ?? this.entries.findIndex(({ program, row }) => program.id === this.app.kernel?.program.id && row === this.app.kernel.row);
     const right = this.find(state.more.b) ?? this.other(Math.max(0, left));
     this.left.value = String(Math.max(0, left));
     this.right.value = String(right);

@@ -44,6 +44,7 @@ export class PassesView implements View {
     const chunk = program?.passes ?? null;
     if (chunk !== null && chunk === this.chunk) return;
     this.chunk = chunk;
+    this.turn++;
     this.passes = [];
     this.chosen = -1;
     this.unfolded.clear();
@@ -63,10 +64,10 @@ export class PassesView implements View {
       // Runs without effect are one entry of the chunk.
       const passes = read.passes.flatMap((each) => each.names.map((pass) => ({ ...each, pass })));
       this.passes = passes;
-    if (read.missing !== null) fill(this.diff, nothing(`The passes were not compared: ${read.missing}`));
       const acting = passes.filter(acts).length;
       fill(this.summary, `${count(passes.length)} passes, ${count(acting)} changed something`);
       this.draw();
+      if (read.missing !== null) return fill(this.diff, nothing(`Not all passes were compared: ${read.missing}.`));
       const wanted = Number(this.app.state.more.pass ?? -1);
       this.pick(passes[wanted] === undefined ? passes.findIndex(acts) : wanted, "replace");
     } catch (problem) {
