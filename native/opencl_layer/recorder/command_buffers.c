@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char LAUNCH[] = "clCommandNDRangeKernelKHR";
+static const char CREATE[] = "clCreateCommandBufferKHR", LAUNCH[] = "clCommandNDRangeKernelKHR",
+                  ENQUEUE[] = "clEnqueueCommandBufferKHR";
 
 /* Each platform's functions. */
 enum { PLATFORMS = 16 };
@@ -34,17 +35,23 @@ static void after_fork(bool (*damaged)(enum lock lock))
         buffers = (struct records){0};
 }
 
-/* Returns the platform's functions, with room made for them if there is any; NULL if not. */
+/* Returns the platform's functions, with room made for them if there is any; NULL if not. With the lock held. */
 static struct functions *functions_of(cl_platform_id platform)
 {
-    lock_take(LOCK_PLATFORMS);
     unsigned index = 0;
     while (index < platform_count && platforms[index].platform != platform)
         ++index;
     if (index == platform_count && index < PLATFORMS)
         platforms[platform_count++].platform = platform;
-    lock_give(LOCK_PLATFORMS);
     return index < PLATFORMS ? &platforms[index] : NULL;
+}
+
+static cl_platform_id platform_of(cl_device_id device)
+{
+    cl_platform_id platform = NULL;
+    if (device != NULL)
+        below->clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL);
+    return platform;
 }
 
 static cl_device_id device_of(cl_command_queue queue)
@@ -53,7 +60,7 @@ static cl_device_id device_of(cl_command_queue queue)
     return below->clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof device, &device, NULL) == CL_SUCCESS ? device : NULL;
 }
 
-static void remember(cl_command_buffer_khr buffer, struct functions *functions)
+static void remember(cl_command_buffer_khr buffer, cl_platform_id platform)
 {
     lock_take(LOCK_PLATFORMS);
     struct known_buffer *known = (struct known_buffer *)(void *)records_find(&buffers, buffer);
@@ -62,16 +69,18 @@ static void remember(cl_command_buffer_khr buffer, struct functions *functions)
         records_add(&buffers, &known->record);
     }
     if (known != NULL)
-        known->functions = functions;
+        known->functions = functions_of(platform);
     lock_give(LOCK_PLATFORMS);
 }
 
-/* The functions of the buffer's platform; none of a buffer that was never made. */
+/* The functions of the buffer's platform. A buffer that came another way than through `create` (clRemapCommandBufferKHR makes one)
+ * is of the only platform that has any, if there is only one; else none are known. */
 static struct functions functions_of_buffer(cl_command_buffer_khr buffer)
 {
     lock_take(LOCK_PLATFORMS);
     const struct known_buffer *known = (const struct known_buffer *)(const void *)records_find(&buffers, buffer);
-    struct functions functions = known != NULL ? *known->functions : (struct functions){0};
+    const struct functions *found = known != NULL ? known->functions : platform_count == 1 ? &platforms[0] : NULL;
+    struct functions functions = found != NULL ? *found : (struct functions){0};
     lock_give(LOCK_PLATFORMS);
     return functions;
 }
@@ -89,19 +98,20 @@ struct shape shape_of(cl_uint dimensions, const size_t *global, const size_t *lo
 static cl_command_buffer_khr CL_API_CALL create(cl_uint count, const cl_command_queue *queues,
                                                 const cl_command_buffer_properties_khr *properties, cl_int *error_ret)
 {
-    cl_platform_id platform = NULL;
     cl_device_id device = queues != NULL && count > 0 ? device_of(queues[0]) : NULL;
-    if (device != NULL)
-        below->clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL);
-    struct functions *functions = platform != NULL ? functions_of(platform) : NULL;
-    if (functions == NULL || functions->create == NULL) { /* no queue of a platform that ever gave the function out */
+    cl_platform_id platform = platform_of(device);
+    lock_take(LOCK_PLATFORMS);
+    const struct functions *functions = platform != NULL ? functions_of(platform) : NULL;
+    clCreateCommandBufferKHR_fn next = functions != NULL ? functions->create : NULL;
+    lock_give(LOCK_PLATFORMS);
+    if (next == NULL) { /* no queue of a platform that ever gave the function out */
         if (error_ret != NULL)
             *error_ret = CL_INVALID_COMMAND_QUEUE;
         return NULL;
     }
-    cl_command_buffer_khr buffer = functions->create(count, queues, properties, error_ret);
+    cl_command_buffer_khr buffer = next(count, queues, properties, error_ret);
     if (buffer != NULL) {
-        remember(buffer, functions);
+        remember(buffer, platform);
         list_created(buffer, device, false);
     }
     return buffer;
@@ -137,12 +147,10 @@ static cl_int CL_API_CALL enqueue(cl_uint queue_count, cl_command_queue *queues,
     return status;
 }
 
-void *command_buffer_function(cl_platform_id platform, const char *name, void *of_platform)
+/* Keeps the platform's function, and returns the recorder's in front of it. With the lock held. */
+static void *put_in_front(struct functions *functions, const char *name, void *of_platform)
 {
-    struct functions *functions = strstr(name, "CommandBufferKHR") != NULL || strcmp(name, LAUNCH) == 0 ? functions_of(platform) : NULL;
-    if (functions == NULL)
-        return of_platform;
-    if (strcmp(name, "clCreateCommandBufferKHR") == 0) {
+    if (strcmp(name, CREATE) == 0) {
         functions->create = (clCreateCommandBufferKHR_fn)of_platform;
         return (void *)create;
     }
@@ -150,11 +158,19 @@ void *command_buffer_function(cl_platform_id platform, const char *name, void *o
         functions->launch = (clCommandNDRangeKernelKHR_fn)of_platform;
         return (void *)launch;
     }
-    if (strcmp(name, "clEnqueueCommandBufferKHR") == 0) {
-        functions->enqueue = (clEnqueueCommandBufferKHR_fn)of_platform;
-        return (void *)enqueue;
-    }
-    return of_platform;
+    functions->enqueue = (clEnqueueCommandBufferKHR_fn)of_platform;
+    return (void *)enqueue;
+}
+
+void *command_buffer_function(cl_platform_id platform, const char *name, void *of_platform)
+{
+    if (strcmp(name, CREATE) != 0 && strcmp(name, LAUNCH) != 0 && strcmp(name, ENQUEUE) != 0)
+        return of_platform;
+    lock_take(LOCK_PLATFORMS);
+    struct functions *functions = functions_of(platform);
+    void *function = functions != NULL ? put_in_front(functions, name, of_platform) : of_platform;
+    lock_give(LOCK_PLATFORMS);
+    return function;
 }
 
 void command_buffers_watch(void)
