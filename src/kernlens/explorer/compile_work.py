@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -28,6 +29,7 @@ from kernlens.toolchain.confinement import Confinement, Limits
 from kernlens.toolchain.diagnostics import error_lines
 from kernlens.toolchain.includes import with_lines
 from kernlens.toolchain.process import temporary_folder
+from kernlens.toolchain.recorded_sources import CONTINUED, INCLUDE
 from kernlens.toolchain.toolchains import toolchain
 
 #: Bytes of what compiles left that are kept, before they are packed; the newest stays in any case.
@@ -81,21 +83,24 @@ class Results:
         self._most = most
         self._size = 0
         self._results: OrderedDict[str, Result] = OrderedDict()
+        self._lock = threading.Lock()
 
     def get(self, key: str) -> Result | None:
         """Return the result of what has this key, if it is still kept."""
-        result = self._results.get(key)
-        if result is not None:
-            self._results.move_to_end(key)
-        return result
+        with self._lock:
+            result = self._results.get(key)
+            if result is not None:
+                self._results.move_to_end(key)
+            return result
 
     def add(self, key: str, result: Result) -> None:
         """Keep a result, and let the oldest go."""
-        old = self._results.pop(key, None)
-        self._size += result.size - (old.size if old else 0)
-        self._results[key] = result
-        while self._size > self._most and len(self._results) > 1:
-            self._size -= self._results.popitem(last=False)[1].size
+        with self._lock:
+            old = self._results.pop(key, None)
+            self._size += result.size - (old.size if old else 0)
+            self._results[key] = result
+            while self._size > self._most and len(self._results) > 1:
+                self._size -= self._results.popitem(last=False)[1].size
 
     def program(self, program: str) -> Program | None:
         """Return the program of this id, without its stages; None if no kept result has it."""
@@ -106,7 +111,8 @@ class Results:
 
     def all(self) -> list[Result]:
         """Return what is kept, the newest first."""
-        return list(reversed(self._results.values()))
+        with self._lock:
+            return list(reversed(self._results.values()))
 
 
 @contextmanager
@@ -151,7 +157,8 @@ class CompileWork:
                 confinement.stop()
             try:
                 key = self._key()
-                result = self._results.get(key) or self._compiled(tell, confinement.folder)
+                kept = None if self._includes_files else self._results.get(key)
+                result = kept or self._compiled(tell, confinement.folder)
             except KernlensError as error:
                 tell(_failure(error))
                 return
@@ -161,12 +168,16 @@ class CompileWork:
             self._results.add(key, result)
         tell(result.event())
 
+    @property
+    def _includes_files(self) -> bool:
+        """Whether files of the machine may be included, which may change: then it is compiled each time."""
+        return bool(self._include) and any(INCLUDE.search(CONTINUED.sub("", source.text)) for source in self._sources)
+
     def _key(self) -> str:
         """What says that two compiles have the same result: all that goes into them, and the compiler that does them."""
         chosen, one = toolchain(self._configuration.toolchain), self._configuration
         words = [one.device, chosen.title, one.options, str(one.all_passes), *self._include]
         words += [str(chosen.ocloc), *(word for source in self._sources for word in (source.path, source.text))]
-        # What is included from folders of the machine may change: it is compiled each time.
         digest = hashlib.sha256()
         for word in words:
             content = word.encode("utf-8", "surrogatepass")
