@@ -107,7 +107,8 @@ def code(rows: list[str], place: int) -> dict[str, Any]:
             "target": "dc0", "operation": "write", "action": "store", "memory": "global", "bytes": 64, "spill": False,
             "answer": 0, "addresses": 2, "data": 2, "words": "writes up to 64 bytes of global memory through the data cache",
         }]} if len(rows) > 2 else {"row": [], "kind": [], "kinds": []},
-        "live": [2, 3, 5, 4, 1] if len(rows) == 5 else None, "peak": {"row": 2, "registers": 5} if len(rows) == 5 else None,
+        "live": [2, 3, 5, 4, 1] * (len(rows) // 5) if len(rows) % 5 == 0 else None,
+        "peak": {"row": 2, "registers": 5} if len(rows) % 5 == 0 else None,
         "is_lower_bound": False,
         "use": {"row": deltas([1, 2, 4]), "back": [1, 1, 2], "register": [2, 4, 6]} if len(rows) == 5 else None,
     }  # fmt: skip

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from kernlens.report.explore.kernel_chunk import MOST_INSTRUCTIONS
 from tests.browser.conftest import Open
-from tests.browser.made import made
+from tests.browser.made import ROWS, made
 
 HOSTILE = "</script><img src=x onerror=document.title='got'><b>\x1b[31m\"'&amp;\u202egpj"
 
@@ -64,3 +65,8 @@ def test_a_hostile_log_is_shown_as_text(open_report: Open) -> None:
 def test_a_document_without_programs(open_report: Open) -> None:
     viewer = open_report(made(has_program=False))
     assert "holds no program" in viewer.text(".source-pane .message")
+
+
+def test_the_most_instructions_that_a_document_has_are_shown(open_report: Open) -> None:
+    viewer = open_report(made(rows=[ROWS[0]] * MOST_INSTRUCTIONS))
+    viewer.find(".gen .cm-line", has_text="mov").first.wait_for()

@@ -65,6 +65,13 @@ export function count(value: number): string {
   return NUMBERS.format(value);
 }
 
+/** The largest of many numbers, and of `least`: more than fit into the arguments of one call. */
+export function largest(values: Iterable<number>, least: number): number {
+  let found = least;
+  for (const value of values) found = Math.max(found, value);
+  return found;
+}
+
 export function plural(value: number, one: string, many = `${one}s`): string {
   return `${count(value)} ${value === 1 ? one : many}`;
 }

@@ -1,5 +1,5 @@
 import type { Figure, Index, ProgramInfo } from "../document/schema";
-import { count, fill, h } from "../dom";
+import { count, fill, h, largest } from "../dom";
 import { widest } from "./header";
 
 export interface Entry {
@@ -66,7 +66,7 @@ export class KernelList {
     const builds = new Set(index.programs.map(({ device, toolchain, options }) => `${device} ${toolchain} ${options}`));
     this.tagged = builds.size > 1 || index.programs.length > 1;
     for (const { device } of index.programs) this.widths.set(device, widest(index, device));
-    this.most = Math.max(1, ...this.entries.map(({ instructions }) => instructions ?? 0));
+    this.most = largest(this.entries.map(({ instructions }) => instructions ?? 0), 1);
     this.filter.hidden = this.entries.length < 12;
     fill(this.heading, h("span", {}, this.entries.length === 1 ? "1 kernel" : `${count(this.entries.length)} kernels`));
     if (this.prefix !== "") this.heading.append(h("em", { title: "All names begin with this" }, `${this.prefix}*`));

@@ -3,7 +3,7 @@ import { EditorView } from "@codemirror/view";
 
 import type { Kernel } from "../document/kernel";
 import { FROM_STAGE, ILLEGAL, PROLOGUE } from "../document/kernel";
-import { hex, plural } from "../dom";
+import { hex, largest, plural } from "../dom";
 import { columnsOf, layOut, scoreboardOf } from "../machine/operands";
 import { parse, type Parsed, registerOf } from "../machine/parse";
 import { Branches } from "./branches";
@@ -60,7 +60,7 @@ export class CodePane extends Linked {
     }
     this.rowOfLine = Int32Array.from(rowOfLine);
     this.branches = new Branches(this.pairs());
-    const most = Math.max(1, ...(code.live ?? []));
+    const most = largest(code.live ?? [], 1);
     this.pane = new Pane({
       root: around.root,
       kind: "gen",

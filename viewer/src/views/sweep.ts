@@ -1,7 +1,7 @@
 import type { App } from "../app";
 import { HttpSource } from "../document/http";
 import type { Index } from "../document/schema";
-import { count, fill, h } from "../dom";
+import { count, fill, h, largest } from "../dom";
 import { entriesOf } from "../frame/kernels";
 import { nothing, type View } from "./view";
 
@@ -62,7 +62,7 @@ export class SweepView implements View {
       this.draw({ rows }, select.value);
       this.element.querySelector("select")?.focus();
     });
-    const most = Math.max(1, ...rows.map((row) => row.figures?.[figure] ?? 0));
+    const most = largest(rows.map((row) => row.figures?.[figure] ?? 0), 1);
     const body = [...kernels.values()].map((cells) => this.line(cells, columns, figure, most));
     body.sort((one, other) => other.worst - one.worst);
     const head = h("tr", {}, h("th", { scope: "col" }, "kernel"), ...columns.map((row) => h("th", { scope: "col", title: row.compiler ?? "" }, row.device, h("br"), row.toolchain, h("br"), row.options || "no options")));
