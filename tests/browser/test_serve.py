@@ -124,7 +124,9 @@ def test_an_edited_text_is_its_files_alone(tmp_path: Path, open_served: OpenServ
     with serving(tmp_path / "twice.cl", tmp_path / "other.cl", "--device", "dg2") as server:
         viewer = open_served(server)
         viewer.find("nav li button", has_text="twice").first.click()
+        viewer.find(".source .cm-line", has_text="twice").wait_for()
         viewer.press("e")
+        viewer.find(".edit-bar").wait_for()
         viewer.find(".source .cm-content").click()
         viewer.press("Control+End")
         viewer.tab.keyboard.type("// edited")

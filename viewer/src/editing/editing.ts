@@ -58,10 +58,7 @@ export class Editing {
   /** Makes the source in sight editable; `shared` is what the address says of its text. */
   async start(shared?: string): Promise<void> {
     const { app } = this;
-    const { kernel } = app;
-    const pane = app.layout.of("source")?.linked;
-    if (this.on || kernel === null) return;
-    if (!(pane instanceof SourcePane) || pane.bare) return app.tell("There is no source text here to edit.");
+    if (this.on || app.kernel === null) return;
     let choices: Choices;
     try {
       choices = (await this.source.json("/api/choices")) as Choices;
@@ -69,7 +66,10 @@ export class Editing {
       return app.tell(problem instanceof Error ? problem.message : String(problem));
     }
     // Meanwhile another kernel may have been opened, or the key pressed again.
-    if (this.on || pane !== app.layout.of("source")?.linked) return;
+    const pane = app.layout.of("source")?.linked;
+    if (this.on) return;
+    if (!(pane instanceof SourcePane) || pane.bare) return app.tell("There is no source text here to edit.");
+    const { kernel } = pane;
     if (choices.devices.length === 0) return app.tell("No compiler is installed: kernlens doctor says which package to install.");
     this.path = pane.title;
     this.program = kernel.program.id;
