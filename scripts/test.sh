@@ -26,5 +26,5 @@ if [ $# -eq 0 ]; then
   fi
 fi
 say "pytest"
-# Two processes: much of the time is waiting for compilers and drivers.
-exec "$VENV/bin/python" -m pytest -n 2 "$@" </dev/null
+# Three processes on two processors: some of the time is waiting for drivers and browsers.
+exec "$VENV/bin/python" -m pytest -n 3 "$@" </dev/null

@@ -7,6 +7,8 @@
 #include "level_zero_layer/module_event.h"
 #include "level_zero_layer/replaced_module.h"
 
+#include <string.h>
+
 static ze_pfnModuleCreate_t next_create;
 static ze_pfnModuleDestroy_t next_destroy;
 static ze_pfnModuleDynamicLink_t next_dynamic_link;
@@ -93,7 +95,8 @@ static bool make_inputs_options(const ze_module_program_exp_desc_t *program, str
             return false;
     }
     changed->program = *program;
-    changed->program.pBuildFlags = (const char **)changed->options;
+    /* The same pointers to the driver, which does not write through them: no cast says that without dropping a qualifier. */
+    memcpy(&changed->program.pBuildFlags, &changed->options, sizeof changed->options);
     changed->description.pNext = &changed->program;
     return true;
 }

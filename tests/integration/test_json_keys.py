@@ -18,6 +18,15 @@ from tests.integration.test_clang_stages import run_tool
 from tests.integration.test_cli import kernlens
 from tests.integration.test_simulated_devices import WAITING
 
+#: More values at a time than 64 registers hold.
+SPILLING = (
+    "kernel void many(global const float *in, global float *out) {\n"
+    + "".join(f"  float v{number} = in[get_global_id(0) + {number * 64}];\n" for number in range(90))
+    + "  barrier(CLK_GLOBAL_MEM_FENCE);\n  out[get_global_id(0)] = "
+    + " + ".join(f"v{number} * v{(number * 7 + 3) % 90}" for number in range(90))
+    + ";\n}\n"
+)
+
 PAGE = Path(__file__).parents[2] / "docs/json.md"
 CLI = Path(verb_group.__file__).parent
 #: A quoted key, a mark, or the name of a shape in capital letters; remarks and values are passed over.
@@ -172,10 +181,13 @@ def test_the_documents_of_programs(folder: Path) -> None:
     assert done.returncode == 0, done.stderr
     documents.append(answer("annotate", "called.klens", cwd=folder))
     compare(shape, *documents, answer("inspect", "a.dg2.bin", cwd=folder))
-    (costs,) = shapes("annotate --top")
-    compare(costs, answer("annotate", "small.klens", "--top", "3", cwd=folder))
-    (pressure,) = shapes("annotate --pressure")
-    compare(pressure, answer("annotate", "small.klens", "--pressure", cwd=folder))
+    (folder / "spill.cl").write_text(SPILLING)
+    words = ("spill.cl", "--device", "dg2", "-o", "spill.klens")
+    done = kernlens("stages", *words, cwd=folder, IGC_VISAOptions="-TotalGRFNum 64")
+    assert done.returncode == 0, done.stderr
+    for option in ("--top=3", "--pressure"):
+        (shape,) = shapes(f"annotate {option.removesuffix('=3')}")
+        compare(shape, *(answer("annotate", f"{name}.klens", option, cwd=folder) for name in ("small", "spill")))
 
 
 def test_recordings(folder: Path) -> None:
