@@ -182,8 +182,8 @@ def test_the_documents_of_programs(folder: Path) -> None:
     documents.append(answer("annotate", "called.klens", cwd=folder))
     compare(shape, *documents, answer("inspect", "a.dg2.bin", cwd=folder))
     (folder / "spill.cl").write_text(SPILLING)
-    words = ("spill.cl", "--device", "dg2", "-o", "spill.klens")
-    done = kernlens("stages", *words, cwd=folder, IGC_VISAOptions="-TotalGRFNum 64")
+    kept = ("spill.cl", "--device", "dg2", "-o", "spill.klens")
+    done = kernlens("stages", *kept, cwd=folder, IGC_VISAOptions="-TotalGRFNum 64")
     assert done.returncode == 0, done.stderr
     for option in ("--top=3", "--pressure"):
         (shape,) = shapes(f"annotate {option.removesuffix('=3')}")
