@@ -17,7 +17,8 @@ from kernlens.formats.zebin import ze_info_text
 from kernlens.formats.zebin.ze_info import damage, list_of_mappings, read_ze_info
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 
-_TOP_LEVEL = re.compile(r"^([A-Za-z_]\w*):[ \t]*(.*)$", re.MULTILINE)
+#: Any key, not only those that the specification has: what stands below an unknown one is no kernel's.
+_TOP_LEVEL = re.compile(r"^([^\s#'\"-][^:\n]*):[ \t]*(.*)$", re.MULTILINE)
 _ENTRY = re.compile(r"^( *)- ", re.MULTILINE)
 _NAME = re.compile(r"^ *- name: +(.*)$", re.MULTILINE)
 _LAST = "kernels_misc_info"
@@ -51,10 +52,10 @@ def merge_ze_info(texts: Sequence[tuple[str, str]]) -> str:
     keys = sorted(lists, key=lambda key: key == _LAST)
     body = "".join(f"{key}:\n{''.join(lists[key])}" for key in keys if lists[key])
     merged = f"---\nversion:         '{next(iter(versions), '')}'\n{body}...\n"
-    # A check: the joined text must still be readable, and nothing of it may be lost (keys in quotes, or indented).
-    lost = kernels - read_ze_info(memoryview(merged.encode())).kernels.keys()
-    if lost:
-        raise damage(f"the text that describes {sorted(lost)[0]} cannot be taken apart")
+    # A check: the joined text must still be readable, and nothing of it may be lost or added (keys in quotes, or indented).
+    unlike = kernels ^ read_ze_info(memoryview(merged.encode())).kernels.keys()
+    if unlike:
+        raise damage(f"the text that describes {sorted(unlike)[0]} cannot be taken apart")
     return merged
 
 
