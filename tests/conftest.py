@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 from collections.abc import Generator
 from pathlib import Path
@@ -18,6 +19,9 @@ from tests.corpus.packages import CorpusError, fetch
 SAMPLE = ("darktable/nlmeans", "darktable/gaussian", "darktable/sharpen", "darktable/demosaic_markesteijn")
 
 LEFT_OUT = pytest.StashKey[dict[str, int]]()
+
+# A shell starts what runs in its background with SIGINT ignored, and children inherit that: no Ctrl-C would reach them.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

@@ -138,8 +138,6 @@ def serving(
         text=True,
         env=env,
         cwd=folder,
-        # A shell starts what runs in its background with SIGINT ignored, and children inherit that.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     assert process.stdout is not None
     line = process.stdout.readline()
