@@ -20,8 +20,9 @@ SAMPLE = ("darktable/nlmeans", "darktable/gaussian", "darktable/sharpen", "darkt
 
 LEFT_OUT = pytest.StashKey[dict[str, int]]()
 
-# A shell starts what runs in its background with SIGINT ignored, and children inherit that: no Ctrl-C would reach them.
+# A shell starts what runs in its background with these ignored, and children inherit that: no Ctrl-C would reach them.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
 
 @pytest.fixture(scope="session")
