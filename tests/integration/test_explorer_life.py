@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -15,6 +16,9 @@ from pathlib import Path
 import httpx
 import pytest
 
+from kernlens.explorer.app import Explorer
+from kernlens.explorer.served import Chunks, SourceBuild, open_served
+from kernlens.toolchain.confinement import Limits
 from tests.corpus.build import Built
 from tests.integration.explorer_fixtures import MAIN, SOURCE, WRONG, serving
 
@@ -168,23 +172,39 @@ def test_temporary_folders_go(recording: Path, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_large_chunk_keeps_nobody_waiting(corpus_sample: list[Built], tmp_path: Path) -> None:
-    """The page is answered many times while the program's largest kernel is decoded."""
-    one = max(
-        (built for built in corpus_sample if built.device == "dg2"), key=lambda built: built.binary.stat().st_size
+def test_a_chunk_that_takes_long_keeps_nobody_waiting(recording: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page is answered while a chunk is being made, however long that takes."""
+    begun, released = threading.Event(), threading.Event()
+    make = Chunks.made
+
+    def held(chunks: Chunks, chunk: str) -> bytes | None:
+        begun.set()
+        assert released.wait(60)
+        return make(chunks, chunk)
+
+    monkeypatch.setattr(Chunks, "made", held)
+    limits = Limits()
+    served = open_served(
+        [str(recording)], source_build=SourceBuild("dg2", "system", ""), include=(), limits=limits, source_roots=()
     )
-    with serving(one.binary) as server:
-        (program,) = server.index()["programs"]
-        kernels = program["kernels"]
-        _, chunk = max(zip(kernels["instructions"], kernels["chunk"], strict=True))
-        done: list[bool] = []
-        thread = threading.Thread(target=lambda: done.append(bool(server.chunk(chunk))))
-        thread.start()
-        answered = 0
-        while not done:
-            answered += httpx.get(f"http://127.0.0.1:{server.port}/").status_code == 200
-        thread.join()
-        assert answered > 3
+    explorer = Explorer(served, jobs=1, limits=limits, toolchains=(), on_fault=lambda error: None)
+
+    async def ask() -> tuple[list[int], bool, int]:
+        transport = httpx.ASGITransport(app=explorer.app())
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+            chunk = served.document.index["programs"][0]["kernels"]["chunk"][0]
+            asked = asyncio.create_task(client.get(f"/api/chunk/{chunk}"))
+            await asyncio.to_thread(begun.wait, 60)
+            pages = [(await client.get("/")).status_code for _ in range(3)]
+            early = asked.done()
+            released.set()
+            return pages, early, (await asked).status_code
+
+    try:
+        assert asyncio.run(asyncio.wait_for(ask(), 60)) == ([200, 200, 200], False, 200)
+    finally:
+        released.set()
+        explorer.close()
 
 
 def test_nothing_of_the_server_is_loaded_for_other_verbs(recording: Path) -> None:

@@ -101,11 +101,10 @@ class Explorer:
         headers = {"ETag": f'"{chunk}"', "Cache-Control": _IMMUTABLE}
         content = self._chunks.kept(chunk)
         if content is None:
-            try:
-                content = await self._answered(self._chunks.made, chunk)
-            except KeyError:
-                again = "reload the page; of compiles only the newest results are kept: compile again"
-                raise RefusedError(404, f"there is no chunk {chunk}", again) from None
+            content = await self._answered(self._chunks.made, chunk)
+        if content is None:
+            again = "reload the page; of compiles only the newest results are kept: compile again"
+            raise RefusedError(404, f"there is no chunk {chunk}", again)
         if request.headers.get("if-none-match") == headers["ETag"]:
             return Response(status_code=304, headers=headers)
         return Response(content, 200, headers, "application/octet-stream")

@@ -163,10 +163,12 @@ class Chunks:
                 self._kept.move_to_end(chunk)
             return content
 
-    def made(self, chunk: str) -> bytes:
-        """Make a chunk, and keep it. Raises KeyError if there is none of this id, KernlensError if it cannot be read."""
+    def made(self, chunk: str) -> bytes | None:
+        """Make a chunk, and keep it; None if there is none of this id. Raises KernlensError if it cannot be read."""
         with self._making:
             content = self.kept(chunk) or self._made(chunk)
+        if content is None:
+            return None
         with self._lock:
             self._size += len(content) - len(self._kept.pop(chunk, b""))
             self._kept[chunk] = content
@@ -174,10 +176,10 @@ class Chunks:
                 self._size -= len(self._kept.popitem(last=False)[1])
         return content
 
-    def _made(self, chunk: str) -> bytes:
+    def _made(self, chunk: str) -> bytes | None:
         if chunk in self._served.chunks:
             return self._served.chunks[chunk]
         for result in self._results.all():
             if result.document is not None and chunk in result.document.chunks:
                 return packed(result.without_folders(result.document.chunks.content(chunk)))
-        raise KeyError(chunk)
+        return None
