@@ -283,7 +283,7 @@ def test_where_the_cache_is(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_doctor_tells_of_it(kernlens: Kernlens, compiler: Path, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def told() -> str:
-        return next(line for line in kernlens("doctor").out.splitlines() if "cache" in line.split())
+        return next(line for line in kernlens("doctor").out.splitlines() if "cache:" in line.split())
 
     assert "empty" in told()
     assert kernlens("compile", source, "--device", "skl", "--options", "-I headers").status == 0
