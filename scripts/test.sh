@@ -26,5 +26,6 @@ if [ $# -eq 0 ]; then
   fi
 fi
 say "pytest"
-# Three processes on two processors: some of the time is waiting for drivers and browsers.
-exec "$VENV/bin/python" -m pytest -n 3 "$@" </dev/null
+# Three processes on two processors: some of the time is waiting for drivers and browsers. One that has nothing left takes
+# from another's share, or the last minutes would be one process's.
+exec "$VENV/bin/python" -m pytest -n 3 --dist worksteal "$@" </dev/null
