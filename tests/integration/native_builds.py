@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 import kernlens
 
@@ -36,6 +39,19 @@ def build(folder: Path, compiler: tuple[str, ...], flags: str = "") -> Path:
     assert done.returncode == 0, done.stderr
     assert not missing, f"not built: {missing}\n{done.stderr}"
     return built
+
+
+def build_once(factory: pytest.TempPathFactory, name: str, compiler: tuple[str, ...]) -> Path:
+    """As :func:`build`, once for all processes of a test run: the first that asks builds, the others wait for it."""
+    folder = factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    done = folder / f"{name}.done"
+    with (folder / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not done.exists():
+            done.write_text(str(build(folder / name, compiler)))
+        return Path(done.read_text())
 
 
 def as_package(built: Path, folder: Path) -> Path:

@@ -183,7 +183,7 @@ def test_darktable(folder: Path, tmp_path: Path, dg2: Platform) -> None:
 
 @pytest.fixture(scope="session")
 def sanitized_layer(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    built = native_builds.build(tmp_path_factory.mktemp("sanitized-recorder"), COMPILER)
+    built = native_builds.build_once(tmp_path_factory, "sanitized", COMPILER)
     return build_layer(tmp_path_factory.mktemp("sanitized-recorder-layer"), built)
 
 

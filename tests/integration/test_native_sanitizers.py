@@ -79,7 +79,7 @@ def sanitized_platform(platform: Platform, layer: Path, logs: Path) -> Platform:
 @pytest.fixture(scope="session")
 def sanitized(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The native parts with both sanitizers in them."""
-    return native_builds.build(tmp_path_factory.mktemp("sanitized"), COMPILER)
+    return native_builds.build_once(tmp_path_factory, "sanitized", COMPILER)
 
 
 @pytest.fixture(scope="session")

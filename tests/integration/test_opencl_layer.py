@@ -25,7 +25,9 @@ from tests.integration.opencl_layer_fixtures import (
 __all__ = ["place", "platform", "work"]
 
 
+@pytest.mark.parametrize("platform", ["skl", "cpu", "bmg"], indirect=True)
 def test_every_check(platform: Platform, place: Path) -> None:
+    """On PoCL and dg2 the same checks run with the sanitizers in the layer (test_native_sanitizers.py)."""
     folders = place / "folders"
     folders.mkdir()
     inside = platform.inside(place)
