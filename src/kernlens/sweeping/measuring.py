@@ -60,6 +60,8 @@ def measured(cell: Cell, wanted: Wanted, cache: CompileCache | None, on_start: O
         needs_sources = wanted.build or bool(wanted.order)
         build, is_steady = compile_job(cell.job, cache, compile_key, on_start, has_sources=needs_sources)
         rows = tuple(_rows(cell, build, wanted))
+        if wanted.order and is_steady:  # The lines of sources were read since then.
+            is_steady = cell.job.key == compile_key
         if cache is not None and key is not None and build.ok and is_steady:
             cache.put(key, json.dumps([astuple(row)[5:] for row in rows]).encode())
         return Measured(cell.number, rows, build if wanted.build else None)

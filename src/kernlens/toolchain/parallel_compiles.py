@@ -61,7 +61,7 @@ def compile_job(
         return _compiled(job, on_start, has_sources), False
     entry = cache.get(key)
     if entry is not None:
-        return _kept(job, unpacked(entry), has_sources), not has_sources or job.key == key
+        return _kept(job, unpacked(entry), has_sources), True
     result = _compiled(job, on_start, has_sources)
     is_steady = job.key == key
     if is_steady and (result.ok or is_refused(result)):
