@@ -109,6 +109,7 @@ def test_the_listed_functions_are_those_that_can_be_cut_out() -> None:
     cut_off = "define void @whole() {\n}\ndeclare void @whole()\ndefine void @cut_off() {\n  ret"
     assert functions_of(cut_off) == ["whole"]
     assert cut_to_function(cut_off, "whole") is not None
+    assert cut_to_function("declare void @late()\ndefine void @late() {\n}\n", "late") is not None
 
 
 def test_nameless_functions_keep_their_numbers() -> None:
