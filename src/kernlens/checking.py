@@ -13,7 +13,7 @@ from kernlens.analysis.likely_cause import changed_cause, costliest_cause
 from kernlens.errors import KernlensError, NotFoundError, UnsupportedError
 from kernlens.formats.budget_file import NAME, BudgetFile, read_budget_file
 from kernlens.isa.devices import device as find_device
-from kernlens.loading.decoding import decode_kernels
+from kernlens.loading.kernel_parts import decode_kernels
 from kernlens.model.bounds import Rule, Tolerance, bound, tolerance
 from kernlens.model.program import Program
 from kernlens.model.verdict import FAILED, Cause, Finding, Place, Verdict
@@ -120,7 +120,11 @@ def judged(
         raise NotFoundError("there is no kernel to check")
     chosen = _chosen(every, kernels)
     # Of all programs, that is: a rule of the file may be for a kernel that is not checked now.
-    rules = Rules([*file.rules, *own_rules], every, _is_for)
+    rules = Rules(
+        [*file.rules, *own_rules],
+        every,
+        lambda program, device: program.device is not None and program.device.name == find_device(device).name,
+    )
     wanted = [place for place in chosen if rules.needs_decoding(place)]
     _decode(wanted)
     by_place = [(place, rules.findings(place, allow_unknown)) for place in chosen]
@@ -167,10 +171,6 @@ def _known(name: str, origin: str) -> None:
         find_device(name)
     except NotFoundError as error:
         raise NotFoundError(f"{origin}: {error}") from None
-
-
-def _is_for(program: Program, device: str) -> bool:
-    return program.device is not None and program.device.name == find_device(device).name
 
 
 def _chosen(every: Sequence[Place], kernels: Sequence[str]) -> list[Place]:

@@ -12,7 +12,8 @@ from kernlens.analysis.comparison.stage_partings import Parting, parting
 from kernlens.analysis.kernel_names import kernels_named
 from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError, NotFoundError
-from kernlens.loading.decoding import decode_kernels
+from kernlens.loading.kernel_parts import decode_kernels
+from kernlens.model.figures import Figure, figure_named
 from kernlens.model.program import Program
 from kernlens.model.stage import Snapshot, of_kernel
 from kernlens.opening import Opening, programs_of
@@ -64,23 +65,26 @@ def diff(
     """Compare two paths: binaries, recordings or folders, or sources, which are compiled for ``device``.
 
     ``device``, ``toolchain`` and ``options`` are one for both sides, or two; with two of one of them ``new`` may be left out.
-    ``kernels`` are names or patterns of those to compare, ``sort`` the key of the figure by which they are ordered. ``stages``
+    ``kernels`` are names or patterns of those to compare, ``sort`` a name of the figure by which they are ordered. ``stages``
     finds the first stage of the compile at which each kernel parts, ``all_passes`` the compiler's first pass too.
 
     Raises KernlensError: NotFoundError for what is not there, ToolError for a source that does not compile.
     """
+    order = figure_named(sort) if sort else None
     paths = [os.fspath(path) for path in (old, new) if path is not None]
     given = [[value] if isinstance(value, str) else list(value or ()) for value in (device, toolchain, options)]
-    sides = two_sides(paths, *given)
-    return compared(sides, kernels, sort, stages=stages, all_passes=all_passes, source_roots=source_roots)
+    sides = _two_sides(paths, *given)
+    old_programs, new_programs = programs_of(
+        [opening for opening, _ in sides], source_roots, stages=stages, all_passes=all_passes
+    )
+    titles = [title for _, title in sides]
+    return between(old_programs, new_programs, titles, kernels, order, stages=stages, all_passes=all_passes)
 
 
-def two_sides(
+def _two_sides(
     paths: Sequence[str], devices: Sequence[str], toolchains: Sequence[str], options: Sequence[str]
 ) -> tuple[tuple[Opening, str], tuple[Opening, str]]:
     """Returns how each side is opened, with its title. Raises KernlensError if these words do not name two sides."""
-    if len(paths) > 2:
-        raise KernlensError(f"A and B are two, not {len(paths)}; put several files of a side into a folder")
     named = [("--device", devices), ("--toolchain", toolchains), ("--options", options)]
     for name, given in named:
         if len(given) > 2:
@@ -101,34 +105,19 @@ def two_sides(
     return side(0), side(1)
 
 
-def compared(
-    sides: tuple[tuple[Opening, str], tuple[Opening, str]],
-    kernel_names: Sequence[str] = (),
-    sort: str | None = None,
-    *,
-    stages: bool = False,
-    all_passes: bool = False,
-    source_roots: Sequence[str] = (),
-) -> Difference:
-    """Open two sides, each with its title, and compare them; the rest is that of ``diff``."""
-    openings = [opening for opening, _ in sides]
-    old, new = programs_of(openings, source_roots, stages=stages, all_passes=all_passes)
-    return between(old, new, [title for _, title in sides], kernel_names, sort, stages=stages, all_passes=all_passes)
-
-
 def between(
     old: Sequence[Program],
     new: Sequence[Program],
     titles: Sequence[str],
     kernel_names: Sequence[str] = (),
-    sort: str | None = None,
+    order: Figure | None = None,
     *,
     stages: bool = False,
     all_passes: bool = False,
 ) -> Difference:
-    """Compare the programs of two sides, which have these titles; the rest is that of ``diff``."""
+    """Compare the programs of two sides, which have these titles, ordered by a figure; the rest is that of ``diff``."""
     pairing = _chosen(pair(old, new), kernel_names)
-    changes = by_badness(changed(pairing.kernels), sort)
+    changes = by_badness(changed(pairing.kernels), order)
     partings = _partings(changes, all_passes) if stages else [None] * len(changes)
     return Difference(titles[0], titles[1], old, new, pairing, tuple(changes), tuple(partings))
 

@@ -13,6 +13,7 @@ from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError
 from kernlens.toolchain.compile_cache import LIMIT, OFF, VARIABLE, CompileCache, cache_folder
 from kernlens.toolchain.native_layers import LEVEL_ZERO_LAYER, OPENCL_LAYER, NativeLayer, find_layer
+from kernlens.toolchain.process import temporary_folder
 from kernlens.toolchain.toolchains import NEWEST, Toolchain, find_toolchains
 
 _TRIAL_SOURCE = "__kernel void trial(__global int *out) { out[get_global_id(0)] = 1; }\n"
@@ -105,7 +106,6 @@ def _trial(toolchain: Toolchain) -> Check:
     """Compile and decode a one-line kernel, which tests the main path end to end."""
     from kernlens.loading import open_build
     from kernlens.toolchain.ocloc import compile_source
-    from kernlens.toolchain.process import temporary_folder
 
     name = f"compile and decode for {_TRIAL_DEVICE}"
     try:

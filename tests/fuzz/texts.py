@@ -9,8 +9,8 @@ from kernlens.formats.listings import (
     gen_assembly,
     host_assembly,
     host_disassembly,
-    llvm_cut,
     llvm_ir,
+    llvm_parts,
     spilled_registers,
     spirv_assembly,
     spirv_cut,
@@ -71,8 +71,10 @@ def listings(data: bytes) -> None:
     visa_llvm_map.read_visa_llvm_lines(text, visa_llvm_map.CodegenFunctions(other))
     visa_llvm_map.read_visa_values(text)
     spilled_registers.read_writes(text, spilled_registers.read_spilled_registers(other))
-    for name in llvm_cut.functions_of(text)[:3]:
-        assert llvm_cut.cut_to_function(text, name) is not None
+    module = llvm_parts.LlvmParts(text, with_metadata=True)
+    for name in module.defined()[:3]:
+        assert module.cut_to_function(name) is not None
+        assert module.of_function(name)
     spirv_cut.cut_to_entry_point(text, other[:100])
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import kernlens
-from kernlens.formats.listings.llvm_cut import cut_to_function
+from kernlens.formats.listings.llvm_parts import LlvmParts
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.stage_map import StageMap
 from kernlens.pipeline.compile_stages import Pipeline, record, recorded_pipelines
@@ -111,7 +111,7 @@ def test_the_command_says_which_attempt(pipeline: Pipeline, tmp_path: Path) -> N
         "; llvm-codegen, attempt 2 of 2: the program has 1 of 3 kernels from it",
     ]
     one = command(path, "--stage", "llvm-codegen", "--kernel", _AGAIN).stdout
-    assert one == cut_to_function(pipeline.choose("llvm-codegen")[1].text, _AGAIN)
+    assert one == LlvmParts(pipeline.choose("llvm-codegen")[1].text, with_metadata=True).cut_to_function(_AGAIN)
     assert answer(path, "--stage", "llvm-codegen", "--kernel", _AGAIN)["snapshots"][0]["attempt"] == 2
     refused = command(path, "--stage", "llvm-codegen", "--kernel", "no_such")
     assert refused.returncode == 2

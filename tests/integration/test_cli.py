@@ -77,7 +77,7 @@ NOT_FOR_A_FILE = {
 
 def test_annotate_loads_no_more_than_it_needs(binary: Path) -> None:
     found = modules_of("annotate", str(binary), "--kernel", KERNEL)
-    assert {".loading.decoding", ".formats.dwarf.line_program", ".report.listing"} <= found
+    assert {".isa.decode", ".formats.dwarf.line_program", ".report.listing"} <= found
     assert not found & NOT_FOR_A_FILE
 
 
@@ -114,7 +114,16 @@ def test_json_holds_what_the_schema_says(recording: Path) -> None:
     document = json.loads(answer("annotate", recording, "--kernel", KERNEL, "--device", "dg2", "--json"))
     assert document["schema"] == 1
     (program,) = document["programs"]
-    assert list(program) == ["name", "device", "format", "toolchain", "build_options", "sources", "kernels"]
+    assert list(program) == [
+        "name",
+        "device",
+        "format",
+        "toolchain",
+        "toolchain_name",
+        "build_options",
+        "sources",
+        "kernels",
+    ]
     (kernel,) = program["kernels"]
     assert list(kernel) == [
         *("name", "simd", "registers", "spill_bytes", "scratch_bytes", "slm_bytes", "barriers", "code_size"),

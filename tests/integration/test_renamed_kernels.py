@@ -9,12 +9,13 @@ import pytest
 
 import kernlens
 from kernlens.analysis.comparison.renaming import is_renaming
-from kernlens.analysis.flow.definitions import definitions_of, uses_of
+from kernlens.analysis.flow.definitions import definitions_of
 from kernlens.analysis.flow.liveness import Liveness
 from kernlens.model.effects import GENERAL, Access, Effects
 from kernlens.model.kernel import Kernel
 from kernlens.model.register_links import BEFORE_THE_CODE
 from kernlens.toolchain.toolchains import NEWEST
+from tests.corpus.register_readers import readers_of
 
 #: An access: the instruction, whether it is a write, and its place among these.
 Place = tuple[int, bool, int]
@@ -38,7 +39,7 @@ def value_of(liveness: Liveness, start: Place) -> set[Place] | None:
         places = pattern << first
         others: list[tuple[int, bool]] = []
         if is_write:
-            others += [(reader, False) for reader in uses_of(liveness, index)]
+            others += [(reader, False) for reader in readers_of(liveness, index)]
         if not is_write or effects.effects[index].is_partial:
             others += [(writer, True) for writer in definitions_of(liveness, index, places)]
         for other, writes in others:

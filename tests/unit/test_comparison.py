@@ -351,20 +351,6 @@ def test_what_only_one_side_has_is_named(kernlens: Kernlens, folder: Path) -> No
     assert [entry["kernel"] for entry in back.document["only_old"]] == ["plain"]
 
 
-def test_the_figure_to_sort_by(kernlens: Kernlens, tmp_path: Path, file: Path) -> None:
-    """Three kernels grow and shrink; where nothing else is asked, instructions count."""
-    for side, sizes in (("old", (48, 48, 480)), ("new", (96, 480, 48))):
-        (tmp_path / side).mkdir()
-        for name, size in zip("abc", sizes, strict=True):
-            (tmp_path / side / f"{name}.bin").write_bytes(
-                with_code(size, simd=8 if name == "a" and side == "new" else 16)
-            )
-    words = ("diff", tmp_path / "old", tmp_path / "new", "--json")
-    for sort, order in (((), "abc"), (("--sort", "simd"), "abc"), (("--sort", "code_size"), "bac")):
-        document = kernlens(*words, *sort).document
-        assert "".join(kernel["new"]["program"] for kernel in document["kernels"]) == order
-
-
 def test_names_cannot_forge_lines(kernlens: Kernlens, folder: Path) -> None:
     Path("new.bin").write_bytes(with_code(80, source="a\x1b[2J\n.cl"))
     done = kernlens("diff", "old.bin", "new.bin")

@@ -6,6 +6,7 @@ import multiprocessing
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -152,11 +153,30 @@ def test_an_equal_compile_is_done_once(kernlens: Kernlens, compiler: Path, sourc
 def test_a_build_from_the_cache_is_the_build(source: Path) -> None:
     cache = open_cache()
     job = CompileJob(source, "skl", toolchain(), OPTIONS)
-    first, second = (compile_job(job, cache, lambda child: None) for _ in range(2))
+    first, second = (compile_job(job, cache, job.key, lambda child: None)[0] for _ in range(2))
     assert first == second
     assert second.binary == binary()
     assert [Path(one.path).name for one in second.sources] == ["scale.cl", "outer.h", "inner.h"]
-    assert compile_job(job, cache, lambda child: None, has_sources=False).sources == ()
+    assert compile_job(job, cache, job.key, lambda child: None, has_sources=False)[0].sources == ()
+
+
+def test_the_key_of_a_compile_is_made_once_before_and_once_after(
+    kernlens: Kernlens, compiler: Path, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second tells whether a file was replaced meanwhile. What is kept needs no second one."""
+    made: list[str | None] = []
+
+    def counted(*words: Any) -> str | None:
+        made.append(compile_key(*words))
+        return made[-1]
+
+    monkeypatch.setattr("kernlens.toolchain.parallel_compiles.compile_key", counted)
+    words = ("sweep", source, "--device", "skl", "--options", "-I headers")
+    assert kernlens(*words).status == 0
+    assert len(made) == 2
+    assert kernlens(*words).status == 0
+    assert len(made) == 3
+    assert len(set(made)) == 1
 
 
 def test_a_refusal_is_kept_and_a_crash_is_not(kernlens: Kernlens, compiler: Path, source: Path) -> None:
@@ -177,8 +197,8 @@ def test_a_source_that_changes_while_it_is_compiled_is_not_kept(compiler: Path, 
     job = CompileJob(source, "skl", toolchain(), OPTIONS)
     cache = open_cache()
     assert cache is not None
-    assert compile_job(job, cache, lambda child: None).ok
-    assert list(cache.entries()) == []
+    build, is_steady = compile_job(job, cache, job.key, lambda child: None)
+    assert (build.ok, is_steady, list(cache.entries())) == (True, False, [])
 
 
 @pytest.mark.parametrize("damage", ["truncated", "changed", "of another key", "empty"])

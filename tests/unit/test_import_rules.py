@@ -28,14 +28,16 @@ ALLOWED = {
     "dataclass": set(),
     # What was tried and passed over. Rooms that only compute have nothing to tell; a driver's child process loads none.
     "log": set(),
+    # How many there are for this process: the same for decoding, rendering and compiles.
+    "processors": set(),
     "model": set(),
     "formats": {"model"},
-    "isa": {"log", "model"},
+    "isa": {"log", "model", "processors"},
     "analysis": {"model"},
     "report": {"analysis", "isa", "model"},
     # What runs in a driver's child process: see test_worker_loads_little.
     "runtime": {"formats", "model"},
-    "toolchain": {"formats", "log", "model", "runtime"},
+    "toolchain": {"formats", "log", "model", "processors", "runtime"},
     # Texts in SPIR-V are found in order to leave them out.
     "recording": {"formats", "log", "model"},
     # A program's source maps are made on first use, so what assembles programs calls the analysis that makes them.
@@ -44,7 +46,9 @@ ALLOWED = {
     "loading": {"analysis", "formats", "isa", "log", "model", "recording", "report", "runtime", "toolchain"},
     "linking": {"analysis", "formats", "model", "runtime", "toolchain"},
     "pipeline": {"formats", "loading", "model", "recording", "runtime", "toolchain"},
-    "capturing": {"formats", "isa", "loading", "log", "model", "pipeline", "recording", "runtime", "toolchain"},
+    "capturing": {
+        *("formats", "isa", "loading", "log", "model", "pipeline", "processors", "recording", "runtime", "toolchain"),
+    },
     # Modules of the package itself (compiling, comparing, checking, forecasting, opening, doctor): what Python, the command
     # line and the server share.
     "verbs": {
@@ -76,7 +80,7 @@ ALLOWED = {
             "pipeline",
             "recording",
         ),
-        *("report", "runtime", "sweeping", "toolchain", "verbs"),
+        *("processors", "report", "runtime", "sweeping", "toolchain", "verbs"),
     },
     # The public modules for live objects: they only export what the rooms hold, and no room imports them.
     "public": {"pipeline", "runtime", "toolchain", "model"},
@@ -101,7 +105,14 @@ def room_of(path: Path) -> str:
     relative = path.relative_to(PACKAGE)
     if len(relative.parts) > 1:
         return relative.parts[0]
-    own = {"__init__": "", "__main__": "cli", "log": "log", "opencl": "public", "level_zero": "public"}
+    own = {
+        "__init__": "",
+        "__main__": "cli",
+        "log": "log",
+        "processors": "processors",
+        "opencl": "public",
+        "level_zero": "public",
+    }
     return {**own, **{room: room for room in GROUND}}.get(path.stem, "verbs")
 
 
@@ -198,6 +209,18 @@ def test_classes_are_made_by_the_dataclass_that_costs_little() -> None:
         and re.search(r"^from dataclasses import .*\bdataclass\b", path.read_text(), re.M)
     ]
     assert wrong == []
+
+
+def test_processors_are_counted_in_one_way() -> None:
+    """Those of the machine may be more than this process may use."""
+    counts = {"cpu_count", "process_cpu_count", "sched_getaffinity"}
+    counting = {
+        path.name
+        for path in files()
+        for node in syntax_of(path)
+        if getattr(node, "attr", getattr(node, "name", None)) in counts
+    }
+    assert counting == {"processors.py"}
 
 
 def test_no_modules_import_one_another_in_a_circle() -> None:

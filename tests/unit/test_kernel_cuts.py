@@ -6,13 +6,22 @@ from pathlib import Path
 
 import pytest
 
-from kernlens.formats.listings.llvm_cut import cut_to_function, functions_of
+from kernlens.formats.listings.llvm_parts import LlvmParts
 from kernlens.formats.listings.spirv_cut import cut_to_entry_point
 from kernlens.model.build import Build, HeldParts
 from kernlens.recording.writer import RecordingWriter
 from tests.limits import processor_time
 from tests.unit.conftest import Kernlens
 from tests.writers.recordings import snapshot
+
+
+def cut_to_function(text: str, function: str) -> str | None:
+    return LlvmParts(text, with_metadata=True).cut_to_function(function)
+
+
+def functions_of(text: str) -> list[str]:
+    return LlvmParts(text).defined()
+
 
 LLVM = """\
 ; ModuleID = 'k'
@@ -100,6 +109,7 @@ def test_the_listed_functions_are_those_that_can_be_cut_out() -> None:
     cut_off = "define void @whole() {\n}\ndeclare void @whole()\ndefine void @cut_off() {\n  ret"
     assert functions_of(cut_off) == ["whole"]
     assert cut_to_function(cut_off, "whole") is not None
+    assert cut_to_function("declare void @late()\ndefine void @late() {\n}\n", "late") is not None
 
 
 def test_nameless_functions_keep_their_numbers() -> None:

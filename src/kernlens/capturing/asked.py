@@ -13,7 +13,7 @@ from kernlens.capturing.building_again import BuildingAgain
 from kernlens.capturing.changes import Changes, Replacement
 from kernlens.capturing.spool import Spool
 from kernlens.dataclass import dataclass, field, replace
-from kernlens.toolchain.toolchains import SYSTEM, Toolchain, toolchain
+from kernlens.toolchain.toolchains import SYSTEM, toolchain
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,9 @@ class Asked:
 
     def building_again(self, environment: Mapping[str, str]) -> BuildingAgain:
         """Return what is to be built again for it, in that environment. Raises NotFoundError without the toolchain."""
-        python = _python_beside(toolchain(self.toolchain))
+        chosen = toolchain(self.toolchain)
+        # The command that starts Python beside the toolchain's driver; empty for this process's own.
+        python = tuple(chosen.command(Path(sys.executable))) if chosen.root is not None else ()
         return BuildingAgain(environment, python, stages=self.stages, compare=bool(self.changes.added))
 
     def keep(self, spool: Spool) -> None:
@@ -49,8 +51,3 @@ class Asked:
         replacements = [Replacement(**{**each, "content": b""}) for each in changes["replacements"]]
         words = tuple(fields["words"])
         return cls(**{**fields, "words": words, "changes": Changes(**{**changes, "replacements": replacements})})
-
-
-def _python_beside(chosen: Toolchain) -> tuple[str, ...]:
-    """The command that starts Python beside the toolchain's driver; empty for this process's own."""
-    return tuple(chosen.command(Path(sys.executable))) if chosen.root is not None else ()

@@ -16,6 +16,7 @@ from kernlens.dataclass import dataclass, field, replace
 from kernlens.errors import KernlensError, UnsupportedError
 from kernlens.loading import open_build
 from kernlens.model.build import Build, HeldParts
+from kernlens.processors import processors
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
@@ -150,7 +151,7 @@ def built_again(events: Iterable[BuildEvent], wanted: BuildingAgain) -> Iterator
         return
     from concurrent.futures import ThreadPoolExecutor
 
-    workers = os.cpu_count() or 1
+    workers = processors()
     again = _Again(wanted)
     started: deque[tuple[BuildEvent, list[Future[BuiltAgain]]]] = deque()
     with ThreadPoolExecutor(workers) as pool:
@@ -177,9 +178,7 @@ class Findings:
             if build.ok and not _are_alike(build, again.staged):
                 self.without_stages["built again, it has other machine code"].append(build.name)
             else:
-                from kernlens.pipeline.second_build import with_snapshots
-
-                build = replace(build, parts=with_snapshots(build, again.staged.snapshots))
+                build = build.with_parts(snapshots=again.staged.snapshots)
         elif again.staged is not None:
             self.without_stages[str(again.staged)].append(build.name)
         return build, self._compared(build, again.plain)

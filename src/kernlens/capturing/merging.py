@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kernlens import log
 from kernlens.capturing.building_again import BuildingAgain, BuiltAgain, Findings, built_again
@@ -30,6 +30,7 @@ from kernlens.model.build import Build, BuildToolchain, HeldParts, Source
 from kernlens.model.figures import FIGURES, figures_of
 from kernlens.model.kernel import Kernel
 from kernlens.recording.captured import CAPTURE
+from kernlens.recording.reader import Recording
 from kernlens.runtime.level_zero.result_codes import result_name
 from kernlens.runtime.opencl.error_codes import ERROR_NAMES
 
@@ -49,8 +50,6 @@ class RecordedKernels:
 
     @cached_property
     def _builds(self) -> list[Build]:
-        from kernlens.recording.reader import Recording
-
         return Recording(self._path).builds()
 
     def get(self, number: int, name: str) -> Kernel:
@@ -94,6 +93,13 @@ class CapturedKernel:
     def line_table(self) -> bool | None:
         """Whether it has one; None if kernlens cannot read the code."""
         return None if self.kernel is None else self.kernel.line_table_reason is None
+
+    @property
+    def shape_documents(self) -> list[dict[str, Any]]:
+        """The sizes that it was launched with, as documents have them."""
+        return [
+            {"global": sizes, "local": local, "launches": launches} for (sizes, local), launches in self.shapes.items()
+        ]
 
     def add(self, counter: Counter) -> None:
         """Add what a process counted."""
@@ -139,7 +145,8 @@ def merge(spool: Spool, writer: RecordingWriter, again: BuildingAgain, changes: 
             if event.program is not None:
                 failures[event.program] = next((each.log for each in event.devices if not each.built), event.log)
         changed_options += event.got_more_options
-        captured.from_binary += _is_from_binary(event)
+        made_from = event.source is not None or event.spirv or event.static_inputs
+        captured.from_binary += event.operation in ("build", "module") and not made_from
         name = f"program-{captured.builds}"
         linked = [names.get(program, "a program that is not known") for program in event.inputs]
         builds = _builds(event, name, linked)
@@ -183,11 +190,6 @@ def _events(spool: Spool, captured: Captured) -> Iterator[BuildEvent]:
             captured.missing.append(f"a build: {error}")
         else:
             yield event
-
-
-def _is_from_binary(event: BuildEvent) -> bool:
-    made_from = event.source is not None or event.spirv or event.static_inputs
-    return event.operation in ("build", "module") and not made_from
 
 
 def _builds(event: BuildEvent, name: str, linked: Sequence[str]) -> Iterator[tuple[Build, BuiltDevice]]:
@@ -253,18 +255,14 @@ def _reason(event: BuildEvent, device: BuiltDevice, linked: Sequence[str]) -> st
     if event.operation == "built-in kernels":
         return f"the program consists of kernels that the device has built in: {event.options}"
     if event.status != 0:
-        return f"the application's {event.operation} failed with {_status_name(event)}"
+        status = event.status
+        name = result_name(status) if event.interface == "level-zero" else ERROR_NAMES.get(status, str(status))
+        return f"the application's {event.operation} failed with {name}"
     if event.operation == "dynamic link":
         return f"a dynamic link makes no binary: it connects {', '.join(linked)}"
     if not device.built:
         return f"the application's {event.operation} failed for this device"
     return None if device.binary else "the driver gave no binary"
-
-
-def _status_name(event: BuildEvent) -> str:
-    if event.interface == "level-zero":
-        return result_name(event.status)
-    return ERROR_NAMES.get(event.status, str(event.status))
 
 
 def _with_kernels(build: Build) -> tuple[Build, list[str]]:
@@ -329,8 +327,5 @@ def _used(kernel: CapturedKernel) -> dict[str, object]:
         "device": kernel.device,
         "created": kernel.created,
         "launches": kernel.launches,
-        "shapes": [
-            {"global": sizes, "local": local, "launches": launches}
-            for (sizes, local), launches in kernel.shapes.items()
-        ],
+        "shapes": kernel.shape_documents,
     }

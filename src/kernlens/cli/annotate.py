@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kernlens.analysis.cxx_names import readable
 from kernlens.cli.options import (
     device_option,
+    file_option,
     json_option,
     kernel_option,
     line_of,
@@ -17,6 +19,7 @@ from kernlens.cli.options import (
     source_root_option,
     verb,
 )
+from kernlens.cli.output import print_pieces
 from kernlens.errors import NotFoundError
 from kernlens.model.figures import LINE_ORDERS
 
@@ -41,8 +44,8 @@ FORMATS = ("text", "json", "csv")
 @click.option(
     "--format", "format_name", type=click.Choice(FORMATS), help="What to print; as the output is called, else text."
 )
-@click.option("-o", "--output", metavar="FILE", type=click.Path(), help="Write to this file instead.")
-@click.option("--source", metavar="FILE", type=click.Path(), help="The source, where the line table does not name it.")
+@file_option("Write to this file instead.", "-o", "--output")
+@file_option("The source, where the line table does not name it.", "--source")
 @source_root_option()
 @device_option()
 @json_option()
@@ -63,7 +66,6 @@ def command(
 ) -> None:
     """Print each source line with its instruction count, its share, and the instructions it became."""
     from kernlens.cli.listings import listing
-    from kernlens.cli.output import print_pieces
     from kernlens.loading import open_file
 
     format_name = "json" if as_json else format_name or _format_of(output)
@@ -136,7 +138,6 @@ def _pressure(format_name: str, *, is_printed: bool) -> Form:
 def _print_place(contents: Contents, kernel_names: tuple[str, ...], device: str | None, offset: int) -> None:
     """The line of each chosen kernel's instruction at ``offset``, with the calls that it was inlined through."""
     from kernlens.cli.listings import Lines, listing
-    from kernlens.cli.output import print_pieces
 
     is_covered = False
 
@@ -153,7 +154,6 @@ def _print_place(contents: Contents, kernel_names: tuple[str, ...], device: str 
 
 
 def _place_at(program: Program, kernel: Kernel, offset: int) -> list[str]:
-    from kernlens.analysis.cxx_names import readable
     from kernlens.report.listing import where_from
 
     instruction = kernel.instructions.at(offset)

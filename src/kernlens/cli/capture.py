@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kernlens.cli import completion
-from kernlens.cli.options import hang_options, toolchain_option, verb
-from kernlens.cli.output import finish_output, print_message
+from kernlens.analysis.cxx_names import readable
+from kernlens.cli.options import device_option, file_option, hang_options, toolchain_option, verb
+from kernlens.cli.output import finish_output, print_message, print_pieces
 from kernlens.cli.run import watch_simulation
 from kernlens.cli.signals import EndedBySignal
+from kernlens.errors import KernlensError
 from kernlens.model.figures import FIGURES
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
+from kernlens.report.style import style
+from kernlens.report.table import table
 
 if TYPE_CHECKING:
     from kernlens.capturing.capture import Capture
@@ -26,14 +29,8 @@ _ROWS = 20
 
 
 @verb("kernlens capture --simulate dg2 -o clinfo.klens -- clinfo")
-@click.option("-o", "--output", metavar="FILE", type=click.Path(), help="The recording, APP.klens if not given.")
-@click.option(
-    "--simulate",
-    "device",
-    metavar="D",
-    shell_complete=completion.devices,
-    help="Simulate a device: nothing is computed (kernlens run).",
-)
+@file_option("The recording, APP.klens if not given.", "-o", "--output")
+@device_option("Simulate a device: nothing is computed (kernlens run).", "--simulate")
 @toolchain_option("Whose driver builds.")
 @hang_options()
 @click.option("--lines", is_flag=True, help="Add -gline-tables-only to what Intel's compiler for GPUs builds.")
@@ -127,9 +124,7 @@ def _replacement(text: str) -> tuple[str, str]:
 
 def _write_answers(done: Capture, html: str | None, json_file: str | None) -> None:
     """Write what was asked for beside the recording; what cannot be is told, and the exit status stays the application's."""
-    from kernlens.cli.output import print_pieces
     from kernlens.cli.report import report_page
-    from kernlens.errors import KernlensError
     from kernlens.loading import open_file
     from kernlens.report.json_text import json_pieces
 
@@ -157,10 +152,7 @@ def _document(done: Capture) -> dict[str, Any]:
                 "device": kernel.device or None,
                 "created": kernel.created,
                 "launches": kernel.launches,
-                "shapes": [
-                    {"global": sizes, "local": local, "launches": launches}
-                    for (sizes, local), launches in kernel.shapes.items()
-                ],
+                "shapes": kernel.shape_documents,
                 **{figure.key: kernel.figures.get(figure.key) for figure in FIGURES},
                 "line_table": kernel.line_table,
                 "same_code": kernel.same_code,
@@ -186,7 +178,6 @@ def _end_like(status: int) -> None:
 
 def _tell(done: Capture, application: str) -> None:
     from kernlens.report.describe import plural
-    from kernlens.report.style import style
 
     for sentence in done.missing:
         print_message(f"kernlens: missing is {sentence}")
@@ -219,9 +210,6 @@ def _tell_findings(done: Capture) -> None:
 
 
 def _table(kernels: tuple[CapturedKernel, ...]) -> list[str]:
-    from kernlens.analysis.cxx_names import readable
-    from kernlens.report.table import table
-
     rows: list[list[Cell]] = [
         [
             readable(kernel.name),

@@ -10,18 +10,22 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kernlens import __version__
 from kernlens.cli.options import (
     Decorator,
     devices_option,
+    file_option,
     json_option,
     kernel_option,
     listed,
+    options_option,
     source_root_option,
     toolchain_option,
     verb,
 )
+from kernlens.cli.output import print_json, print_lines, write_bytes
 from kernlens.errors import KernlensError
-from kernlens.model.bounds import bound_names
+from kernlens.model.bounds import Rule, bound, bound_names, tolerance
 from kernlens.model.figures import FIGURES
 
 if TYPE_CHECKING:
@@ -63,9 +67,7 @@ def _parameter(name: str) -> str:
 @verb("kernlens check blur.klens --max-spill 0 --min-simd 16")
 @click.argument("paths", nargs=-1, required=True, type=click.Path())
 @bound_options()
-@click.option(
-    "--budget", "budget_file", metavar="FILE", type=click.Path(), help="The file of budgets, if not kernlens.toml."
-)
+@file_option("The file of budgets, if not kernlens.toml.", "--budget", "budget_file")
 @click.option("--baseline", metavar="PATH", type=click.Path(), help="What no figure may be worse than.")
 @click.option(
     "--tolerance",
@@ -82,10 +84,10 @@ def _parameter(name: str) -> str:
 @toolchain_option(
     "Compile sources with these (system if not given), or only their programs.", several=True, default=None
 )
-@click.option("--options", metavar="O", default="", help="Build options of sources, beside -gline-tables-only.")
+@options_option("Build options of sources, beside -gline-tables-only.")
 @source_root_option()
-@click.option("--junit", metavar="FILE", type=click.Path(), help="Write JUnit XML too.")
-@click.option("--sarif", metavar="FILE", type=click.Path(), help="Write SARIF 2.1.0 too.")
+@file_option("Write JUnit XML too.", "--junit")
+@file_option("Write SARIF 2.1.0 too.", "--sarif")
 @json_option()
 def command(
     paths: tuple[str, ...],
@@ -114,7 +116,6 @@ def command(
     """
     from kernlens.checking import MISSING, NEW, found_file, judged, opened
     from kernlens.cli.compile import told_failures
-    from kernlens.model.bounds import Rule, bound
 
     rules = [Rule("*", tuple(bound(name, value, f"--{name}") for name, value in bounds.items()))] if bounds else []
     kinds = ((NEW, fail_on_new), (MISSING, fail_on_missing))
@@ -132,12 +133,10 @@ def command(
         )
     _write_files(verdict, junit, sarif)
     if as_json:
-        from kernlens.cli.output import print_json
         from kernlens.report.verdict_document import verdict_document
 
         print_json(verdict_document(verdict))
     else:
-        from kernlens.cli.output import print_lines
         from kernlens.report.verdict import verdict_lines
 
         print_lines(verdict_lines(verdict))
@@ -145,8 +144,6 @@ def command(
 
 
 def _tolerance(words: str) -> Tolerance:
-    from kernlens.model.bounds import tolerance
-
     name, is_given, value = words.partition("=")
     if not is_given:
         raise KernlensError(
@@ -156,14 +153,11 @@ def _tolerance(words: str) -> Tolerance:
 
 
 def _write_files(verdict: Verdict, junit: str | None, sarif: str | None) -> None:
-    from kernlens.cli.output import write_bytes
-
     if junit is not None:
         from kernlens.report.junit import junit_xml
 
         write_bytes(junit, [junit_xml(verdict).encode("utf-8", "backslashreplace")])
     if sarif is not None:
-        from kernlens import __version__
         from kernlens.report.json_text import indented
         from kernlens.report.sarif import sarif_document
 

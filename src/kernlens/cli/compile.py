@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kernlens.analysis.cxx_names import readable
 from kernlens.cli.options import (
     build_options_option,
     cache_option,
     devices_option,
+    file_option,
     json_option,
     kernel_option,
     listed,
@@ -24,7 +26,12 @@ from kernlens.cli.options import (
     toolchain_option,
     verb,
 )
+from kernlens.cli.output import Progress, print_json, print_lines, print_message
 from kernlens.model.figures import FIGURES, figures_of, notes_on_unknown
+from kernlens.opening import BuildsError
+from kernlens.report.style import rendered, style
+from kernlens.report.table import table
+from kernlens.toolchain.diagnostics import error_lines
 
 if TYPE_CHECKING:
     from kernlens.model.build import Build
@@ -47,13 +54,7 @@ _MESSAGES = 5
 @specialize_option()
 @build_options_option()
 @toolchain_option("Which compilers (kernlens toolchain list).", several=True)
-@click.option(
-    "-o",
-    "--output",
-    metavar="FILE",
-    type=click.Path(),
-    help="The recording, FIRST-SOURCE.klens if not given; with --library the folder to write to.",
-)
+@file_option("The recording, FIRST-SOURCE.klens if not given; with --library the folder to write to.", "-o", "--output")
 @parallel_options()
 @click.option("--library", is_flag=True, help="Make modules that export functions and variables, for kernlens link.")
 @click.option("--redact", type=click.Choice(["source"]), help="Leave source texts out of the recording.")
@@ -90,7 +91,6 @@ def command(
     if not devices:
         raise click.UsageError("--device is missing; kernlens devices lists what can be compiled for")
     from kernlens.cli.compile_images import compilable
-    from kernlens.cli.output import Progress, print_message
     from kernlens.compiling import build, compiled_kernels, plan
 
     recording = Path(output or Path(sources[0]).with_suffix(".klens").name)
@@ -122,8 +122,6 @@ def command(
                 builds = [(compiled, compiled_kernels(compiled)) for compiled in compiling]
     failed = [compiled for compiled, _ in builds if not compiled.ok]
     if as_json:
-        from kernlens.cli.output import print_json
-
         print_json(_document(recording, builds))
     else:
         _print(recording, builds)
@@ -135,11 +133,7 @@ def command(
 
 
 def _print(recording: Path, builds: Builds) -> None:
-    from kernlens.analysis.cxx_names import readable
-    from kernlens.cli.output import print_lines
     from kernlens.report.describe import plural
-    from kernlens.report.style import style
-    from kernlens.report.table import table
 
     names = {compiled.toolchain.name for compiled, _ in builds if compiled.toolchain}
     rows = [
@@ -173,6 +167,8 @@ def _rows(compiled: Build, kernels: list[Kernel]) -> list[dict[str, Cell]]:
 
 
 def _document(recording: Path, builds: Builds) -> dict[str, Any]:
+    from kernlens.report.document import toolchain_keys
+
     return {
         "schema": 1,
         "recording": str(recording) if any(compiled.ok for compiled, _ in builds) else None,
@@ -181,7 +177,7 @@ def _document(recording: Path, builds: Builds) -> dict[str, Any]:
                 "name": compiled.name,
                 "source": compiled.source,
                 "device": compiled.device,
-                "toolchain": compiled.toolchain_title,
+                **toolchain_keys(compiled),
                 "ok": compiled.ok,
                 "reason": compiled.reason,
                 "seconds": round(compiled.seconds, 3),
@@ -195,8 +191,6 @@ def _document(recording: Path, builds: Builds) -> dict[str, Any]:
 @contextmanager
 def told_failures() -> Iterator[None]:
     """Ends the command with status 3, once all has been printed that compilers said, if sources do not compile."""
-    from kernlens.opening import BuildsError
-
     try:
         yield
     except BuildsError as error:
@@ -206,8 +200,6 @@ def told_failures() -> Iterator[None]:
 
 def print_failures(failed: Sequence[Build]) -> None:
     """Print what compilers said of sources that do not compile: once what they said of one source for several devices."""
-    from kernlens.toolchain.diagnostics import error_lines
-
     alike: dict[tuple[str, tuple[ErrorLine, ...]], list[Build]] = {}
     for build in failed:
         placed = tuple(message for message in error_lines(build.log, os.path.abspath(build.path)) if message.path)
@@ -219,9 +211,7 @@ def print_failures(failed: Sequence[Build]) -> None:
 
 def _print_failure(builds: Sequence[Build], messages: Sequence[ErrorLine]) -> None:
     """Print the first messages, each with its source line and a mark under the column; without any, the failure itself."""
-    from kernlens.cli.output import print_message
     from kernlens.report.describe import plural
-    from kernlens.report.style import rendered, style
 
     first = builds[0]
     if not messages:

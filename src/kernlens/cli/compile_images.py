@@ -12,6 +12,7 @@ import click
 
 from kernlens.analysis.kernel_names import kernels_named
 from kernlens.cli.options import check_constants, constant_of
+from kernlens.loading.identify import START, identify
 
 if TYPE_CHECKING:
     from kernlens.loading.spirv_images import SpirvImage
@@ -58,7 +59,6 @@ def compilable(
 
 
 def _kind(path: str) -> str | None:
-    from kernlens.loading.identify import START, identify
     from kernlens.toolchain.source_reading import open_regular
 
     with open_regular(path, "source file") as file:

@@ -43,6 +43,13 @@ def kernels(context: click.Context, parameter: click.Parameter, begun: str) -> l
     return sorted(name for name in names if name.startswith(begun))
 
 
+def figures(context: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
+    """Return the names of figures."""
+    from kernlens.model.figures import EVERY_FIGURE
+
+    return [name for figure in EVERY_FIGURE for name in figure.names if name.startswith(begun)]
+
+
 def recorded_kinds(context: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
     """Return what programs in recordings may hold, to continue the last word of a list with commas."""
     from kernlens.recording.inventory import KINDS

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from kernlens.cli.options import json_option, verb
+from kernlens.cli.output import print_json, print_lines
+from kernlens.errors import NotFoundError
+from kernlens.report.table import table
 
 
 @verb("kernlens devices")
 @json_option()
 def command(as_json: bool) -> None:
     """List every known device: names, IP version, which toolchains compile for it, how to simulate it."""
-    from kernlens.cli.output import print_json, print_lines
-    from kernlens.report.table import table
-
     rows = _rows()
     if as_json:
         print_json({"schema": 1, "devices": rows})
@@ -39,7 +39,6 @@ def command(as_json: bool) -> None:
 
 
 def _rows() -> list[dict[str, Any]]:
-    from kernlens.errors import NotFoundError
     from kernlens.isa.devices import DEVICES, device
     from kernlens.isa.iga_library import installed
     from kernlens.loading.kernel_parts import register_roots

@@ -9,14 +9,18 @@ import click
 
 from kernlens.cli.options import (
     devices_option,
+    figure_option,
+    file_option,
     json_option,
     kernel_option,
     listed,
+    options_option,
     source_root_option,
     toolchain_option,
     verb,
 )
-from kernlens.model.figures import FIGURES
+from kernlens.cli.output import is_styled, print_json, print_lines, write_bytes
+from kernlens.errors import KernlensError
 
 if TYPE_CHECKING:
     from kernlens.comparing import Difference
@@ -33,21 +37,14 @@ if TYPE_CHECKING:
     default=None,
     metavar="T[,T]",
 )
-@click.option(
-    "--options", metavar="O", multiple=True, help="Build options, beside -gline-tables-only; twice: of each side."
-)
+@options_option("Build options, beside -gline-tables-only; twice: of each side.", several=True)
 @kernel_option()
 @click.option("--lines", is_flag=True, help="The old and the new instructions of each changed line; as with --kernel.")
-@click.option(
-    "--sort",
-    metavar="FIGURE",
-    type=click.Choice([figure.key for figure in FIGURES]),
-    help="The worst of this figure first: spill_bytes, code_size, ... (docs/figures.md).",
-)
+@figure_option("The worst of this figure first", "--sort")
 @click.option("--stages", is_flag=True, help="The first stage of the compile at which each changed kernel parts.")
 @click.option("--all-passes", is_flag=True, help="With --stages, the compiler's first pass too.")
 @source_root_option()
-@click.option("--html", metavar="FILE", type=click.Path(), help="Write one HTML page too.")
+@file_option("Write one HTML page too.", "--html")
 @json_option()
 def command(
     paths: tuple[str, ...],
@@ -70,14 +67,19 @@ def command(
     """
     if all_passes and not stages:
         raise click.UsageError("--all-passes is about stages; give --stages too")
+    if len(paths) > 2:
+        raise KernlensError(f"A and B are two, not {len(paths)}; put several files of a side into a folder")
     from kernlens.cli.compile import told_failures
-    from kernlens.comparing import compared, two_sides
+    from kernlens.comparing import diff
 
     with told_failures():
-        difference = compared(
-            two_sides(paths, listed(devices), listed(toolchains), options),
-            kernel_names,
-            sort,
+        difference = diff(
+            *paths,
+            device=listed(devices),
+            toolchain=listed(toolchains),
+            options=options,
+            kernels=kernel_names,
+            sort=sort,
             stages=stages,
             all_passes=all_passes,
             source_roots=source_roots,
@@ -86,11 +88,8 @@ def command(
     if html is not None:
         _write_page(difference, html, has_instructions)
     if as_json:
-        from kernlens.cli.output import print_json
-
         print_json(difference.document(lines=has_instructions))
     else:
-        from kernlens.cli.output import print_lines
         from kernlens.report.comparison import figure_table, kernel_lines, summary
 
         print_lines(summary(*_titles(difference), difference.pairing, difference.changes))
@@ -107,7 +106,6 @@ def _titles(difference: Difference) -> tuple[str, str]:
 
 
 def _write_page(difference: Difference, path: str, has_instructions: bool) -> None:
-    from kernlens.cli.output import is_styled, write_bytes
     from kernlens.report.comparison_page import comparison_page
 
     with is_styled():

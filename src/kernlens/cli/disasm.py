@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kernlens.cli.options import device_option, json_option, kernel_option, path_argument, verb
+from kernlens.cli.output import is_terminal, print_pieces
 
 
 @verb("kernlens disasm blur.bin --kernel blur")
@@ -13,7 +14,6 @@ from kernlens.cli.options import device_option, json_option, kernel_option, path
 def command(path: str, kernel_names: tuple[str, ...], device: str | None, as_json: bool) -> None:
     """Print the machine instructions of a file's kernels."""
     from kernlens.cli.listings import Form, Json, Lines, listing
-    from kernlens.cli.output import is_terminal, print_pieces
     from kernlens.loading import open_file
 
     contents = open_file(path, device=device)

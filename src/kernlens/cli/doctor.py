@@ -6,15 +6,15 @@ import sys
 from dataclasses import asdict
 
 from kernlens.cli.options import json_option, verb
+from kernlens.cli.output import print_json, print_lines
+from kernlens.report.style import style
 
 
 @verb("kernlens doctor")
 @json_option()
 def command(as_json: bool) -> None:
     """Try every part that kernlens works with; exit status 1 if a needed one does not work."""
-    from kernlens.cli.output import print_json, print_lines
     from kernlens.doctor import checks
-    from kernlens.report.style import style
 
     found = []
     for check in checks():

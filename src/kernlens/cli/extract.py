@@ -7,7 +7,9 @@ from pathlib import Path
 import click
 
 from kernlens.cli.options import device_option, json_option, path_argument, source_root_option, verb
+from kernlens.cli.output import print_json, print_lines
 from kernlens.errors import OutputError
+from kernlens.report.table import table
 
 
 @verb("kernlens extract blur.bin -o blur.parts")
@@ -19,9 +21,7 @@ from kernlens.errors import OutputError
 def command(path: str, output: str, source_roots: tuple[str, ...], device: str | None, as_json: bool) -> None:
     """Write every container, section, kernel and source of a file into a folder, and list them."""
     from kernlens.analysis.parts import parts
-    from kernlens.cli.output import print_json, print_lines
     from kernlens.loading import open_file
-    from kernlens.report.table import table
 
     contents = open_file(path, device=device, source_roots=source_roots)
     folder = Path(output)

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-import click
-
-from kernlens.cli.options import device_option, json_option, path_argument, verb
+from kernlens.cli.options import device_option, figure_option, json_option, path_argument, verb
+from kernlens.cli.output import is_terminal, print_json, print_lines, print_pieces
 from kernlens.opening import for_device
 
 if TYPE_CHECKING:
@@ -23,33 +22,25 @@ _MANY = 500
 @verb("kernlens inspect blur.bin")
 @path_argument()
 @device_option()
-@click.option(
-    "--sort", "order_name", metavar="FIGURE", help="Kernels with most of this figure first: spill, sends, ..."
-)
+@figure_option("Kernels with most of this figure first", "--sort")
 @json_option()
-def command(path: str, device: str | None, order_name: str | None, as_json: bool) -> None:
+def command(path: str, device: str | None, sort: str | None, as_json: bool) -> None:
     """Show what a file is: nested containers, kernels, resources, symbols."""
     from kernlens.loading import Folder, open_file
+    from kernlens.model.figures import figure_named
 
-    order = None
-    if order_name is not None:
-        from kernlens.model.figures import figure_named
-
-        order = figure_named(order_name)
+    order = figure_named(sort) if sort is not None else None
     contents = open_file(path, device=device)
     if isinstance(contents, Folder):
         from kernlens.cli.folder_overview import folder_overview, json_form, lines_form
-        from kernlens.cli.output import is_terminal, print_pieces
 
         form = json_form(order, is_indented=is_terminal()) if as_json else lines_form(path, order)
         print_pieces(folder_overview(contents, device, form))
     elif as_json:
-        from kernlens.cli.output import print_json
         from kernlens.report.document import inspect_document
 
         print_json(inspect_document(contents.containers, for_device(contents.programs, device), order))
     else:
-        from kernlens.cli.output import print_lines
         from kernlens.report.overview import overview
 
         print_lines(overview(path, contents.containers, _lines(for_device(contents.programs, device), order)))

@@ -7,6 +7,7 @@ import shlex
 import click
 
 from kernlens.cli.options import json_option, verb
+from kernlens.cli.output import print_json, print_lines
 
 #: What --capture sets beside the list of layers; then, if the Level Zero layer is among the drivers, what it sets for that.
 _CAPTURE_VARIABLES = ("KERNLENS_CAPTURE", "KERNLENS_CAPTURE_OPTIONS", "KERNLENS_SNAPSHOTS")
@@ -42,13 +43,9 @@ def command(unset: bool, recording: str | None, lines: bool, as_json: bool) -> N
     if as_json:
         from importlib.resources import files
 
-        from kernlens.cli.output import print_json
-
         include = files("kernlens").joinpath("include")
         print_json({"schema": 1, "environment": {"OPENCL_LAYERS": str(library)}, "include": str(include)})
         return
-    from kernlens.cli.output import print_lines
-
     ours = shlex.quote(str(library))
     if unset:
         others = f"""$(printf %s "$OPENCL_LAYERS" | tr : '\\n' | grep -vxF {ours} | paste -sd: -)"""
@@ -63,7 +60,6 @@ def command(unset: bool, recording: str | None, lines: bool, as_json: bool) -> N
 
 def _print_capture(recording: str, lines: bool, as_json: bool) -> None:
     from kernlens.capturing.capture import attach
-    from kernlens.cli.output import print_json, print_lines
 
     folder, environment = attach(recording, lines=lines)
     if as_json:

@@ -14,10 +14,12 @@ from kernlens.cli.options import (
     device_option,
     json_option,
     number_of,
+    options_option,
     specialize_option,
     toolchain_option,
     verb,
 )
+from kernlens.cli.output import print_message
 from kernlens.errors import KernlensError
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 
 @verb("kernlens link kernels.spv library.spv --options -library-compilation")
 @click.argument("paths", nargs=-1, type=click.Path())
-@click.option("--options", metavar="O", default="", help="The build options of SPIR-V modules.")
+@options_option("The build options of SPIR-V modules.")
 @click.option(
     "--options-for", metavar="PATH O", nargs=2, multiple=True, help="The build options of one module; may be repeated."
 )
@@ -119,7 +121,6 @@ def _modules(
 ) -> tuple[DriverRules, list[Linkable]]:
     """The rules to follow and the modules of all paths, as ``linkable_modules`` returns them."""
     from kernlens.cli.link_answers import REAL_DEVICE
-    from kernlens.cli.output import print_message
     from kernlens.forecasting import linkable_modules
     from kernlens.loading.linkable import linkable_programs
 

@@ -10,6 +10,7 @@ import click
 from kernlens.cli.output import print_json, print_lines, write_bytes
 from kernlens.errors import KernlensError, LinkError
 from kernlens.model.module import Module
+from kernlens.report.link_map import map_document, map_text
 from kernlens.report.style import style
 from kernlens.report.symbol_tables import shortened
 
@@ -48,7 +49,7 @@ def rules_of_toolchain(name: str) -> DriverRules:
 
 def compiled(modules: Sequence[Linkable], device: str, toolchain: str) -> list[Linkable]:
     """The modules with their SPIR-V built by a driver."""
-    from kernlens.loading.compiled_modules import compiled_modules
+    from kernlens.loading.live_programs import compiled_modules
 
     return compiled_modules(modules, _environment(device, toolchain))
 
@@ -156,7 +157,6 @@ def _link_zebins(
 ) -> int:
     from kernlens.formats.zebin.locate import locate
     from kernlens.linking.link_modules import link_offline as merge
-    from kernlens.report.link_map import map_document, map_text
 
     linked = merge(modules)
     if linked.imports and not partial:

@@ -13,7 +13,7 @@ from kernlens.cli.options import chosen, select
 from kernlens.cli.output import is_coloured, terminal_width
 from kernlens.cli.shares import in_shares
 from kernlens.errors import KernlensError, NoCodeError, UnsupportedError
-from kernlens.loading.decoding import decode_kernels
+from kernlens.loading.kernel_parts import decode_kernels
 from kernlens.loading.open import Contents, Folder
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program

@@ -104,7 +104,10 @@ def _status(words: list[str]) -> int:
         with contextlib.suppress(OutputError, BrokenPipeError):
             finish_output()  # What was printed before comes first.
         status = _tell(error, _is_debug(words))
-        _drop_if_unwritable()
+        try:
+            finish_output()
+        except (OutputError, BrokenPipeError):
+            drop_output()
     return status
 
 
@@ -163,13 +166,6 @@ def _usage_error(error: BaseException) -> click.ClickException | None:
     import click
 
     return error if isinstance(error, click.ClickException) else None
-
-
-def _drop_if_unwritable() -> None:
-    try:
-        finish_output()
-    except (OutputError, BrokenPipeError):
-        drop_output()
 
 
 def _obey_variables(kernlens: click.Command) -> None:

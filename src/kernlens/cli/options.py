@@ -10,9 +10,10 @@ import click
 
 from kernlens.analysis.kernel_names import kernels_named
 from kernlens.cli import completion
-from kernlens.cli.output import prepare_output
+from kernlens.cli.output import prepare_output, print_message
 from kernlens.cli.terminal import COLOURS
 from kernlens.errors import KernlensError
+from kernlens.log import print_messages
 from kernlens.opening import for_device
 
 if TYPE_CHECKING:  # kernlens --version needs none of them.
@@ -61,9 +62,6 @@ def _choose_colours(context: click.Context, parameter: click.Parameter, when: st
 
 def _print_messages(context: click.Context, parameter: click.Parameter, verbose: bool) -> None:
     if verbose:
-        from kernlens.cli.output import print_message
-        from kernlens.log import print_messages
-
         print_messages(print_message)
 
 
@@ -116,11 +114,22 @@ def listed(names: str | None) -> list[str]:
     return [name for name in (names or "").split(",") if name]
 
 
+def file_option(meaning: str, *names: str) -> Decorator:
+    """An option that names a file to read or to write."""
+    return click.option(*names, metavar="FILE", type=click.Path(), help=meaning)
+
+
+def options_option(meaning: str, *, several: bool = False) -> Decorator:
+    """``--options``: the command gets ``options``, a text, or if it may be repeated all of them."""
+    default = () if several else ""
+    return click.option("--options", metavar="O", multiple=several, default=default, help=meaning)
+
+
 def build_options_option() -> Decorator:
     """``--options``: the command gets them with the option for line tables, unless ``--no-lines`` is given."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        @click.option("--options", metavar="O", default="", help="Build options, beside -gline-tables-only.")
+        @options_option("Build options, beside -gline-tables-only.")
         @click.option("--no-lines", is_flag=True, help="Without -gline-tables-only: no line tables.")
         @functools.wraps(function)
         def with_options(*words: Any, options: str, no_lines: bool, **others: Any) -> Any:
@@ -167,9 +176,13 @@ def cache_option() -> Decorator:
 
 def device_option(
     meaning: str = "Only programs for this device; also what to decode raw instructions as.",
+    name: str = "--device",
+    *,
+    required: bool = False,
 ) -> Decorator:
-    """``--device`` of one."""
-    return click.option("--device", metavar="D", shell_complete=completion.devices, help=meaning)
+    """``--device`` of one, or another option of that kind: the command gets ``device``."""
+    complete = completion.devices
+    return click.option(name, "device", metavar="D", shell_complete=complete, required=required, help=meaning)
 
 
 def kernel_option(meaning: str = "Only this kernel") -> Decorator:
@@ -181,6 +194,14 @@ def kernel_option(meaning: str = "Only this kernel") -> Decorator:
         multiple=True,
         help=f"{meaning}, as the binary or as C++ calls it, or by a pattern (blur_*); may be repeated.",
     )
+
+
+def figure_option(meaning: str, name: str, default: str | None = None) -> Decorator:
+    """An option that takes any name of a figure."""
+    return click.option(
+        name, metavar="FIGURE", shell_complete=completion.figures, default=default, show_default=True,
+        help=f"{meaning}: spill, code-size, sends, ... (docs/figures.md).",
+    )  # fmt: skip
 
 
 def specialize_option() -> Decorator:

@@ -257,13 +257,14 @@ class Progress:
     def __enter__(self) -> Progress:
         if not self._quiet:
             from rich.console import Console
+            from rich.markup import escape
             from rich.progress import Progress as Bar
 
             bar = self._open.enter_context(Bar(console=Console(stderr=True), transient=True))
             task = bar.add_task(self._title, total=None)
 
             def show(done: int, total: int, title: str) -> None:
-                bar.update(task, completed=done, total=total, description=_without_markup(rendered(title)))
+                bar.update(task, completed=done, total=total, description=escape(rendered(title)))
 
             self._show = show
         return self
@@ -275,9 +276,3 @@ class Progress:
         """Say how many of all steps are done, and what the newest was."""
         if self._show is not None:
             self._show(done, total, title)
-
-
-def _without_markup(text: str) -> str:
-    from rich.markup import escape
-
-    return escape(text)

@@ -9,8 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kernlens.analysis.kernel_names import is_named
 from kernlens.cli import completion
 from kernlens.cli.options import diagnostic_options, json_option
+from kernlens.cli.output import print_json, print_lines, print_message
+from kernlens.errors import FormatError, KernlensError
+from kernlens.report.table import table
 
 if TYPE_CHECKING:
     from kernlens.model.build import Build
@@ -52,8 +56,6 @@ _recording = click.argument("path", metavar="FILE", type=click.Path(), callback=
 @diagnostic_options
 def list_programs(path: str, as_json: bool) -> None:
     """Show the programs of a recording, and what takes the room in it."""
-    from kernlens.cli.output import print_json, print_lines, print_message
-    from kernlens.errors import FormatError
     from kernlens.recording.captured import launches
     from kernlens.recording.inventory import stored_programs
     from kernlens.recording.reader import Recording
@@ -149,7 +151,6 @@ def redact_recording(path: str, of_source: bool, output: str | None, as_json: bo
 
 def _choice(patterns: Sequence[str]) -> Callable[[Build], bool]:
     """Whether a program is to be kept: by its own name, or by that of one of its kernels."""
-    from kernlens.analysis.kernel_names import is_named
 
     def is_kept(build: Build) -> bool:
         if not patterns or any(is_named(pattern, build.name) for pattern in patterns):
@@ -171,8 +172,6 @@ def _kernel_names(build: Build) -> list[str]:
 
 
 def _kernel_count(build: Build, damage: list[str]) -> int | None:
-    from kernlens.errors import KernlensError
-
     try:
         return len(_kernel_names(build))
     except KernlensError as error:
@@ -203,7 +202,6 @@ def _listing(
     launches: Counter[tuple[str, str]] | None,
 ) -> list[str]:
     from kernlens.report.describe import plural
-    from kernlens.report.table import table
 
     rows: list[list[Cell]] = [
         [
@@ -240,6 +238,8 @@ def _document(
     metadata: dict[str, str],
     launches: Counter[tuple[str, str]] | None,
 ) -> dict[str, Any]:
+    from kernlens.report.document import toolchain_keys
+
     return {
         "schema": 1,
         "recording": path,
@@ -249,7 +249,7 @@ def _document(
             {
                 "name": program.build.name,
                 "device": program.build.device,
-                "toolchain": program.build.toolchain_title,
+                **toolchain_keys(program.build),
                 "ok": program.build.ok,
                 "reason": program.build.reason,
                 "kernels": count,
@@ -281,7 +281,6 @@ def _tell(written: Written, left_out: str, as_json: bool) -> None:
     """Say what was written; ``left_out`` is why programs are not there."""
     from dataclasses import asdict
 
-    from kernlens.cli.output import print_json, print_lines
     from kernlens.report.describe import plural
 
     if as_json:

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 import click
 
 from kernlens import __version__
-from kernlens.cli.options import device_option, kernel_option, path_argument, select, source_root_option, verb
+from kernlens.cli.options import (
+    device_option,
+    file_option,
+    kernel_option,
+    path_argument,
+    select,
+    source_root_option,
+    verb,
+)
 from kernlens.cli.output import print_message, print_pieces
 from kernlens.errors import KernlensError
 
@@ -33,7 +41,7 @@ if TYPE_CHECKING:
     default=None,
     help="Compile programs again whose stages were not kept, to show them; or show no stages. Else those that were kept.",
 )
-@click.option("--source", metavar="FILE", type=click.Path(), help="The source, where the line table does not name it.")
+@file_option("The source, where the line table does not name it.", "--source")
 @source_root_option()
 @device_option()
 def command(

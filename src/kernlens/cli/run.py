@@ -6,20 +6,13 @@ import os
 
 import click
 
-from kernlens.cli import completion
-from kernlens.cli.options import hang_options, toolchain_option, verb
+from kernlens.cli.options import device_option, hang_options, toolchain_option, verb
 from kernlens.cli.output import finish_output, print_message
+from kernlens.runtime.file_limit import FILE_SIZE_LIMIT, limit_file_size
 
 
 @verb("kernlens run --simulate dg2 -- clinfo -l")
-@click.option(
-    "--simulate",
-    "device",
-    metavar="D",
-    shell_complete=completion.devices,
-    required=True,
-    help="The device to simulate (kernlens devices).",
-)
+@device_option("The device to simulate (kernlens devices).", "--simulate", required=True)
 @toolchain_option("Whose driver simulates it.")
 @hang_options()
 @click.argument("command_line", metavar="-- APP [ARG]...", nargs=-1, required=True, type=click.UNPROCESSED)
@@ -54,7 +47,6 @@ def command(
 def watch_simulation(hang_timeout: float, kill_hanging: bool) -> None:
     """Have the simulated driver's calls watched in this process, whatever program it becomes, and keep it from filling a
     disk: a driver that dumps its command stream after all could."""
-    from kernlens.runtime.file_limit import FILE_SIZE_LIMIT, limit_file_size
     from kernlens.toolchain.hangs.hang_watch import can_watch, watch_this_process
 
     if hang_timeout and can_watch():

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 
 import click
 
-from kernlens.cli.options import device_option, listed, source_root_option, toolchain_option, verb
+from kernlens.cli.options import device_option, listed, options_option, source_root_option, toolchain_option, verb
+from kernlens.cli.output import finish_output, print_lines, print_message, print_traceback
 from kernlens.errors import UnsupportedError
+from kernlens.processors import processors
 
 #: What the server is made with; the extra ``serve`` has it.
 _NEEDED = ("starlette", "uvicorn")
@@ -37,7 +39,7 @@ _NEEDED = ("starlette", "uvicorn")
     default=None,
 )
 @device_option("What sources among the paths are compiled for.")
-@click.option("--options", metavar="O", default="", help="Their build options, beside -gline-tables-only.")
+@options_option("Their build options, beside -gline-tables-only.")
 @click.option(
     "--include", "include", metavar="DIR", multiple=True, type=click.Path(file_okay=False),
     help="Compiles may include files from below this folder; may be repeated.",
@@ -62,12 +64,10 @@ def command(
     machine only, and the printed address holds a token that every request needs. Ctrl-C ends it.
     """
     _check_installed()
-    from kernlens.cli.output import finish_output, print_lines, print_message, print_traceback
     from kernlens.explorer.app import Explorer
     from kernlens.explorer.browser import open_browser
     from kernlens.explorer.served import SourceBuild, open_served
     from kernlens.explorer.server import Server, listening
-    from kernlens.isa.decode import processors
     from kernlens.toolchain.confinement import Limits
     from kernlens.toolchain.process import temporary_folder
     from kernlens.toolchain.toolchains import SYSTEM, toolchain

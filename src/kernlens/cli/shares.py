@@ -17,7 +17,7 @@ from typing import IO, NoReturn, TypeVar
 
 from kernlens import log
 from kernlens.errors import ToolError
-from kernlens.isa.decode import processors
+from kernlens.processors import processors
 
 Item = TypeVar("Item")
 Piece = TypeVar("Piece")
@@ -38,7 +38,9 @@ def in_shares(items: Sequence[Item], weights: Sequence[int], answer: Answer[Item
 
     Raises what ``answer`` raises, at the place where it does; ToolError if a worker is killed.
     """
-    workers = processors() if _may_fork() else 1
+    # With --verbose, messages come in the order of the work.
+    may_fork = sys.platform != "win32" and threading.active_count() == 1 and not log.is_on("loading")
+    workers = processors() if may_fork else 1
     start = 0
     while start < len(items):
         end = _reach(weights, start, len(items), MOST * workers)
@@ -64,11 +66,6 @@ def _reach(weights: Sequence[int], start: int, end: int, most: int) -> int:
         if total - weights[index] // 2 > most and index > start:
             return index
     return end
-
-
-def _may_fork() -> bool:
-    # With --verbose, messages come in the order of the work.
-    return sys.platform != "win32" and threading.active_count() == 1 and not log.is_on("loading")
 
 
 def _side_by_side(shares: Sequence[Sequence[Item]], answer: Answer[Item, Piece]) -> Iterator[Piece]:

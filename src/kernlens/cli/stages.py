@@ -13,9 +13,18 @@ import click
 
 from kernlens.analysis.cxx_names import readable
 from kernlens.cli import completion
-from kernlens.cli.options import build_options_option, device_option, json_option, line_of, toolchain_option, verb
-from kernlens.cli.output import print_message
+from kernlens.cli.options import (
+    build_options_option,
+    device_option,
+    file_option,
+    json_option,
+    line_of,
+    toolchain_option,
+    verb,
+)
+from kernlens.cli.output import is_terminal, print_bytes, print_json, print_lines, print_message, print_text
 from kernlens.errors import KernlensError, NoCodeError, NotFoundError
+from kernlens.loading.identify import identify
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -61,7 +70,7 @@ def _is_the_path(args: list[str], place: int) -> bool:
 )
 @click.option("--line", metavar="[FILE:]N", help="Follow this source line through all stages.")
 @click.option("--all-passes", is_flag=True, help="Each pass of the compiler, and whether it changed the program.")
-@click.option("-o", "--output", metavar="FILE", type=click.Path(), help="Save all snapshots as a recording.")
+@file_option("Save all snapshots as a recording.", "-o", "--output")
 @json_option()
 def command(
     path: str,
@@ -161,7 +170,6 @@ def _compiled_again(path: str, build: Build, options: str | None, toolchain: str
 
 
 def _kind(path: str) -> str | None:
-    from kernlens.loading.identify import identify
     from kernlens.toolchain.source_reading import open_regular
 
     if not os.path.lexists(path):
@@ -171,7 +179,6 @@ def _kind(path: str) -> str | None:
 
 
 def _save(pipelines: list[Pipeline], output: str) -> None:
-    from kernlens.cli.output import print_message
     from kernlens.pipeline.compile_stages import record
 
     if not record(pipelines, Path(output), sys.argv):
@@ -180,7 +187,6 @@ def _save(pipelines: list[Pipeline], output: str) -> None:
 
 def _print_list(pipelines: list[Pipeline], kernel: str | None, all_passes: bool, as_json: bool) -> None:
     from kernlens.analysis.stage_changes import pass_steps
-    from kernlens.cli.output import print_json, print_lines
     from kernlens.model.stage import of_kernel
     from kernlens.report.stage_listing import build_document, build_heading, pass_document, pass_list, snapshot_document
     from kernlens.report.stage_listing import snapshot_list as listing
@@ -218,8 +224,6 @@ def _sentences(device: str) -> dict[str, str]:
 
 
 def _print_stage(pipelines: list[Pipeline], stage: str, kernel: str | None, form: str | None, as_json: bool) -> None:
-    from kernlens.cli.output import is_terminal, print_bytes, print_json, print_text
-
     found: list[tuple[Pipeline, Snapshot]] = []
     for pipeline in pipelines:
         with _stages_so_far(pipeline):
@@ -273,7 +277,6 @@ def _attempt_heading(pipeline: Pipeline, snapshot: Snapshot) -> str:
 
 def _print_diff(pipelines: list[Pipeline], names: tuple[str, str], kernel: str | None, as_json: bool) -> None:
     from kernlens.analysis.stage_changes import difference
-    from kernlens.cli.output import print_json, print_lines, print_text
 
     documents = []
     for pipeline in pipelines:
@@ -330,7 +333,6 @@ def _pairs(before: tuple[Snapshot, ...], after: tuple[Snapshot, ...]) -> list[tu
 
 
 def _print_line(pipelines: list[Pipeline], line: str, kernel: str | None, all_passes: bool, as_json: bool) -> None:
-    from kernlens.cli.output import is_terminal, print_json, print_lines
     from kernlens.report.stage_listing import (
         build_document,
         build_heading,

@@ -14,12 +14,17 @@ import click
 from kernlens.cli.options import (
     cache_option,
     devices_option,
+    figure_option,
+    file_option,
     json_option,
     listed,
+    options_option,
     parallel_options,
     toolchain_option,
     verb,
 )
+from kernlens.cli.output import Progress, print_json, print_lines, print_message, write_bytes
+from kernlens.errors import OutputError
 
 if TYPE_CHECKING:
     from kernlens.model.figures import Figure
@@ -36,10 +41,8 @@ _ORDERS = {"spill": "spill", "fill": "spill", "scratch": "spill", "math": "math"
 @click.argument("sources", nargs=-1, required=True, type=click.Path())
 @devices_option("The devices to compile for; all: all that a toolchain has.", required=True)
 @toolchain_option("Which compilers (kernlens toolchain list).", several=True)
-@click.option(
-    "--options", "options", metavar="O", multiple=True, help="A set of build options; each is one more, if repeated."
-)
-@click.option("--options-file", metavar="FILE", type=click.Path(), help="More sets of build options, one a line.")
+@options_option("A set of build options; each is one more, if repeated.", several=True)
+@file_option("More sets of build options, one a line.", "--options-file")
 @click.option(
     "-D",
     "macros",
@@ -48,16 +51,14 @@ _ORDERS = {"spill": "spill", "fill": "spill", "scratch": "spill", "math": "math"
     help="Values of a macro: each set of options with each of them; if repeated, all combinations.",
 )
 @click.option("--no-lines", is_flag=True, help="Without -gline-tables-only: no line tables.")
-@click.option("--figure", metavar="F", default="spills", show_default=True, help="What is worst (docs/figures.md).")
+@figure_option("What is worst", "--figure", default="spills")
 @click.option(
     "--top", metavar="N", type=click.IntRange(0), default=40, show_default=True, help="Rows that are printed; 0: all."
 )
-@click.option("--csv", "csv_file", metavar="FILE", type=click.Path(), help="Write all rows as CSV.")
-@click.option("--parquet", "parquet_file", metavar="FILE", type=click.Path(), help="Write all rows as Parquet.")
-@click.option(
-    "--heat-map", "heat_map_file", metavar="FILE", type=click.Path(), help="Write a heat map: X.html or X.png."
-)
-@click.option("-o", "--output", metavar="FILE", type=click.Path(), help="Keep all programs in a recording.")
+@file_option("Write all rows as CSV.", "--csv", "csv_file")
+@file_option("Write all rows as Parquet.", "--parquet", "parquet_file")
+@file_option("Write a heat map: X.html or X.png.", "--heat-map", "heat_map_file")
+@file_option("Keep all programs in a recording.", "-o", "--output")
 @parallel_options()
 @click.option("--scheduler", metavar="ADDRESS", help="Compile on the workers of this Dask scheduler.")
 @cache_option()
@@ -89,7 +90,6 @@ def command(
     """
     if jobs is not None and scheduler is not None:
         raise click.UsageError("--jobs is for this machine; on a cluster the workers' threads count")
-    from kernlens.cli.output import Progress, print_message
     from kernlens.model.figures import figure_named
     from kernlens.model.sweep_row import MEASURED
     from kernlens.sweeping.cells import matrix
@@ -107,6 +107,7 @@ def command(
     for name, chosen in planned.left_out:
         print_message(f"kernlens: the toolchain {chosen} does not compile for {name}, which is left out there")
     is_page = heat_map_file is not None and not _is_picture(heat_map_file)
+    order = _ORDERS.get(ordered_by.key.partition("_")[0].removesuffix("s"), "instructions") if is_page else ""
     with ExitStack() as stack:
         on_result = _recorded(output, stack) if output else None
         results = measure(
@@ -114,7 +115,7 @@ def command(
             workers=jobs,
             scheduler=scheduler,
             cache=cache,
-            order=_line_order(ordered_by) if is_page else "",
+            order=order,
             keep_builds=on_result is not None,
         )
         progress = stack.enter_context(Progress("compiling", quiet=as_json))
@@ -122,10 +123,6 @@ def command(
     _write(rows, ordered_by, csv_file, parquet_file, heat_map_file)
     _print(rows, planned, ordered_by, top, as_json)
     sys.exit(3 if any(row.reason for row in rows) else 0)
-
-
-def _line_order(figure: Figure) -> str:
-    return _ORDERS.get(figure.key.partition("_")[0].removesuffix("s"), "instructions")
 
 
 def _is_picture(path: str) -> bool:
@@ -136,7 +133,6 @@ def _check_outputs(
     csv_file: str | None, parquet_file: str | None, heat_map_file: str | None, output: str | None
 ) -> None:
     """Refuse what could not be written before hours are spent on it."""
-    from kernlens.errors import OutputError
     from kernlens.report.heat_map_picture import check_pictures
     from kernlens.report.sweep_parquet import check_parquet
 
@@ -182,7 +178,6 @@ def _write(
     parquet_file: str | None,
     heat_map_file: str | None,
 ) -> None:
-    from kernlens.cli.output import write_bytes
     from kernlens.report.sweep_parquet import sweep_parquet
     from kernlens.report.sweep_table import csv_rows
 
@@ -205,7 +200,6 @@ def _heat_map(rows: Sequence[SweepRow], figure: Figure, is_picture: bool) -> Ite
 
 
 def _print(rows: Sequence[SweepRow], planned: Matrix, figure: Figure, top: int, as_json: bool) -> None:
-    from kernlens.cli.output import print_json, print_lines, print_message
     from kernlens.report.describe import plural
     from kernlens.report.sweep_table import failure_lines, sweep_document, sweep_table
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kernlens.cli.options import device_option, json_option, verb
+from kernlens.cli.options import device_option, json_option, options_option, verb
+from kernlens.cli.output import is_terminal, print_json, print_pieces, printable
 
 if TYPE_CHECKING:
     from kernlens.analysis.linking.driver_rules import DriverRules
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 @verb("kernlens symbols library.bin --json")
 @click.argument("paths", nargs=-1, required=True, type=click.Path())
 @device_option("Only programs for this device.")
-@click.option("--options", metavar="O", default="", help="The build options that SPIR-V will be compiled with.")
+@options_option("The build options that SPIR-V will be compiled with.")
 @click.option(
     "--driver", metavar="RELEASE", default="26.27", show_default=True, help="The driver that compiles SPIR-V."
 )
@@ -38,7 +39,6 @@ def command(
     -ze-take-global-address for variables. What a missing flag hides is shown where the binary keeps its SPIR-V.
     """
     from kernlens.analysis.linking.driver_rules import rules_of
-    from kernlens.cli.output import is_terminal, print_json, print_pieces
     from kernlens.loading import open_file
     from kernlens.loading.linkable import linkable_in
 
@@ -92,7 +92,6 @@ def _document(program: Program, module: Module) -> str:
 
 
 def _text(everything: bool, program: Program, module: Module) -> str:
-    from kernlens.cli.output import printable
     from kernlens.report.symbol_tables import symbols_text
 
     return printable(symbols_text(program, module, all_relocations=everything))

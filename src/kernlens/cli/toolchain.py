@@ -5,6 +5,8 @@ from __future__ import annotations
 import click
 
 from kernlens.cli.options import diagnostic_options, json_option
+from kernlens.cli.output import print_json, print_lines, print_message
+from kernlens.report.table import table
 
 
 @click.group("toolchain", epilog="\b\nExample:\n  kernlens toolchain add newest")
@@ -21,8 +23,6 @@ def command() -> None:
 @diagnostic_options
 def list_toolchains(as_json: bool) -> None:
     """Show every toolchain with its versions and folder."""
-    from kernlens.cli.output import print_json, print_lines
-    from kernlens.report.table import table
     from kernlens.toolchain.toolchains import find_toolchains
 
     toolchains = find_toolchains()
@@ -58,7 +58,6 @@ def list_toolchains(as_json: bool) -> None:
 @diagnostic_options
 def add_toolchain(name: str, mirror: str | None, root: str | None) -> None:
     """Build a root with Debian's newest Intel compiler and driver, about 750 MB, and register it as NAME."""
-    from kernlens.cli.output import print_lines, print_message
     from kernlens.toolchain.roots import add
 
     toolchain = add(name, mirror, root, on_progress=print_message)
@@ -70,7 +69,6 @@ def add_toolchain(name: str, mirror: str | None, root: str | None) -> None:
 @diagnostic_options
 def remove_toolchain(name: str) -> None:
     """Remove a toolchain: the folder that was built for it, or just its registration."""
-    from kernlens.cli.output import print_lines
     from kernlens.toolchain.roots import remove
 
     remove(name)

@@ -1,7 +1,8 @@
-"""JSON as all routes answer it."""
+"""JSON as all routes answer it, and what the server answers in place of what was asked for."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from starlette.responses import Response
@@ -21,3 +22,25 @@ def json_bytes(document: Any) -> bytes:
 def json_response(document: Any) -> Response:
     """An answer."""
     return Response(json_bytes(document), media_type=JSON)
+
+
+class RefusedError(Exception):
+    """An answer that is none: a status and a sentence. ``next`` says what to do about it, None if nothing can be done."""
+
+    def __init__(
+        self, status: int, error: str, next: str | None = None, headers: Mapping[str, str] | None = None
+    ) -> None:
+        self.status = status
+        self.error = error
+        self.next = next
+        self.headers = dict(headers or {})
+        super().__init__(error)
+
+    def response(self) -> Response:
+        """The answer as every client gets it."""
+        content = json_bytes({"error": self.error, "next": self.next})
+        return Response(content, self.status, self.headers, JSON)
+
+
+#: What clients hear of a fault; the terminal hears more.
+FAULT = RefusedError(500, "a fault of kernlens itself", "the terminal that kernlens serve runs in says more")

@@ -15,7 +15,7 @@ from starlette.routing import Route
 
 from kernlens.errors import KernlensError
 from kernlens.explorer import questions
-from kernlens.explorer.answers import JSON, json_response
+from kernlens.explorer.answers import FAULT, JSON, RefusedError, json_response
 from kernlens.explorer.body import json_body
 from kernlens.explorer.compile_queue import CompileQueue
 from kernlens.explorer.compile_request import CompileRequest, compile_request
@@ -23,7 +23,6 @@ from kernlens.explorer.compile_work import CompileWork, Results, confined
 from kernlens.explorer.event_stream import EventStream
 from kernlens.explorer.guard import COMPILE
 from kernlens.explorer.page import Page
-from kernlens.explorer.refusal import FAULT, RefusedError
 from kernlens.explorer.served import Chunks, Served
 from kernlens.toolchain.confinement import Limits
 from kernlens.toolchain.recorded_sources import check_options

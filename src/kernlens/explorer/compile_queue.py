@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from kernlens.dataclass import dataclass
-from kernlens.explorer.refusal import RefusedError
+from kernlens.explorer.answers import RefusedError
 
 #: Compiles that wait, at most.
 CAPACITY = 128
@@ -145,7 +145,11 @@ class CompileQueue:
             if not job.submission.is_over:
                 job.submission.events.put_nowait({**event, "configuration": job.configuration})
 
-        return lambda event: _call(loop, put, event)
+        def tell(event: Event) -> None:
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(put, event)
+
+        return tell
 
     def _ended(self, job: _Job, done: asyncio.Future[None]) -> None:
         self._running.discard(job)
@@ -162,8 +166,3 @@ class CompileQueue:
 
     def _finish(self, submission: Submission) -> None:
         self.end(submission, {"event": "end"})
-
-
-def _call(loop: asyncio.AbstractEventLoop, put: Tell, event: Event) -> None:
-    if not loop.is_closed():
-        loop.call_soon_threadsafe(put, event)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Set
 from typing import Any
 
 from kernlens.dataclass import dataclass
-from kernlens.explorer.refusal import RefusedError
+from kernlens.explorer.answers import RefusedError
 
 #: Configurations of one request, at most.
 CONFIGURATIONS = 16

@@ -72,8 +72,7 @@ class Result:
 
     def programs(self) -> tuple[Program, ...]:
         """The programs, without their stages."""
-        parts = HeldParts(self.build.log, self.build.binary, self.build.debug, self.build.spirv, self.build.sources)
-        return open_build(replace(self.build, parts=parts))
+        return open_build(self.build.with_parts(snapshots=()))
 
 
 class Results:
@@ -215,8 +214,7 @@ def _by_hand(build: Build, folder: str) -> Build:
     whoever runs it chooses."""
     written = re.compile(re.escape(folder) + r"/[^/\s']+")
     command, reason, log = (written.sub("OUTPUT", text) for text in (build.command, build.reason or "", build.log))
-    parts = HeldParts(log, build.binary, build.debug, build.spirv, build.sources, build.snapshots)
-    return replace(build, command=command, reason=reason or None, parts=parts)
+    return replace(build.with_parts(log=log), command=command, reason=reason or None)
 
 
 def _failure(error: KernlensError) -> dict[str, Any]:

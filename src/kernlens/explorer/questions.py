@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from kernlens.errors import UnsupportedError
+from kernlens.explorer.answers import RefusedError
 from kernlens.explorer.compile_work import Results
-from kernlens.explorer.refusal import RefusedError
 from kernlens.explorer.served import Served
+from kernlens.isa.devices import known_device, one_of_each
 from kernlens.model.program import Program
+from kernlens.toolchain.ocloc import devices_of
+from kernlens.toolchain.toolchains import find_toolchains
 
 #: Build options that a page offers to complete; any other that names no file is taken too.
 OPTIONS = (
@@ -24,10 +27,6 @@ OPTIONS = (
 def choices(toolchains: Sequence[str]) -> dict[str, Any]:
     """The devices, with the toolchains that compile for them, the toolchains, and common options. ``toolchains`` are those
     that the user chose; none: all that have a compiler."""
-    from kernlens.isa.devices import known_device, one_of_each
-    from kernlens.toolchain.ocloc import devices_of
-    from kernlens.toolchain.toolchains import find_toolchains
-
     chosen = [each for each in find_toolchains() if each.ocloc and (not toolchains or each.name in toolchains)]
     by_device: dict[str, list[str]] = {}
     titles: dict[str, str] = {}

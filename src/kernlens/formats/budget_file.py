@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from kernlens.dataclass import dataclass
 from kernlens.errors import FormatError, KernlensError, NotFoundError, nearest
 from kernlens.model.bounds import Rule, Tolerance, bound, bound_names, tolerance
+from kernlens.model.figures import as_name
 
 #: What the file is called where it is looked for.
 NAME = "kernlens.toml"
@@ -57,10 +58,10 @@ def _rules(pattern: str, table: Mapping[str, object], place: str) -> Iterator[Ru
 
 def _rule(pattern: str, table: Mapping[str, object], device: str | None, place: str) -> Rule:
     known = (*bound_names(), _UNKNOWN, *([] if device else [_DEVICE]))
-    _check_keys({key.replace("_", "-"): value for key, value in table.items()}, known, place)
+    _check_keys({as_name(key): value for key, value in table.items()}, known, place)
     bounds, allows_unknown = [], None
     for key, value in table.items():
-        if key.replace("_", "-") != _UNKNOWN:
+        if as_name(key) != _UNKNOWN:
             bounds.append(bound(key, value, place))
         elif isinstance(value, bool):
             allows_unknown = value

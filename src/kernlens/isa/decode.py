@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from kernlens.errors import UnsupportedError
 from kernlens.isa.iga_library import IgaLibrary, library_for
 from kernlens.model.instruction import Instructions
 from kernlens.model.instruction_record import RECORD_SIZE, read_record
+from kernlens.processors import processors
 
 if TYPE_CHECKING:
     from kernlens import _decoder
@@ -65,7 +65,7 @@ def _decode_platform(
     instructions = []
     for index, code in enumerate(codes):
         records = batch.records(index)
-        render = _renderer(batch, index, threads) if texts_of_all is None else _taker(texts_of_all, index)
+        render = _renderer(batch, index, threads) if texts_of_all is None else partial(texts_of_all.__getitem__, index)
         find_effects = _effect_finder(library, platform, batch, index, records)
         trailing = len(code) - _end(records)
         instructions.append(
@@ -76,10 +76,6 @@ def _decode_platform(
 
 def _renderer(batch: _decoder.Batch, index: int, threads: int) -> Callable[[], list[str]]:
     return lambda: batch.texts(index, index + 1, threads)[0]
-
-
-def _taker(texts: list[list[str]], index: int) -> Callable[[], list[str]]:
-    return lambda: texts[index]
 
 
 def _end(records: bytes) -> int:
@@ -119,11 +115,6 @@ def _kinds_of(library: IgaLibrary, platform: int) -> Callable[[memoryview], list
     from kernlens.isa.instruction_kinds import classifier
 
     return classifier(_mnemonics(library, platform), platform)
-
-
-def processors() -> int:
-    """Returns how many processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _threads(codes: Sequence[bytes | memoryview]) -> int:

@@ -9,8 +9,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from kernlens.dataclass import dataclass, field
 from kernlens.errors import KernlensError, LinkError, UnsupportedError
@@ -114,17 +114,8 @@ def _static(modules: Sequence[Linkable], driver: IsolatedDriver) -> DriverLink:
     name = "linked module"
     answer = driver.static_link(name, inputs)
     unresolved = driver.inspect_linkage([name])[0].unresolved if answer["has_imports"] else ()
-    return DriverLink(
-        kind="static",
-        linked=not answer["has_imports"],
-        code_name="ZE_RESULT_SUCCESS",
-        log=str(answer["log"]).strip(),
-        words="",
-        build_logs=(),
-        unresolved=unresolved,
-        kernels=tuple(_kernel_state(driver, name, kernel) for kernel in answer["kernel_names"]),
-        binary=driver.live_builds(name)[0].binary,
-    )
+    binary = driver.live_builds(name)[0].binary
+    return _static_link(driver, name, answer, linked=not answer["has_imports"], unresolved=unresolved, binary=binary)
 
 
 def are_bare(modules: Sequence[Linkable]) -> bool:
@@ -152,17 +143,21 @@ def _static_binaries(modules: Sequence[Linkable], driver: IsolatedDriver) -> Dri
         ) from error
     given = {symbol.name for _, module in modules for symbol in module.exports}
     unresolved = dict.fromkeys(use.symbol for _, module in modules for use in module.uses if use.symbol not in given)
+    # The driver denies that a package with imports left has some of its kernels, so that it cannot be read.
+    binary = driver.live_builds(name)[0].binary if not unresolved else None
+    return _static_link(driver, name, answer, linked=not unresolved, unresolved=tuple(unresolved), binary=binary)
+
+
+def _static_link(driver: IsolatedDriver, name: str, answer: Mapping[str, Any], **outcome: Any) -> DriverLink:
+    """What came of a static link that the driver did: its ``answer``, and what else there is to know."""
     return DriverLink(
         kind="static",
-        linked=not unresolved,
         code_name="ZE_RESULT_SUCCESS",
         log=str(answer["log"]).strip(),
         words="",
         build_logs=(),
-        unresolved=tuple(unresolved),
         kernels=tuple(_kernel_state(driver, name, kernel) for kernel in answer["kernel_names"]),
-        # The driver denies that a package with imports left has some of its kernels, so that it cannot be read.
-        binary=driver.live_builds(name)[0].binary if not unresolved else None,
+        **outcome,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING
 
+from kernlens.formats.spirv.magic import is_spirv
 from kernlens.isa.devices import identify
 from kernlens.loading.context import Context
 from kernlens.loading.kernel_parts import (
@@ -208,7 +209,6 @@ def _stage_texts(debug: KeptDebug) -> StageTexts:
 
 def _spirv_module(content: memoryview, budget: Budget, *, is_all: bool) -> SpirvModule | None:
     """``is_all``: the program is nothing else, so that there must be a module."""
-    from kernlens.formats.spirv.magic import is_spirv
     from kernlens.formats.spirv.spirv_module import read_spirv
 
     return read_spirv(content, budget) if is_all or is_spirv(content) else None
@@ -217,7 +217,6 @@ def _spirv_module(content: memoryview, budget: Budget, *, is_all: bool) -> Spirv
 def _sources(kernels: Collection[Kernel], context: Context) -> tuple[Source, ...]:
     if not kernels:  # There is no line table to name the files that count: all that came with the program do.
         return context.sources
-    from kernlens.formats.spirv.magic import is_spirv
     from kernlens.formats.spirv.spirv_module import read_spirv_sources
     from kernlens.loading.source_texts import find_sources
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from kernlens.analysis.correlate import correlate
 from kernlens.formats.host_object import read_host_object
 from kernlens.formats.listings.host_disassembly import read_host_listing
-from kernlens.loading.located import located
 from kernlens.model.source_map import SourcePlace
 from kernlens.model.stage import Snapshot
 from kernlens.model.stage_map import LINE, OFFSET, StageMap, chosen_lines
@@ -29,7 +28,7 @@ def host_map(shown: Snapshot, listing: Snapshot, host_object: Snapshot) -> Stage
     offsets = [instruction.address for instruction in listed]
     locations = [_NOWHERE] * len(listed)
     for table in host_object_file.tables:
-        here = located(correlate(offsets, table))
+        here = correlate(offsets, table).whole_places()
         locations = [
             location if location[0] is not None else other for location, other in zip(here, locations, strict=True)
         ]

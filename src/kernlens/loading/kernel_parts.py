@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
+from kernlens import __version__
 from kernlens.errors import UnsupportedError
 from kernlens.model.binary import EMPTY
 from kernlens.model.build import LINE_OPTIONS, Build
@@ -218,7 +219,6 @@ class DebugCode(Code):
     def page(self, kernel: Kernel) -> str | None:
         if self._debug.make_program is None:
             return None
-        from kernlens import __version__
         from kernlens.report.explore.page import notebook_page
 
         return notebook_page(self._debug.make_program(kernel, self._debug), __version__)
@@ -290,6 +290,30 @@ class ZebinCode(DebugCode):
     def arguments(self) -> tuple[KernelArgument, ...]:
         entry = self._zebin.ze_info.kernels.get(self._kernel.name) if self._zebin.ze_info else None
         return entry.arguments if entry else ()
+
+
+def decode_kernels(
+    selection: Iterable[tuple[Program, Sequence[Kernel]]], *, texts: bool = False, threads: int | None = None
+) -> None:
+    """Decode these kernels, in threads and what repeats in them only once, so that their ``instructions`` are there when
+    asked for; with ``texts`` their texts too. ``threads`` are those of ``decode_many``.
+
+    Kernels that are decoded already, or whose device is not known, are left as they are. Raises UnsupportedError if no
+    installed libiga64 knows a device.
+    """
+    from kernlens.isa.decode import decode_many
+
+    wanted = [
+        (program.device, kernel)
+        for program, kernels in selection
+        if program.device is not None
+        for kernel in kernels
+        if "instructions" not in vars(kernel)
+    ]
+    register_roots()
+    decoded = decode_many([(device, kernel.code) for device, kernel in wanted], threads, texts=texts)
+    for (_, kernel), instructions in zip(wanted, decoded, strict=True):
+        kernel.instructions = instructions
 
 
 @cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kernlens.errors import NotFoundError
-from kernlens.formats.listings.llvm_cut import cut_to_function, functions_of
+from kernlens.formats.listings.llvm_parts import LlvmParts
 from kernlens.formats.listings.spirv_cut import cut_to_entry_point
 from kernlens.model.stage import TEXT, Snapshot
 
@@ -19,12 +19,14 @@ def of_one_kernel(snapshot: Snapshot, kernel: str) -> Snapshot:
         return snapshot
     if snapshot.ending not in (".ll", ".spvasm"):
         return snapshot
-    text = snapshot.text
-    cut = cut_to_function(text, kernel) if snapshot.ending == ".ll" else cut_to_entry_point(text, kernel)
+    text, functions = snapshot.text, []
+    if snapshot.ending == ".ll":
+        parts = LlvmParts(text, with_metadata=True)
+        cut, functions = parts.cut_to_function(kernel), parts.defined()
+    else:
+        cut = cut_to_entry_point(text, kernel)
     if cut is None:
-        there = ", ".join(functions_of(text)[:20]) if snapshot.ending == ".ll" else ""
-        raise NotFoundError(
-            f"the stage {snapshot.stage} has no function {kernel!r}" + (f"; it has: {there}" if there else "")
-        )
+        there = f"; it has: {', '.join(functions[:20])}" if functions else ""
+        raise NotFoundError(f"the stage {snapshot.stage} has no function {kernel!r}{there}")
     content = cut.encode("utf-8", "replace")
     return replace(snapshot, kernel=kernel, find_content=lambda: content, size=len(content))

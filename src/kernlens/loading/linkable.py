@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from kernlens.analysis.linking.driver_rules import LATEST, DriverRules
 from kernlens.errors import FormatError, KernlensError, UnsupportedError
 from kernlens.isa.devices import device as find_device
+from kernlens.loading.open import open_file
 from kernlens.loading.use_places import places_in_binary, places_in_spirv
 from kernlens.model.binary import Relocation, Symbol
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
@@ -348,8 +349,6 @@ def linkable_programs(path: str, device: str | None = None) -> list[tuple[str, P
     ``device`` leaves out programs of other devices. Raises UnsupportedError if nothing in it has symbols, NotFoundError for
     an unknown device, KernlensError if a file of the folder is damaged.
     """
-    from kernlens.loading.open import open_file
-
     contents = open_file(path)
     linkable = linkable_in(contents, device)
     contents.check()

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kernlens.errors import KernlensError, UnsupportedError
 from kernlens.isa.devices import device
 from kernlens.loading.context import Context
+from kernlens.loading.linkable import module_of
 from kernlens.loading.open import open_bytes
 from kernlens.model.build import Build
+from kernlens.model.module import Module
 from kernlens.model.program import Program
+
+if TYPE_CHECKING:
+    from kernlens.runtime.driver_environment import DriverEnvironment
 
 #: What a live program holds besides machine code that can be read, by the names of a Build.
 _PARTS = ("sources", "spirv", "options", "log", "binary")
@@ -68,3 +73,25 @@ def programs_of(builds: Sequence[Build]) -> list[Program]:
     if not programs:
         raise UnsupportedError("the program holds no machine code of an Intel GPU: " + "; ".join(reasons))
     return programs
+
+
+def compiled_modules(
+    modules: Sequence[tuple[Program, Module]], environment: DriverEnvironment
+) -> list[tuple[Program, Module]]:
+    """``modules`` with those that are SPIR-V built on a driver, with their options and constants; the others stay as they are.
+
+    Raises RefusedCallError before a call that is known to crash the driver, LevelZeroError with the log for a module that
+    does not build.
+    """
+    from kernlens.runtime.isolation import IsolatedDriver
+
+    found = []
+    with IsolatedDriver(environment) as driver:
+        for program, module in modules:
+            if program.format == "spirv":
+                driver.build_spirv(module.name, bytes(program.spirv), module.options or "", constants=module.constants)
+                (built,) = programs_of(driver.live_builds(module.name))
+                found.append((built, module_of(built, name=module.name)))
+            else:
+                found.append((program, module))
+    return found

@@ -119,7 +119,7 @@ def open_file(
         device=_device(device),
         source_roots=tuple(source_roots),
         folder=os.path.dirname(name) or ".",
-        own_source=_nameless(source) if source else None,
+        own_source=Source("", bytes(_map(source)).decode("utf-8", "replace"), "disk") if source else None,
         is_held=held,
     )
     if os.path.isdir(name):
@@ -152,10 +152,6 @@ def open_build(build: Build) -> tuple[Program, ...]:
     context = Context(build, known_device(build.device), folder=os.path.dirname(build.path) or ".", budget=budget)
     unpacker.unpack_build(build.name, context)
     return tuple(unpacker.programs)
-
-
-def _nameless(path: str) -> Source:
-    return Source("", bytes(_map(path)).decode("utf-8", "replace"), "disk")
 
 
 def _device(name: str | None) -> Device | None:

@@ -9,18 +9,21 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache, cached_property
-from typing import TYPE_CHECKING
+from functools import cached_property
 
 from kernlens.analysis.stage_changes import is_whole, without_heading
+from kernlens.errors import UnsupportedError
+from kernlens.formats.listings.gen_assembly import read_gen_assembly_lines
+from kernlens.formats.listings.host_assembly import read_host_assembly_lines
+from kernlens.formats.listings.llvm_ir import read_llvm_lines
+from kernlens.formats.listings.spirv_assembly import read_spirv_text_lines
+from kernlens.formats.listings.visa_assembly import read_visaasm_lines
+from kernlens.formats.listings.visa_llvm_map import CodegenFunctions, read_visa_llvm_lines
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.model.source_map import SourcePlace
 from kernlens.model.stage import BINARY, TEXT, Attempts, Snapshot
 from kernlens.model.stage_map import LINE, OFFSET, PassLines, StageMap, StageRows, chosen_lines
-
-if TYPE_CHECKING:
-    from kernlens.formats.listings.visa_llvm_map import CodegenFunctions
 
 #: What the stage of the machine code itself is called: its lines come from the program's DWARF.
 MACHINE_STAGE = "program"
@@ -29,6 +32,13 @@ MACHINE_STAGE = "program"
 _POCL_COPY = re.compile(r"(?:.*/)?tempfile_\w{6}\.cl")
 #: A disassembly's stage -> the stage whose object it is of.
 _OBJECT_OF = {"disassembly": "object", "object": "object", "shared-object": "shared-object"}
+#: What reads texts with a file ending, whatever their stage.
+_READERS = {
+    ".ll": read_llvm_lines,
+    ".spvasm": read_spirv_text_lines,
+    ".visaasm": read_visaasm_lines,
+    ".s": read_host_assembly_lines,
+}
 #: A binary stage that has no text form -> the stage that is its disassembly.
 _LISTING_OF = {"object": "disassembly"}
 
@@ -91,8 +101,6 @@ class Beside:
     @cached_property
     def codegen(self) -> dict[int, CodegenFunctions]:
         """Attempt -> the code generator's functions, read once for all kernels."""
-        from kernlens.formats.listings.visa_llvm_map import CodegenFunctions
-
         dumps = [snapshot for snapshot in self.snapshots if (snapshot.stage, snapshot.form) == ("llvm-codegen", TEXT)]
         return {snapshot.attempt: CodegenFunctions(snapshot.listing) for snapshot in dumps}
 
@@ -146,8 +154,6 @@ def snapshot_map(snapshot: Snapshot, beside: Beside) -> StageMap | None:
 
 
 def _visa_llvm_rows(snapshot: Snapshot, text: str, beside: Beside) -> StageRows:
-    from kernlens.formats.listings.visa_llvm_map import read_visa_llvm_lines
-
     codegen = beside.codegen.get(snapshot.attempt)
     return read_visa_llvm_lines(text, codegen) if codegen is not None else StageRows()
 
@@ -189,35 +195,12 @@ def _renamed(stage_map: StageMap, named: Callable[[SourcePlace], SourcePlace]) -
     )
 
 
-@cache
 def reader(stage: str, ending: str) -> Callable[[str], StageRows] | None:
     """What reads the line marks of a stage's texts with this file ending; None if nothing does."""
-    if ending == ".ll":
-        from kernlens.formats.listings.llvm_ir import read_llvm_lines
-
-        return read_llvm_lines
-    if ending == ".spvasm":
-        from kernlens.formats.listings.spirv_assembly import read_spirv_text_lines
-
-        return read_spirv_text_lines
-    if ending == ".visaasm":
-        from kernlens.formats.listings.visa_assembly import read_visaasm_lines
-
-        return read_visaasm_lines
-    if ending == ".s":
-        from kernlens.formats.listings.host_assembly import read_host_assembly_lines
-
-        return read_host_assembly_lines
-    if stage == "gen-assembly" and ending == ".asm":
-        from kernlens.formats.listings.gen_assembly import read_gen_assembly_lines
-
-        return read_gen_assembly_lines
-    return None
+    return read_gen_assembly_lines if (stage, ending) == ("gen-assembly", ".asm") else _READERS.get(ending)
 
 
 def _machine_maps(program: Program, attempts: Mapping[str, int]) -> Iterator[StageMap]:
-    from kernlens.errors import UnsupportedError
-
     for kernel in program.kernels.values():
         try:
             yield from _machine_map(kernel, attempts.get(kernel.name, 1))
@@ -227,12 +210,10 @@ def _machine_maps(program: Program, attempts: Mapping[str, int]) -> Iterator[Sta
 
 
 def _machine_map(kernel: Kernel, attempt: int) -> Iterator[StageMap]:
-    from kernlens.loading.located import located
-
     source_map = kernel.source_map
     if source_map is None:
         return
-    locations = located(source_map)
+    locations = source_map.whole_places()
     yield StageMap(
         stage=MACHINE_STAGE,
         kernel=kernel.name,

@@ -10,7 +10,9 @@ from typing import NamedTuple
 
 from kernlens.errors import KernlensError, ToolError
 from kernlens.formats.listings.gen_assembly import read_visa_numbers
+from kernlens.formats.listings.llvm_ir import llvm_rows
 from kernlens.formats.listings.llvm_parts import LlvmParts
+from kernlens.formats.listings.spirv_assembly import read_spirv_text_lines
 from kernlens.formats.listings.spirv_cut import SpirvParts
 from kernlens.formats.listings.visa_assembly import visa_number
 from kernlens.formats.listings.visa_llvm_map import read_visa_ranges
@@ -134,11 +136,13 @@ class KeptStageTexts:
     def _whole(self, snapshot: Snapshot) -> _Read:
         of = _name(snapshot)
         if of not in self._read:
-            read = reader(snapshot.stage, snapshot.ending)
-            assert read is not None
             text = snapshot.listing
-            parts = LlvmParts(text) if snapshot.ending == ".ll" else SpirvParts(text)
-            rows = read(text)
+            parts: LlvmParts | SpirvParts
+            if snapshot.ending == ".ll":
+                parts = LlvmParts(text)
+                rows = llvm_rows(parts)
+            else:
+                parts, rows = SpirvParts(text), read_spirv_text_lines(text)
             self._read[of] = _Read(parts, rows, {line: index for index, line in enumerate(rows.lines)})
         return self._read[of]
 

@@ -103,7 +103,7 @@ class Unpacker:
         members = [member for member in read_ar(content) if len(member.data) and not member.is_padding]
         context.budget.count(len(members), "members", format="ar", weight=KERNEL_WEIGHT)
         return tuple(
-            self._part(partial(_itself, member.data), member.name, offset + member.offset, member.data, context, depth)
+            self._part(member.data.toreadonly, member.name, offset + member.offset, member.data, context, depth)
             for member in members
         )
 
@@ -148,7 +148,7 @@ class Unpacker:
             options=read.build_options,
             spirv=spirv.data if spirv else EMPTY,
             debug=debug.data if debug else EMPTY,
-            source=_text(read.source.data) if read.source else None,
+            source=bytes(read.source.data).rstrip(b"\0").decode("utf-8", "replace") if read.source else None,
         )
         children = []
         if read.device_binary is not None:
@@ -167,10 +167,6 @@ class Unpacker:
         return tuple(children)
 
 
-def _itself(content: memoryview) -> memoryview:
-    return content
-
-
 def _elf_sections(content: memoryview, kind: str) -> tuple[Section, ...]:
     from kernlens.formats.elf.elf_file import read_elf
 
@@ -185,7 +181,3 @@ def _kernel_elfs(content: memoryview, offset: int, budget: Budget) -> tuple[Cont
         for kernel in read_debug_data(content, budget).kernels
         if kernel.elf
     )
-
-
-def _text(content: memoryview) -> str:
-    return bytes(content).rstrip(b"\0").decode("utf-8", "replace")

@@ -50,7 +50,10 @@ def places_in_binary(program: Program) -> FindPlaces:
         found = source_map(use.holder)
         index = bisect_right(found.offsets, use.offset) - 1 if found else -1
         place = found.place(index) if found and index >= 0 else None
-        if place and (not possible or any(_same_line(place, candidate) for candidate in possible)):
+        if place and (
+            not possible
+            or any(place.line == candidate.line and end_alike(place.path, candidate.path) for candidate in possible)
+        ):
             return (place,)
         files = [file.path for file in found.table.files] if found else []
         return tuple(_renamed(candidate, files) for candidate in possible)
@@ -103,10 +106,6 @@ class _SpirvPlaces:
         if kernel == PSEUDO_KERNEL:
             return self.of(self._uses.in_functions, symbol)
         return self.of(self._uses.reached([self._entry_points[kernel]]), symbol) if kernel in self._entry_points else ()
-
-
-def _same_line(first: SourcePlace, other: SourcePlace) -> bool:
-    return first.line == other.line and end_alike(first.path, other.path)
 
 
 def _renamed(place: SourcePlace, files: Sequence[str]) -> SourcePlace:

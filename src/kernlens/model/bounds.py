@@ -6,12 +6,11 @@ of ``check``, the keys of ``kernlens.toml`` and the words of the mark ``kernel_b
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from fractions import Fraction
 
 from kernlens.dataclass import dataclass
-from kernlens.errors import KernlensError, NotFoundError, nearest
-from kernlens.model.figures import EVERY_FIGURE, Figure, as_name
+from kernlens.errors import KernlensError
+from kernlens.model.figures import EVERY_FIGURE, Figure, at, by_name, figure_named
 
 #: Stands for a tolerance without an end.
 ANY = "any"
@@ -89,36 +88,21 @@ def bound_names() -> dict[str, tuple[Figure, bool]]:
 def bound(name: str, value: object, origin: str = "") -> Bound:
     """Returns the bound of that name, ``_`` being as good as ``-``. Raises NotFoundError, with the nearest names, if there is
     none, KernlensError if the value is no whole number from 0 on."""
-    names = bound_names()
-    if as_name(name) not in names:
-        raise NotFoundError(f"{_at(origin)}there is no budget {name!r}{offer(as_name(name), names)}")
+    figure, is_least = by_name(bound_names(), name, "budget", origin)
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise KernlensError(f"{_at(origin)}{name} takes a whole number from 0 on, not {value!r}")
-    return Bound(*names[as_name(name)], value, origin)
+        raise KernlensError(f"{at(origin)}{name} takes a whole number from 0 on, not {value!r}")
+    return Bound(figure, is_least, value, origin)
 
 
 def tolerance(name: str, value: object, origin: str = "") -> Tolerance:
     """Returns by how much the figure of that name may get worse: a number, ``5%`` or ``any``. Raises NotFoundError, with
     the nearest names, for an unknown figure, and KernlensError for anything else."""
-    figures = {known: figure for figure in EVERY_FIGURE for known in figure.names}
-    if as_name(name) not in figures:
-        raise NotFoundError(f"{_at(origin)}there is no figure {name!r}{offer(as_name(name), figures)}")
-    figure, words = figures[as_name(name)], str(value).strip()
+    figure, words = figure_named(name, origin), str(value).strip()
     if words == ANY:
         return Tolerance(figure, None)
     digits = words.removesuffix("%")
     if isinstance(value, bool) or not digits.replace(".", "", 1).isdecimal() or not digits.isascii():
         raise KernlensError(
-            f"{_at(origin)}the tolerance of {name} is a number, a number with %, or {ANY}, not {value!r}"
+            f"{at(origin)}the tolerance of {name} is a number, a number with %, or {ANY}, not {value!r}"
         )
     return Tolerance(figure, Fraction(digits), words.endswith("%"))
-
-
-def offer(name: str, known: Iterable[str]) -> str:
-    """The end of a sentence on an unknown name: the nearest that there are."""
-    near = nearest(name, known)
-    return f"; did you mean {', '.join(near)}?" if near else "; docs/figures.md lists the figures"
-
-
-def _at(origin: str) -> str:
-    return f"{origin}: " if origin else ""

@@ -6,9 +6,10 @@ Compilers, live drivers, second builds and recordings give Builds; recordings an
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, Protocol
 
-from kernlens.dataclass import dataclass, field
+from kernlens.dataclass import dataclass, field, replace
 
 if TYPE_CHECKING:
     from kernlens.model.kernel import ReportedKernel
@@ -125,6 +126,11 @@ class Build:
     def toolchain_title(self) -> str | None:
         """The versions of driver and compiler for a person; None if they are not known."""
         return self.toolchain.title if self.toolchain else None
+
+    def with_parts(self, **parts: Any) -> Build:
+        """The same build with these parts, and the others as they are, all in memory."""
+        held = {part.name: getattr(self.parts, part.name) for part in fields(HeldParts) if part.name not in parts}
+        return replace(self, parts=HeldParts(**held, **parts))
 
     @property
     def failure(self) -> str:

@@ -62,6 +62,7 @@ class Measured(Protocol):
 
 
 MeasuredKernel = TypeVar("MeasuredKernel", bound=Measured)
+Value = TypeVar("Value")
 
 
 #: The key of the figure that says how many registers hold values at once.
@@ -327,15 +328,26 @@ STATED = tuple(figure for figure in FIGURES if not figure.needs_decoding)
 EVERY_FIGURE = (*FIGURES, *PRESSURES, *COSTS)
 
 
-def figure_named(name: str) -> Figure:
-    """Returns the figure that has this key, heading or name. Raises NotFoundError, with the nearest names, if there is
-    none."""
-    named = {word: figure for figure in EVERY_FIGURE for word in (figure.key, figure.heading, *figure.names)}
-    if name not in named:
-        near = nearest(name, named)
-        hint = f"did you mean {', '.join(near)}?" if near else "docs/figures.md lists them"
-        raise NotFoundError(f"there is no figure {name!r}; {hint}")
-    return named[name]
+def figure_named(name: str, origin: str = "") -> Figure:
+    """Returns the figure that has this key, heading or name, in capital letters or with ``_`` too; ``origin`` says where it
+    is named. Raises NotFoundError, with the nearest names, if there is none."""
+    named = {word: figure for figure in EVERY_FIGURE for word in figure.names}
+    return by_name(named, name, "figure", origin)
+
+
+def by_name(known: Mapping[str, Value], name: str, kind: str, origin: str = "") -> Value:
+    """Returns what of ``known`` has this name, as ``as_name`` writes it. Raises NotFoundError, with the nearest names, if
+    nothing has."""
+    if as_name(name) in known:
+        return known[as_name(name)]
+    near = nearest(as_name(name), known)
+    hint = f"did you mean {', '.join(near)}?" if near else "docs/figures.md lists the figures"
+    raise NotFoundError(f"{at(origin)}there is no {kind} {name!r}; {hint}")
+
+
+def at(origin: str) -> str:
+    """The beginning of a sentence on what stands there."""
+    return f"{origin}: " if origin else ""
 
 
 def largest_first(kernels: Iterable[MeasuredKernel], figure: Figure) -> list[MeasuredKernel]:

@@ -22,7 +22,7 @@ class RegisterLinks:
 
     ``sources`` are pairs of a register that it reads and the index of an instruction that may have written what it reads
     there (BEFORE_THE_CODE: what the thread began with), ``uses`` pairs of a register that it writes and the index of one
-    that may read that.
+    that may read that; of more than 64 writers of what is read in one register, the last 64.
     """
 
     reads: list[int]

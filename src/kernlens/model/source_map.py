@@ -10,6 +10,7 @@ from itertools import pairwise
 from kernlens.dataclass import dataclass, field
 from kernlens.errors import FormatError
 from kernlens.model.line_table import InlinedCall, LineTable
+from kernlens.model.source_path import joined
 
 #: ``SourceMap.row_of`` of an instruction that no row covers; of one whose row the compiler lost; of one in the prologue.
 NO_ROW, LOST, PROLOGUE = -1, -2, -3
@@ -247,6 +248,22 @@ class SourceMap:
                 stack = tuple(self._call_place(active[depth]) for depth in sorted(active, reverse=True))
                 frames[first:last] = [stack] * (last - first)
         return frames
+
+    def whole_places(self) -> list[tuple[SourcePlace | None, tuple[SourcePlace, ...]]]:
+        """Each instruction's place, None if it has none, and the calls it was inlined through, innermost first, with the
+        paths as the compiler saw them."""
+        # A line table repeats few places very often.
+        full: dict[SourcePlace, SourcePlace] = {}
+
+        def absolute(place: SourcePlace) -> SourcePlace:
+            if place not in full:
+                full[place] = SourcePlace(joined(self.table.directory, place.path), place.line, place.column)
+            return full[place]
+
+        return [
+            (absolute(place) if place else None, tuple(map(absolute, self.inlined_at(index))))
+            for index, place in enumerate(map(self.place, range(len(self.row_of))))
+        ]
 
     def _call_place(self, call: InlinedCall) -> SourcePlace:
         """Returns where a call stands. Few calls are around very many instructions, so each place is made once."""

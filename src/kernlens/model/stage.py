@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from functools import cached_property
 
 from kernlens.dataclass import dataclass, field
-from kernlens.errors import NotFoundError, nearest
+from kernlens.errors import NotFoundError, OutputError, nearest
 from kernlens.model.budget import Budget
 
 TEXT = "text"
@@ -85,8 +85,6 @@ class Snapshot:
         """Returns the snapshot's bytes. Raises OutputError with ``failure``, ToolError if the tool that makes this form
         fails."""
         if self.failure is not None:
-            from kernlens.errors import OutputError
-
             raise OutputError(f"there is no snapshot of the stage {self.stage}: {self.failure}")
         return self.find_content()
 

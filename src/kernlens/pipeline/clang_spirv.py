@@ -9,7 +9,6 @@ import re
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from kernlens.errors import UnsupportedError
 from kernlens.formats.spirv.magic import is_spirv
@@ -27,9 +26,6 @@ from kernlens.toolchain.clang import (
 from kernlens.toolchain.includes import existing_source, source_files
 from kernlens.toolchain.process import command_line, run, temporary_folder
 from kernlens.toolchain.spirv_disassembly import spirv_text
-
-if TYPE_CHECKING:
-    pass
 
 #: What users give instead of a device's name.
 DEVICE = "spirv"

@@ -8,12 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from kernlens.errors import UnsupportedError
-from kernlens.model.build import Build, HeldParts
+from kernlens.model.build import Build
 from kernlens.model.stage import Snapshot
 from kernlens.pipeline.compile_stages import Pipeline, compile_stages
 from kernlens.toolchain.process import temporary_folder
 from kernlens.toolchain.recorded_sources import written_sources
-from kernlens.toolchain.toolchains import SYSTEM, Toolchain, find_toolchains
+from kernlens.toolchain.toolchains import SYSTEM, find_toolchains
 
 
 def compile_again(
@@ -45,11 +45,8 @@ def compile_again(
         else:
             raise UnsupportedError(f"the recording holds neither source nor SPIR-V of {build.name}")
         compiled = compile_stages(path, build.device, options=words, toolchain=chosen, all_passes=all_passes).build
-        parts = HeldParts(
+        compiled = compiled.with_parts(
             log=compiled.log.replace(folder, ""),
-            binary=compiled.binary,
-            debug=compiled.debug,
-            spirv=compiled.spirv,
             sources=build.sources or compiled.sources,
             snapshots=tuple(_held(snapshot) for snapshot in compiled.snapshots),
         )
@@ -61,7 +58,6 @@ def compile_again(
             options=options if options is not None else build.options,
             command=compiled.command.replace(folder, ""),
             reason=compiled.reason.replace(folder, "") if compiled.reason else None,
-            parts=parts,
         ),
         written_below=folder,
     )
@@ -85,14 +81,14 @@ def toolchain_of(build: Build) -> str:
     if recorded is None:
         return SYSTEM
     installed = [each for each in find_toolchains() if each.ocloc is not None]
-    alike = [each for each in installed if _versions(each) == (recorded.neo_version, recorded.igc_version)]
+    alike = [
+        each
+        for each in installed
+        if (each.neo_version or "", each.igc_version or "") == (recorded.neo_version, recorded.igc_version)
+    ]
     named = [each for each in installed if each.name == recorded.name]
     both = [each for each in alike if each in named]
     return next((each.name for each in (*both, *alike, *named)), SYSTEM)
-
-
-def _versions(toolchain: Toolchain) -> tuple[str, str]:
-    return toolchain.neo_version or "", toolchain.igc_version or ""
 
 
 def _held(snapshot: Snapshot) -> Snapshot:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
 from kernlens.dataclass import dataclass
-from kernlens.errors import NotFoundError, ToolError
+from kernlens.errors import NotFoundError, ToolError, UnsupportedError
 from kernlens.model.build import Build
 from kernlens.model.line_choice import LineChoice
 from kernlens.model.source_path import end_alike
@@ -17,6 +17,7 @@ from kernlens.model.stage import Snapshot, choose
 from kernlens.model.stage_map import ProgramLine, StageMap
 from kernlens.toolchain.includes import join_options, with_lines
 from kernlens.toolchain.toolchains import SYSTEM
+from kernlens.toolchain.toolchains import toolchain as find_toolchain
 
 if TYPE_CHECKING:
     from kernlens.model.program import Program
@@ -130,12 +131,10 @@ def compile_stages(
     source: str | os.PathLike[str], device: str, *, options: str = "", toolchain: str = SYSTEM, all_passes: bool = False
 ) -> Pipeline:
     """Compile like ``stages``; a source that does not compile gives a Build that is not ``ok``, with the stages so far."""
-    from kernlens.errors import UnsupportedError
     from kernlens.pipeline import clang_spirv as clang_stages
     from kernlens.pipeline import cpu_runtime as cpu_runtime_stages
     from kernlens.pipeline import igc as igc_stages
     from kernlens.pipeline import pocl as pocl_stages
-    from kernlens.toolchain.toolchains import toolchain as find_toolchain
 
     path = Path(source)
     others = (pocl_stages, cpu_runtime_stages, clang_stages)

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 from kernlens.errors import FormatError, NotFoundError, UnsupportedError
 from kernlens.model.build import LINE_OPTIONS, Build
 from kernlens.model.stage import BINARY, PROGRAM, TEXT, Snapshot, Stage, held
-from kernlens.pipeline.second_build import SecondBuild, second_build, source_text, with_snapshots
+from kernlens.pipeline.second_build import SecondBuild, second_build, source_text
 from kernlens.toolchain.includes import source_options
 from kernlens.toolchain.process import temporary_folder
 
@@ -40,11 +39,6 @@ _BITCODE_SECTION = ".ocl.ir"
 _BITCODE_MAGIC = b"BC\xc0\xde"
 #: How the dump files' names begin.
 _PREFIX = "dump"
-
-
-def stages_of() -> tuple[Stage, ...]:
-    """Return the runtime's stages, in pipeline order."""
-    return STAGES
 
 
 def runtime_library() -> Path | None:
@@ -112,7 +106,7 @@ def snapshots_of(build: SecondBuild, dump_folder: Path | None = None) -> Build:
         result, start_time = second_build(build, dump_environment(Path(name)))
         snapshots = tuple(_read(Path(name), result, start_time)) if result.ok else ()
     source = (held(STAGES[0], build.text.encode(), TEXT),) if build.text is not None else ()
-    return replace(result, parts=with_snapshots(result, source + snapshots))
+    return result.with_parts(snapshots=source + snapshots)
 
 
 def _read(folder: Path, build: Build, start_time: int) -> Iterator[Snapshot]:

@@ -15,7 +15,7 @@ from kernlens.errors import OutputError
 from kernlens.model.build import Build
 from kernlens.model.stage import BINARY, KERNEL, PROGRAM, TEXT, Snapshot, Stage, held
 from kernlens.pipeline.igc_dump import FULL, is_full, read_dump
-from kernlens.pipeline.second_build import DriverDiedError, SecondBuild, second_build, with_snapshots
+from kernlens.pipeline.second_build import DriverDiedError, SecondBuild, second_build
 from kernlens.toolchain.ocloc import compile_source
 from kernlens.toolchain.process import temporary_folder
 from kernlens.toolchain.toolchains import Toolchain
@@ -111,11 +111,8 @@ def snapshots(
         if not result.ok and is_full(folder):
             # A dump that cannot be written kills the compiler: the source is not to blame, and the program still wanted.
             result = compile_source(source, device, options, chosen)
-    return replace(
-        result,
-        command=" ".join([*_by_hand(environment), result.command]),
-        parts=with_snapshots(result, _with_spirv(dumped, result, stages_of(chosen))),
-    )
+    staged = result.with_parts(snapshots=_with_spirv(dumped, result, stages_of(chosen)))
+    return replace(staged, command=" ".join([*_by_hand(environment), result.command]))
 
 
 def snapshots_of(build: SecondBuild, stages: tuple[Stage, ...]) -> Build:
@@ -132,7 +129,7 @@ def snapshots_of(build: SecondBuild, stages: tuple[Stage, ...]) -> Build:
             if is_full(folder):
                 raise OutputError(f"the driver died: {FULL}") from error
             raise
-        return replace(result, parts=with_snapshots(result, read_dump(folder, stages, result.binary, start_time)))
+        return result.with_parts(snapshots=read_dump(folder, stages, result.binary, start_time))
 
 
 def stages_of_driver(driver_version: str) -> tuple[Stage, ...]:

@@ -111,7 +111,7 @@ def _snapshot(stage: Stage, form: str, file: _File, kernel: str | None, start_ti
         content = content.removesuffix(b"\0")
     if full:
         return _failed(stage, form, kernel, FULL, file.attempt)
-    if _is_cut(content, file.ending):
+    if not content or (file.ending in _WHOLE_LINES and not content.endswith(b"\n")):
         return _failed(stage, form, kernel, _CUT, file.attempt)
     seconds = None if start_time is None else max(file.modified - start_time, 0) / 1e9
     return Snapshot(stage.name, kernel, form, file.ending, lambda: content, len(content), seconds, attempt=file.attempt)
@@ -119,10 +119,6 @@ def _snapshot(stage: Stage, form: str, file: _File, kernel: str | None, start_ti
 
 def _failed(stage: Stage, form: str, kernel: str | None, why: str, attempt: int = 1) -> Snapshot:
     return Snapshot(stage.name, kernel, form, stage.ending(form) or "", bytes, failure=why, attempt=attempt)
-
-
-def _is_cut(content: bytes, ending: str) -> bool:
-    return not content or (ending in _WHOLE_LINES and not content.endswith(b"\n"))
 
 
 def _read(path: Path) -> bytes:

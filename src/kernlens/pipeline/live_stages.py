@@ -97,7 +97,8 @@ class LiveProgram:
             if part is not None:
                 return (held(wanted, part, BINARY),)
         if self._compiler_stages is OTHER or (self.text is None and self.spirv is None):
-            return (held(wanted, self._from_driver(stage), BINARY),)
+            content = self.spirv if stage == "spirv" else self.binary()
+            return (held(wanted, content or b"", BINARY),)
         second = self._second_build(options)
         if not second.ok:
             raise ToolError(f"the second build, in a process of its own, failed: {second.reason}", log=second.log)
@@ -113,11 +114,6 @@ class LiveProgram:
             return nullcontext()
         wanted = next(each for each in self.stages if each.name == stage)
         return keeping(self.library.path, self.handle, stage, text=wanted.form(form) == TEXT)
-
-    def _from_driver(self, stage: str) -> bytes:
-        if stage == "spirv":
-            return self.spirv or b""
-        return self.binary() or b""
 
     def binary(self) -> bytes | None:
         """Return the driver's binary of the program for the device; None if it has none."""

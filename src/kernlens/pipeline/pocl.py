@@ -9,13 +9,12 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
-from kernlens.errors import ToolError, UnsupportedError
+from kernlens.errors import NotFoundError, ToolError, UnsupportedError
 from kernlens.model.build import Build
 from kernlens.model.stage import BINARY, KERNEL, PROGRAM, TEXT, Snapshot, Stage, held
-from kernlens.pipeline.second_build import SecondBuild, second_build, source_text, with_snapshots
+from kernlens.pipeline.second_build import SecondBuild, second_build, source_text
 from kernlens.toolchain.process import run, temporary_folder
 
 PLATFORM = "Portable Computing Language"
@@ -41,11 +40,6 @@ _INVALID = re.compile(r'may only have a distinct !dbg attachment\n.*@("[^"]*"|[-
 _DROPPED = "ignoring invalid debug info"
 
 
-def stages_of() -> tuple[Stage, ...]:
-    """Return PoCL's stages, in pipeline order."""
-    return STAGES
-
-
 def dump_environment(folder: Path) -> dict[str, str]:
     """Return the variables that make PoCL keep its stages in ``folder``, which must be empty."""
     return {"POCL_LEAVE_KERNEL_COMPILER_TEMP_FILES": "1", "POCL_CACHE_DIR": str(folder), "POCL_KERNEL_CACHE": "1"}
@@ -57,8 +51,6 @@ def snapshots(source: str | Path, options: str = "", *, dump_folder: Path | None
     A source that does not build gives a Build that is not ``ok``, with its ``source`` stage alone. Raises UnsupportedError
     if PoCL is not installed.
     """
-    from kernlens.errors import NotFoundError
-
     path = Path(source)
     text = source_text(path)
     include = f"-I {path.resolve().parent}" if path.resolve().parent != Path.cwd() else ""
@@ -76,7 +68,7 @@ def snapshots_of(build: SecondBuild, dump_folder: Path | None = None) -> Build:
         result, start_time = second_build(build, dump_environment(folder))
         snapshots = tuple(_read(folder, start_time)) if result.ok else ()
     source = (held(STAGES[0], build.text.encode(), TEXT),) if build.text is not None else ()
-    return replace(result, parts=with_snapshots(result, source + snapshots))
+    return result.with_parts(snapshots=source + snapshots)
 
 
 def _read(folder: Path, start_time: int) -> Iterator[Snapshot]:

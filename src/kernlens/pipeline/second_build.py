@@ -15,7 +15,6 @@ from typing import Any
 
 from kernlens.dataclass import dataclass, field, replace
 from kernlens.model.build import Build, HeldParts, Source
-from kernlens.model.stage import Snapshot
 from kernlens.runtime.answers import build_of
 from kernlens.runtime.driver_environment import DriverEnvironment
 from kernlens.runtime.isolation import TIME_LIMIT, DriverDiedError, IsolatedDriver
@@ -123,12 +122,6 @@ def _build(asked: SecondBuild, dumps: Mapping[str, str], answer: Build, seconds:
             sources=(Source(asked.source, asked.text),) if asked.text is not None else (),
         ),
     )
-
-
-def with_snapshots(build: Build, snapshots: tuple[Snapshot, ...]) -> HeldParts:
-    """Return the build's parts with these snapshots."""
-    parts = build.parts
-    return HeldParts(parts.log, parts.binary, parts.debug, parts.spirv, parts.sources, snapshots)
 
 
 def interpreter() -> tuple[str, ...]:

@@ -64,7 +64,9 @@ class StoredProgram:
 def stored_programs(recording: Recording) -> list[StoredProgram]:
     """All programs of a recording in its order. Raises FormatError if its tables are damaged."""
     blobs = {
-        typed(number, int, "blob"): StoredBlob(*_values(digest, size, packed))
+        typed(number, int, "blob"): StoredBlob(
+            typed(digest, bytes, "blob"), max(0, typed(size, int, "blob")), typed(packed, int, "blob")
+        )
         for number, digest, size, packed in recording.rows("SELECT id, sha256, size, length(content) FROM blob")
     }
     parts: dict[int, list[StoredPart]] = {}
@@ -83,10 +85,6 @@ def stored_programs(recording: Recording) -> list[StoredProgram]:
         StoredProgram(number, build, tuple(parts.get(number, ())))
         for number, build in zip(numbers, recording.builds(), strict=True)
     ]
-
-
-def _values(digest: object, size: object, packed: object) -> tuple[bytes, int, int]:
-    return typed(digest, bytes, "blob"), max(0, typed(size, int, "blob")), typed(packed, int, "blob")
 
 
 def _blob(blobs: dict[int, StoredBlob], number: object) -> StoredBlob:

@@ -231,16 +231,13 @@ class Recording:
                     kernel=typed(kernel, str, "snapshot") or None,
                     form=form,
                     ending=typed(ending, str, "snapshot"),
-                    find_content=partial(self._content, typed(blob, int, "snapshot")),
+                    find_content=partial(self._contents.read, typed(blob, int, "snapshot"), self.rows),
                     size=typed(size, int, "blob"),
                     attempt=typed(attempt, int, "snapshot"),
                     budget=self.budget,
                 )
             )
         return tuple(snapshots)
-
-    def _content(self, blob: int) -> bytes:
-        return self._contents.read(blob, self.rows)
 
     def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         """Return all rows of a query, read while the lock is held."""

@@ -33,7 +33,7 @@ class Target:
         self._locks: list[int] = []
         # Before a name beside it is made: "." and "/" have no names.
         _is_recorded(path, overwrite)
-        partial = _name_beside(path)
+        partial = path.with_name(f".{path.name}.{os.getpid()}.{next(_numbers)}{_PARTIAL}")
         _sweep(path)
         create(partial)
         try:
@@ -145,10 +145,6 @@ def _put(partial: Path, path: Path) -> bool:
         partial.replace(path)
         partial.touch()
     return True
-
-
-def _name_beside(path: Path) -> Path:
-    return path.with_name(f".{path.name}.{os.getpid()}.{next(_numbers)}{_PARTIAL}")
 
 
 def _sweep(path: Path) -> None:

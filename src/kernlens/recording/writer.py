@@ -16,6 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from kernlens import __version__
 from kernlens.errors import KernlensError, OutputError
 from kernlens.recording.blobs import SIZE_LIMIT, PackedBlob, pack
 from kernlens.recording.redaction import SOURCE_STAGE, Redaction, contents_of
@@ -148,8 +149,6 @@ class RecordingWriter:
 
 def _metadata(command_line: Sequence[str], redacted: bool) -> dict[str, str]:
     import platform
-
-    from kernlens import __version__
 
     return {
         "kernlens_version": __version__,

@@ -19,7 +19,7 @@ from kernlens.analysis.comparison.source_lines import LineKey
 from kernlens.analysis.comparison.stage_partings import Parting
 from kernlens.analysis.cxx_names import readable
 from kernlens.analysis.source_texts import source_texts
-from kernlens.model.figures import FIGURES, notes_on_unknown
+from kernlens.model.figures import EVERY_FIGURE, notes_on_unknown
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
@@ -57,12 +57,12 @@ def _called(kernel: Kernel) -> str:
 
 def figure_rows(changes: Sequence[KernelChange]) -> tuple[list[str], list[list[str]]]:
     """The headings and the rows of a table of kernels, whose columns are the figures that changed anywhere."""
-    figures = [figure for figure in FIGURES if any(change.figure(figure.key) for change in changes)]
+    figures = [figure for figure in EVERY_FIGURE if any(change.change_of(figure) for change in changes)]
     rows = [
         [
             _called(change.pair.new),
             change.pair.new_program.name,
-            *(_figure_cell(change.figure(figure.key)) for figure in figures),
+            *(_figure_cell(change.change_of(figure)) for figure in figures),
         ]
         for change in changes
     ]

@@ -16,6 +16,7 @@ from kernlens.analysis.comparison.kernel_changes import (
 from kernlens.analysis.comparison.pairs import Pairing, Unpaired
 from kernlens.analysis.comparison.stage_partings import Parting
 from kernlens.model.program import Program
+from kernlens.report.document import place_document
 
 Document = dict[str, Any]
 
@@ -39,12 +40,7 @@ def _unpaired(entries: Iterable[Unpaired]) -> list[Document]:
 
 
 def _program(program: Program) -> Document:
-    return {
-        "program": program.name,
-        "device": program.device.name if program.device else None,
-        "toolchain": program.build.toolchain_title,
-        "build_options": program.build.options,
-    }
+    return {**place_document(program), "build_options": program.build.options}
 
 
 def kernel_document(change: KernelChange, parting: Parting | None, *, has_instructions: bool) -> Document:

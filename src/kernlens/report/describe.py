@@ -1,6 +1,9 @@
-"""Devices, kernels and sizes in words: the phrases that every text report shares."""
+"""Devices, kernels, files and sizes in words: the phrases that every text report shares."""
 
 from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection
 
 from kernlens.analysis.cxx_names import readable
 from kernlens.model.kernel import Kernel
@@ -22,3 +25,10 @@ def device_words(program: Program) -> str:
 
 def kernel_heading(program: Program, kernel: Kernel) -> str:
     return f"{readable(kernel.name)}  {program.name} on {device_words(program)}"
+
+
+def short_names(paths: Collection[str]) -> dict[str, str]:
+    """Each source file's last part, which ``--line`` takes, or all of its path where two end alike."""
+    last = {path: path.rsplit("/", 1)[-1] for path in paths}
+    names = Counter(last.values())
+    return {path: name if names[name] == 1 else path for path, name in last.items()}

@@ -11,6 +11,7 @@ from typing import Any
 
 from kernlens.errors import FormatError
 from kernlens.model.binary import Container, Symbol
+from kernlens.model.build import Build
 from kernlens.model.figures import STATED, Figure, figures_of, largest_first, with_order
 from kernlens.model.kernel import Kernel
 from kernlens.model.line_choice import LineChoice
@@ -85,8 +86,25 @@ def _program(program: Program) -> Document:
         "name": program.name,
         "device": program.device.name if program.device else None,
         "format": program.format,
-        "toolchain": program.build.toolchain_title,
+        **toolchain_keys(program.build),
         "build_options": program.build.options,
+    }
+
+
+def place_document(program: Program) -> Document:
+    """What of a program stands beside each of its kernels in the documents of ``diff`` and ``check``."""
+    return {
+        "program": program.name,
+        "device": program.device.name if program.device else None,
+        **toolchain_keys(program.build),
+    }
+
+
+def toolchain_keys(build: Build) -> Document:
+    """What made a build: its versions for a person, and its name for scripts."""
+    return {
+        "toolchain": build.toolchain_title,
+        "toolchain_name": build.toolchain.name if build.toolchain else None,
     }
 
 

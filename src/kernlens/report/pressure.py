@@ -11,11 +11,10 @@ from kernlens.model.figures import PRESSURES, figures_of
 from kernlens.model.kernel import Kernel
 from kernlens.model.pressure import Pressure
 from kernlens.model.program import Program
-from kernlens.report.describe import plural
+from kernlens.report.describe import plural, short_names
 from kernlens.report.document import kernel_document
 from kernlens.report.json_text import encoded
 from kernlens.report.listing import heading
-from kernlens.report.source_lines import short_names
 from kernlens.report.table import Cell, table
 
 _UNKNOWN = (
@@ -63,11 +62,8 @@ def spilled_document(kernel: Kernel) -> list[dict[str, Any]] | None:
 
 def pressure_json(program: Program, kernel: Kernel) -> str:
     """The JSON text of a kernel with its pressure."""
-    return encoded(kernel_document(kernel) | _measured(kernel))
-
-
-def _measured(kernel: Kernel) -> dict[str, Any]:
-    return {"pressure": pressure_document(kernel, has_live=True), "spilled_values": spilled_document(kernel)}
+    measured = {"pressure": pressure_document(kernel, has_live=True), "spilled_values": spilled_document(kernel)}
+    return encoded(kernel_document(kernel) | measured)
 
 
 def pressure_lines(program: Program, kernel: Kernel) -> list[str]:

@@ -8,9 +8,8 @@ from typing import Any
 from kernlens.analysis.cxx_names import readable
 from kernlens.model.figures import FIGURES, Figure, notes_on_unknown
 from kernlens.model.sweep_row import MEASURED, SweepRow, worst_first
-from kernlens.report.describe import plural
+from kernlens.report.describe import plural, short_names
 from kernlens.report.rows import csv_line, spreadsheet_safe
-from kernlens.report.source_lines import short_names
 from kernlens.report.style import rendered, style
 from kernlens.report.table import Cell, table
 
@@ -101,6 +100,7 @@ def sweep_document(rows: Iterable[SweepRow]) -> dict[str, Any]:
         "rows": [
             {
                 **{name: getattr(row, name) for name in LABELS},
+                "toolchain_name": row.toolchain,
                 "figures": row.figures if row.kernel is not None else None,
                 "reason": row.reason or None,
             }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kernlens.model.verdict import Cause, Finding, Place, Verdict
+from kernlens.report.document import place_document
 
 Document = dict[str, Any]
 
@@ -26,12 +27,7 @@ def verdict_document(verdict: Verdict) -> Document:
 
 def _place(place: Place) -> Document:
     program, kernel = place
-    return {
-        "kernel": kernel.name,
-        "program": program.name,
-        "device": program.device.name if program.device else None,
-        "toolchain": program.build.toolchain_title,
-    }
+    return {"kernel": kernel.name, **place_document(program)}
 
 
 def _finding(finding: Finding) -> Document:

@@ -15,7 +15,7 @@ from kernlens.analysis.source_texts import source_line, source_texts
 from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError, UnsupportedError
 from kernlens.loading import open_build
-from kernlens.loading.decoding import decode_kernels
+from kernlens.loading.kernel_parts import decode_kernels, register_roots
 from kernlens.model.build import Build
 from kernlens.model.figures import LINE_ORDERS
 from kernlens.model.kernel import Kernel
@@ -23,7 +23,6 @@ from kernlens.model.program import Program
 from kernlens.model.sweep_row import MEASURED, CostlyLine, SweepRow
 from kernlens.sweeping.cells import Cell
 from kernlens.toolchain.compile_cache import CompileCache
-from kernlens.toolchain.compile_keys import compile_key
 from kernlens.toolchain.parallel_compiles import OnStart, compile_job
 
 #: The costliest lines of a kernel that are kept, and of each the first instructions.
@@ -53,15 +52,17 @@ class Measured:
 def measured(cell: Cell, wanted: Wanted, cache: CompileCache | None, on_start: OnStart) -> Measured:
     """Compile and measure a cell. Whatever goes wrong in it is the ``reason`` of its row, so that the others go on."""
     try:
-        key = _key(cell, wanted) if cache is not None and not wanted.build else None
+        compile_key = cell.job.key if cache is not None else None
+        key = _key(compile_key, wanted) if compile_key is not None and not wanted.build else None
         entry = cache.get(key) if cache is not None and key is not None else None
         if entry is not None:
             return Measured(cell.number, tuple(_rows_of(cell, entry)))
         needs_sources = wanted.build or bool(wanted.order)
-        build = compile_job(cell.job, cache, on_start, has_sources=needs_sources)
+        build, is_steady = compile_job(cell.job, cache, compile_key, on_start, has_sources=needs_sources)
         rows = tuple(_rows(cell, build, wanted))
-        # The compile itself was kept if nothing has changed meanwhile; what was measured then follows it.
-        if cache is not None and key is not None and build.ok and key == _key(cell, wanted):
+        if wanted.order and is_steady:  # The lines of sources were read since then.
+            is_steady = cell.job.key == compile_key
+        if cache is not None and key is not None and build.ok and is_steady:
             cache.put(key, json.dumps([astuple(row)[5:] for row in rows]).encode())
         return Measured(cell.number, rows, build if wanted.build else None)
     except KernlensError as error:
@@ -142,13 +143,9 @@ def _rows_of(cell: Cell, entry: bytes) -> Iterator[SweepRow]:
         yield replace(_blank(cell), kernel=kernel, values=tuple(values), reason=reason, lines=costly)
 
 
-def _key(cell: Cell, wanted: Wanted) -> str | None:
+def _key(compile_key: str, wanted: Wanted) -> str:
     """The key of a cell's figures: that of its compile, what is measured, and what measures it."""
-    job = cell.job
-    key = compile_key(job.source, job.device, job.options, job.toolchain)
-    if key is None:
-        return None
-    parts = (key, wanted.order, wanted.folder, _own_files(), _decoders())
+    parts = (compile_key, wanted.order, wanted.folder, _own_files(), _decoders())
     return hashlib.sha256(repr(parts).encode("utf-8", "surrogateescape")).hexdigest()
 
 
@@ -164,7 +161,6 @@ def _own_files() -> str:
 @lru_cache(maxsize=1)
 def _decoders() -> tuple[tuple[str, int, int], ...]:
     from kernlens.isa.iga_library import installed
-    from kernlens.loading.kernel_parts import register_roots
 
     register_roots()
     states = [(library.path, os.stat(library.path)) for library in installed()]

@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
-from functools import partial
 
 from kernlens.model.sweep_row import SweepRow
-from kernlens.sweeping.cells import Cell, Matrix, matrix
+from kernlens.sweeping.cells import Matrix, matrix
 from kernlens.sweeping.measuring import Measured, Wanted, measured
 from kernlens.sweeping.option_sets import option_sets
 from kernlens.toolchain.compile_cache import CompileCache, open_cache
@@ -74,11 +73,7 @@ def measure(
         from kernlens.sweeping.cluster import measure_on_cluster
 
         return measure_on_cluster(scheduler, cells, wanted, has_cache=cache is not None)
-    return do_many(cells, partial(_measured, wanted, cache), workers)
-
-
-def _measured(wanted: Wanted, cache: CompileCache | None, cell: Cell, on_start: Callable[..., None]) -> Measured:
-    return measured(cell, wanted, cache, on_start)
+    return do_many(cells, lambda cell, on_start: measured(cell, wanted, cache, on_start), workers)
 
 
 def in_order(

@@ -50,16 +50,42 @@ class Killable(Protocol):
     def kill(self) -> None: ...
 
 
-class Confinement:
-    """A block of code whose children are confined to ``folder``, an existing one, and ``limits``; enter it once."""
+class Children:
+    """Child processes that can be ended together, from any thread."""
 
-    def __init__(self, folder: str, limits: Limits) -> None:
-        self.folder = folder
-        self.limits = limits
-        self._deadline = time.monotonic() + limits.seconds
+    def __init__(self) -> None:
         self._lock = threading.Lock()
         self._children: set[Killable] = set()
         self._stopped = False
+
+    def add(self, child: Killable) -> None:
+        """From now on ``stop`` ends this child."""
+        with self._lock:
+            self._children.add(child)
+            if self._stopped:
+                child.kill()
+
+    def remove(self, *children: Killable) -> None:
+        """These children have ended."""
+        with self._lock:
+            self._children.difference_update(children)
+
+    def stop(self) -> None:
+        """End all children, and let no other begin. Nothing that they wrote is wanted, so that they are killed at once."""
+        with self._lock:
+            self._stopped = True
+            for child in self._children:
+                child.kill()
+
+
+class Confinement(Children):
+    """A block of code whose children are confined to ``folder``, an existing one, and ``limits``; enter it once."""
+
+    def __init__(self, folder: str, limits: Limits) -> None:
+        super().__init__()
+        self.folder = folder
+        self.limits = limits
+        self._deadline = time.monotonic() + limits.seconds
         self._token: Token[Confinement | None] | None = None
 
     def __enter__(self) -> Self:
@@ -71,14 +97,6 @@ class Confinement:
         assert self._token is not None
         _current.reset(self._token)
 
-    def stop(self) -> None:
-        """End all children, and let no other begin; from any thread. Nothing that they wrote is wanted, so that they are
-        killed at once."""
-        with self._lock:
-            self._stopped = True
-            for child in self._children:
-                child.kill()
-
     def left(self, timeout: float) -> float:
         """The seconds that a child may take which else may take ``timeout``. Raises ToolError if all was stopped."""
         if self._stopped:
@@ -88,18 +106,6 @@ class Confinement:
     def leash(self, arguments: Sequence[str], *, has_input: bool) -> Leash:
         """What starts a child of this confinement; a context manager, which is left when the child has ended."""
         return Leash(self, arguments, has_input=has_input)
-
-    def add(self, child: Killable) -> None:
-        """From now on ``stop`` ends this child."""
-        with self._lock:
-            self._children.add(child)
-            if self._stopped:
-                child.kill()
-
-    def remove(self, child: Killable) -> None:
-        """The child has ended."""
-        with self._lock:
-            self._children.discard(child)
 
     def excess(self) -> str | None:
         """What was taken beyond the limits, as the rest of a sentence; None as long as all is well."""

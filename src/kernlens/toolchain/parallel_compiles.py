@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPoolExecutor, wait
 from contextlib import closing
@@ -16,8 +14,10 @@ from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError, ToolError
 from kernlens.formats.spirv.magic import is_spirv
 from kernlens.model.build import Build, HeldParts
+from kernlens.processors import processors
 from kernlens.toolchain.compile_cache import CompileCache, packed, unpacked
 from kernlens.toolchain.compile_keys import compile_key
+from kernlens.toolchain.confinement import Children
 from kernlens.toolchain.includes import source_files
 from kernlens.toolchain.ocloc import TIMEOUT, compile_source, first_bytes, is_refused
 from kernlens.toolchain.process import Child
@@ -42,25 +42,31 @@ class CompileJob:
     options: str = ""
     timeout: float = TIMEOUT
 
+    @property
+    def key(self) -> str | None:
+        """Its ``compile_key``, made anew: the files may be others by now."""
+        return compile_key(self.source, self.device, self.options, self.toolchain)
 
-def compile_job(job: CompileJob, cache: CompileCache | None, on_start: OnStart, *, has_sources: bool = True) -> Build:
-    """Do a compile, or take what an equal one yielded from the cache. A job that fails for any reason gives a Build that is
-    not ``ok``, with its ``reason``; ``has_sources`` is ``compile_source``'s.
+
+def compile_job(
+    job: CompileJob, cache: CompileCache | None, key: str | None, on_start: OnStart, *, has_sources: bool = True
+) -> tuple[Build, bool]:
+    """Do a compile, or take from the cache what an equal one yielded, one with this ``key``. A job that fails for any reason
+    gives a Build that is not ``ok``, with its ``reason``; ``has_sources`` is ``compile_source``'s. Return whether ``key``
+    stands for the build, too: where a file or the compiler was replaced meanwhile, nobody knows which the compile has read.
 
     Kept is what the compiler made, and that it refused a source. A compiler that crashed or ran out of time is asked again.
     """
-    key = compile_key(job.source, job.device, job.options, job.toolchain) if cache is not None else None
     if cache is None or key is None:
-        return _compiled(job, on_start, has_sources)
+        return _compiled(job, on_start, has_sources), False
     entry = cache.get(key)
     if entry is not None:
-        return _kept(job, unpacked(entry), has_sources)
+        return _kept(job, unpacked(entry), has_sources), True
     result = _compiled(job, on_start, has_sources)
-    # Where a file or the compiler was replaced meanwhile, nobody knows which the compile has read.
-    is_steady = compile_key(job.source, job.device, job.options, job.toolchain) == key
+    is_steady = job.key == key
     if is_steady and (result.ok or is_refused(result)):
         cache.put(key, packed(result))
-    return result
+    return result, is_steady
 
 
 def _compiled(job: CompileJob, on_start: OnStart, has_sources: bool) -> Build:
@@ -77,8 +83,7 @@ def _kept(job: CompileJob, fields: dict[str, Any], has_sources: bool) -> Build:
     build = replace(_named(job), **fields)
     if not has_sources or is_spirv(first_bytes(job.source)):
         return build
-    assert isinstance(build.parts, HeldParts)
-    return replace(build, parts=replace(build.parts, sources=source_files(job.source, job.options)))
+    return build.with_parts(sources=source_files(job.source, job.options))
 
 
 def _named(job: CompileJob) -> Build:
@@ -92,37 +97,22 @@ def _named(job: CompileJob) -> Build:
     )
 
 
-class _Running:
+class _Running(Children):
     """Keeps the children that run now, so that all can be ended when the caller stops taking results."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._children: set[Child] = set()
-        self._stopped = False
 
     def do(self, work: Callable[[Job, OnStart], Result], job: Job) -> Result:
         children: list[Child] = []
 
         def on_start(child: Child) -> None:
-            with self._lock:
-                children.append(child)
-                self._children.add(child)
-                if self._stopped:
-                    child.kill()
+            children.append(child)
+            self.add(child)
 
         if self._stopped:
             raise CancelledError
         try:
             return work(job, on_start)
         finally:
-            with self._lock:
-                self._children.difference_update(children)
-
-    def stop(self) -> None:
-        with self._lock:
-            self._stopped = True
-            for child in self._children:
-                child.kill()
+            self.remove(*children)
 
 
 def do_many(
@@ -134,7 +124,7 @@ def do_many(
     before its turn, and a result forgotten when it is given: there may be any number. When the caller stops early, running
     children are ended and waiting jobs dropped. What ``work`` raises ends it likewise, and is raised here.
     """
-    count = max(workers or os.cpu_count() or 1, 1)
+    count = max(workers or processors(), 1)
     running = _Running()
     pool = ThreadPoolExecutor(max_workers=count, thread_name_prefix="compile")
     waiting = iter(jobs)
@@ -168,7 +158,11 @@ def compile_many(
     compiles are ended and waiting ones dropped.
     """
     waiting = list(jobs)
-    results = do_many(waiting, lambda job, on_start: compile_job(job, cache, on_start), workers)
+
+    def compiled(job: CompileJob, on_start: OnStart) -> Build:
+        return compile_job(job, cache, job.key if cache is not None else None, on_start)[0]
+
+    results = do_many(waiting, compiled, workers)
     with closing(results):
         for count, result in enumerate(results, start=1):
             if on_progress is not None:

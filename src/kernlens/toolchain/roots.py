@@ -80,7 +80,9 @@ def add(
     _check_name(name)
     folder = toolchains_folder()
     with _output_errors(folder), _locked(folder, on_progress) as lock:
-        _remove_leftovers(folder)
+        # What interrupted commands left; this one holds the lock, so no other is at work.
+        for path in folder.glob(f"{PARTIAL}*"):
+            _delete(path)
         if os.path.lexists(folder / name):
             raise KernlensError(
                 f"there is a toolchain {name} already; choose another name, or remove it first with"
@@ -260,12 +262,6 @@ def _check(root: Path) -> None:
     unpacked = of_root(root.parent.name, root)
     if unpacked.ocloc is None or unpacked.neo_version is None:
         raise ToolError(f"the packages of Debian {SUITE} were unpacked, but their ocloc does not answer")
-
-
-def _remove_leftovers(folder: Path) -> None:
-    """Remove what interrupted commands left. The caller holds the lock, so no other command is at work."""
-    for path in folder.glob(f"{PARTIAL}*"):
-        _delete(path)
 
 
 def _delete(path: Path) -> None:

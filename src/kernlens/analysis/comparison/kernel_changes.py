@@ -9,7 +9,7 @@ from kernlens.analysis.comparison.matching import common_pairs
 from kernlens.analysis.comparison.normal_form import Code, Origin, Reader
 from kernlens.analysis.comparison.pairs import KernelPair
 from kernlens.analysis.comparison.source_lines import LineKey, SourceLines
-from kernlens.dataclass import dataclass, field
+from kernlens.dataclass import dataclass, field, replace
 from kernlens.model.figures import FIGURES, STATED, Figure
 from kernlens.model.kernel import Kernel
 
@@ -75,21 +75,30 @@ class KernelChange:
         """Whether anything does."""
         return bool(self.figures) or not self.is_same_code
 
-    def figure(self, key: str) -> FigureChange | None:
-        """The change of the figure with this key; None if it is the same."""
-        return next((change for change in self.figures if change.figure.key == key), None)
+    def change_of(self, figure: Figure) -> FigureChange | None:
+        """The change of a figure; None if it is the same."""
+        return next((change for change in self.figures if change.figure == figure), None)
 
-    def growth(self, key: str) -> int:
+    def growth(self, figure: Figure) -> int:
         """By how much a figure got worse."""
-        change = self.figure(key)
+        change = self.change_of(figure)
         return change.growth if change else 0
 
+    def with_figure(self, figure: Figure) -> KernelChange:
+        """The same with a figure that is not compared unless it is asked for, such as a cost of code, if it changed."""
+        if figure in FIGURES or self.pair.old.code == self.pair.new.code:
+            return self
+        change = FigureChange(figure, figure.read(self.pair.old), figure.read(self.pair.new))
+        return self if change.old == change.new else replace(self, figures=(*self.figures, change))
 
-def by_badness(changes: Iterable[KernelChange], key: str | None = None) -> list[KernelChange]:
-    """Returns the changes with the worst first: of the figure ``key``, or of spills and other memory of threads, and then
-    of all other figures in the order of their list."""
-    keys = [key] if key else [figure.key for figure in sorted(FIGURES, key=lambda one: one.unit != _THREAD_MEMORY)]
-    return sorted(changes, key=lambda change: [-change.growth(each) for each in keys])
+
+def by_badness(changes: Iterable[KernelChange], order: Figure | None = None) -> list[KernelChange]:
+    """Returns the changes with the worst first: of the figure ``order``, which each then has, or of spills and other memory
+    of threads, and then of all other figures in the order of their list."""
+    if order is not None:
+        return sorted((change.with_figure(order) for change in changes), key=lambda change: -change.growth(order))
+    figures = sorted(FIGURES, key=lambda figure: figure.unit != _THREAD_MEMORY)
+    return sorted(changes, key=lambda change: [-change.growth(figure) for figure in figures])
 
 
 class Comparison:

@@ -97,23 +97,18 @@ def pair(old: Iterable[Program], new: Iterable[Program]) -> Pairing:
         for name, kernel in after.kernels.items()
         if name in before.kernels
     ]
-    only_old = [
-        Unpaired(before, kernel)
-        for before, after in programs
-        for name, kernel in before.kernels.items()
-        if name not in after.kernels
-    ]
-    only_new = [
-        Unpaired(after, kernel)
-        for before, after in programs
-        for name, kernel in after.kernels.items()
-        if name not in before.kernels
-    ]
-    return Pairing(tuple(kernels), (*only_old, *_all_of(old_left)), (*only_new, *_all_of(new_left)))
+    only_old = _only_of(programs, old_left)
+    only_new = _only_of([(after, before) for before, after in programs], new_left)
+    return Pairing(tuple(kernels), tuple(only_old), tuple(only_new))
 
 
-def _all_of(programs: Iterable[Program]) -> Iterable[Unpaired]:
-    for program in programs:
+def _only_of(pairs: Iterable[tuple[Program, Program]], left: Iterable[Program]) -> Iterable[Unpaired]:
+    """The kernels that only the first programs of the pairs have, and those of the programs that are ``left``."""
+    for program, other in pairs:
+        for name, kernel in program.kernels.items():
+            if name not in other.kernels:
+                yield Unpaired(program, kernel)
+    for program in left:
         for kernel in program.kernels.values():
             yield Unpaired(program, kernel)
         if not program.kernels:

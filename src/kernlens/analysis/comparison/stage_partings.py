@@ -46,7 +46,8 @@ def parting(old: Iterable[Snapshot], new: Iterable[Snapshot]) -> Parting:
         # That sources differ is known, and macros of the command line are no part of them.
         if other is None or snapshot.stage == _SOURCE or snapshot.form != other.form:
             continue
-        if not _is_equal(snapshot, other):
+        is_other = snapshot.content != other.content
+        if is_other and not (snapshot.form == TEXT and program_lines(snapshot) == program_lines(other)):
             stage = snapshot.stage
             break
         before = snapshot.stage
@@ -60,12 +61,6 @@ def _usable(snapshots: Iterable[Snapshot]) -> list[Snapshot]:
         if snapshot.failure is None and (snapshot.stage not in chosen or snapshot.form == TEXT):
             chosen[snapshot.stage] = snapshot
     return list(chosen.values())
-
-
-def _is_equal(old: Snapshot, new: Snapshot) -> bool:
-    if old.content == new.content:
-        return True
-    return old.form == TEXT and program_lines(old) == program_lines(new)
 
 
 @dataclass(frozen=True, slots=True)

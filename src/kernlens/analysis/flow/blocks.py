@@ -55,7 +55,8 @@ def blocks_of(effects: Effects) -> Blocks:
         if callees:
             for callee in callees:
                 successors[hub_number[hub_of[callee]]] += steps[number]
-            successors[number] = [*callees, *(steps[number] if _is_conditional(effects, code[number]) else ())]
+            is_conditional = effects.effects[code[number][-1]].is_partial
+            successors[number] = [*callees, *(steps[number] if is_conditional else ())]
     for number, route in enumerate(routes):
         if route.returns and number in hub_of:
             successors[number].append(hub_number[hub_of[number]])
@@ -69,10 +70,6 @@ def _steps(number: int, route: Route, number_at: dict[int, int], count: int, cod
     falls = route.falls and code[number].stop < count
     followed = () if route.is_call else tuple(number_at[target] for target in route.targets if target in number_at)
     return (*((number + 1,) if falls else ()), *followed)
-
-
-def _is_conditional(effects: Effects, code: range) -> bool:
-    return effects.effects[code[-1]].is_partial
 
 
 def _functions(steps: Sequence[tuple[int, ...]], calls: dict[int, list[int]]) -> dict[int, int]:

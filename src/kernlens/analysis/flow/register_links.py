@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
-from kernlens.analysis.flow.definitions import definitions_of, uses_of
-from kernlens.analysis.flow.liveness import liveness_of
-from kernlens.model.effects import mask, registers_in
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from kernlens.analysis.flow.definitions import definitions_of
+from kernlens.analysis.flow.liveness import Liveness, liveness_of
+from kernlens.model.effects import GENERAL, Access, mask, registers_in
 from kernlens.model.instruction import Instructions
 from kernlens.model.register_links import RegisterLinks, RegisterRows
+
+#: The most writers of a register that are looked at within a block, and told of a row: code with more is made to have them.
+_MOST_WRITERS = 64
+
+
+class RegisterUse(NamedTuple):
+    """Row ``reader`` reads what row ``writer``, or BEFORE_THE_CODE, may have written to the general register ``register``."""
+
+    reader: int
+    register: int
+    writer: int
 
 
 def register_rows(instructions: Instructions) -> dict[int, RegisterRows]:
@@ -24,24 +39,80 @@ def register_rows(instructions: Instructions) -> dict[int, RegisterRows]:
 
 
 def register_links(instructions: Instructions, index: int) -> RegisterLinks:
-    """The links of instruction ``index``, along the ways that lanes take."""
+    """The links of instruction ``index``: the register uses that it takes part in."""
+    if liveness_of(instructions) is None or instructions.effects is None:
+        return RegisterLinks([], [], [], [])
+    effects, size = instructions.effects.effects, instructions.effects.register_bytes
+    if not 0 <= index < len(effects):
+        raise IndexError(f"instruction {index} of {len(effects)}")
+    sources, uses = _links(instructions)
+    return RegisterLinks(
+        list(_registers(effects[index].reads, size)),
+        list(_registers(effects[index].writes, size)),
+        sorted(sources.get(index, ())),
+        sorted(uses.get(index, ())),
+    )
+
+
+_Pairs = dict[int, list[tuple[int, int]]]
+
+
+@lru_cache(2)
+def _links(instructions: Instructions) -> tuple[_Pairs, _Pairs]:
+    """Reader -> its registers and their writers, and writer -> its registers and their readers; kept for those who ask
+    again soon."""
+    sources: _Pairs = {}
+    uses: _Pairs = {}
+    for reader, register, writer in register_uses(instructions):
+        sources.setdefault(reader, []).append((register, writer))
+        uses.setdefault(writer, []).append((register, reader))
+    return sources, uses
+
+
+def register_uses(instructions: Instructions) -> Iterator[RegisterUse]:
+    """Yields the uses along the ways that lanes take, row by row, then by register; nothing where ``liveness_of`` knows
+    nothing."""
     liveness = liveness_of(instructions)
     if liveness is None:
-        return RegisterLinks([], [], [], [])
-    effects = liveness.effects
-    if not 0 <= index < len(effects.effects):
-        raise IndexError(f"instruction {index} of {len(effects.effects)}")
-    reads, writes = mask(effects.effects[index].reads), mask(effects.effects[index].writes)
+        return
+    for code in liveness.blocks.code:
+        yield from _uses_in(liveness, code)
 
-    def numbers(places: int) -> list[int]:
-        return list(registers_in(places, effects.register_bytes))
 
-    def pairs(found: dict[int, int]) -> list[tuple[int, int]]:
-        return sorted((number, row) for row, places in found.items() for number in numbers(places))
+def _uses_in(liveness: Liveness, code: range) -> Iterator[RegisterUse]:
+    effects, size = liveness.effects.effects, liveness.effects.register_bytes
+    whole = (1 << size) - 1
+    #: Register -> its writers within the block, with the bytes that they wrote and whether nothing else is left there.
+    local: dict[int, list[tuple[int, int, bool]]] = {}
+    before: dict[int, dict[int, int]] = {}
+    for row in code:
+        effect = effects[row]
+        for register, wanted in _registers(effect.reads, size).items():
+            writers = set[int]()
+            for writer, written, is_all in reversed(local.get(register, ())):
+                if written & wanted:
+                    writers.add(writer)
+                    wanted &= ~written if is_all else whole
+                if not wanted:
+                    break
+            if wanted:
+                if register not in before:
+                    places = whole << GENERAL + register * size
+                    before[register] = definitions_of(liveness, code.start, places)
+                shifted = wanted << GENERAL + register * size
+                writers |= {writer for writer, places in before[register].items() if places & shifted}
+            for writer in sorted(writers, reverse=True)[:_MOST_WRITERS]:
+                yield RegisterUse(row, register, writer)
+        for register, written in _registers(effect.writes, size).items():
+            known = local.setdefault(register, [])
+            if written == whole and not effect.is_partial:
+                known.clear()
+            known.append((row, written, not effect.is_partial))
+            del known[:-_MOST_WRITERS]
 
-    return RegisterLinks(
-        numbers(reads),
-        numbers(writes),
-        pairs(definitions_of(liveness, index, reads)),
-        pairs(uses_of(liveness, index)),
-    )
+
+def _registers(accesses: Sequence[Access], size: int) -> dict[int, int]:
+    """The general registers of these accesses, ascending, each with the bytes of it."""
+    places = mask(accesses)
+    whole = (1 << size) - 1
+    return {number: places >> GENERAL + number * size & whole for number in registers_in(places, size)}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
+from functools import partial
 
 from kernlens.errors import FormatError
 from kernlens.formats.dwarf.forms import DW_FORM_REF_ADDR, malformed
@@ -176,7 +177,8 @@ class _UnitCalls:
         form, value = attributes.get(DW_AT_RANGES, (0, None))
         if isinstance(value, int):
             lists_base = number_of(self._unit, DW_AT_RNGLISTS_BASE)
-            return self._lists.read(form, value, self._header.encoding, lists_base, self._base, self._address_at)
+            address_at = partial(self._reader.indexed_address, self._header, self._unit)
+            return self._lists.read(form, value, self._header.encoding, lists_base, self._base, address_at)
         low = self._reader.address(self._header, self._unit, attributes)
         form, value = attributes.get(DW_AT_HIGH_PC, (0, None))
         if low is None or not isinstance(value, int):
@@ -186,6 +188,3 @@ class _UnitCalls:
         if end is None:
             end = low + value
         return [(low, end)] if low < end else []
-
-    def _address_at(self, index: int) -> int:
-        return self._reader.indexed_address(self._header, self._unit, index)

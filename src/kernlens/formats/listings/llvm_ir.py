@@ -8,15 +8,14 @@ DIFile: filename, directory). Only what debug locations need is read; types and 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import NamedTuple
 
 from kernlens.dataclass import dataclass, field
+from kernlens.formats.listings.llvm_parts import LlvmParts
 from kernlens.model.source_map import SourcePlace
 from kernlens.model.source_path import joined
 from kernlens.model.stage_map import StageRows
 
-_FUNCTION = re.compile(r'define [^@]*@("[^"]*"|[-\w$.]+)\(')
 _ATTACHED = re.compile(r", !dbg !(\d+)")
 _NODE = re.compile(r"!(\d+) = (?:distinct )?!(DI\w+)\((.*)\)\s*$")
 _STRING = re.compile(r'"([^"]*)"')
@@ -43,30 +42,28 @@ def read_llvm_lines(text: str) -> StageRows:
 
     An instruction without ``!dbg``, or whose location is line 0, has no source place. Text that is not LLVM IR is passed over.
     """
-    rows = StageRows()
+    return llvm_rows(LlvmParts(text))
+
+
+def llvm_rows(parts: LlvmParts) -> StageRows:
+    """Returns what ``read_llvm_lines`` reads, of a module whose parts are known."""
     locations = _Locations()
-    for number, function, location in read_llvm_instructions(text, locations.note):
+    for row in parts.tables:
+        locations.note(parts.rows[row])
+    rows = StageRows()
+    for number, function, location in read_llvm_instructions(parts):
         place, calls = locations.place(location)
         rows.add(number, place, calls, function)
     return rows
 
 
-def read_llvm_instructions(text: str, note: Callable[[str], None] = lambda line: None) -> list[LlvmInstruction]:
-    """Reads the instructions of every function in the text; ``note`` is given each line of metadata outside of
-    functions."""
+def read_llvm_instructions(parts: LlvmParts) -> list[LlvmInstruction]:
+    """Reads the instructions of every function that the module defines."""
     instructions: list[LlvmInstruction] = []
-    function: str | None = None
-    for number, line in enumerate(text.split("\n"), start=1):
-        if function is None:
-            if line.startswith("define "):
-                match = _FUNCTION.match(line)
-                function = match[1].strip('"') if match else ""
-            elif line.startswith("!"):
-                note(line)
-        elif line.startswith("}"):
-            function = None
-        elif line.startswith("  "):
-            _instruction(instructions, number, line, function)
+    for function, lines in parts.functions:
+        for row in lines:
+            if parts.rows[row].startswith("  "):
+                _instruction(instructions, row + 1, parts.rows[row], function)
     return instructions
 
 

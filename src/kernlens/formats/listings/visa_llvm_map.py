@@ -15,7 +15,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from kernlens.formats.listings.llvm_ir import LlvmInstruction, read_llvm_instructions, read_llvm_lines
+from kernlens.formats.listings.llvm_ir import LlvmInstruction, llvm_rows, read_llvm_instructions
+from kernlens.formats.listings.llvm_parts import LlvmParts
 from kernlens.model.source_map import SourcePlace
 from kernlens.model.stage_map import StageRows
 
@@ -33,12 +34,12 @@ class CodegenFunctions:
     """Keeps the functions of the stage ``llvm-codegen``, in which those of many ``.visa.ll`` are looked up."""
 
     def __init__(self, text: str) -> None:
-        lines = text.split("\n")
-        rows = read_llvm_lines(text)
+        parts = LlvmParts(text)
+        rows = llvm_rows(parts)
         self._functions: dict[str, list[tuple[str, int | None, _Location]]] = defaultdict(list)
         self._lines: dict[str, list[int]] = defaultdict(list)
-        for instruction, place, calls in zip(read_llvm_instructions(text), rows.places, rows.calls, strict=True):
-            entry = _bare(lines[instruction.line - 1]), instruction.location, (place, calls)
+        for instruction, place, calls in zip(read_llvm_instructions(parts), rows.places, rows.calls, strict=True):
+            entry = _bare(parts.rows[instruction.line - 1]), instruction.location, (place, calls)
             self._functions[instruction.function].append(entry)
             self._lines[instruction.function].append(instruction.line)
 
@@ -62,8 +63,9 @@ class CodegenFunctions:
 def read_visa_llvm_lines(text: str, codegen: CodegenFunctions) -> StageRows:
     """Reads the instructions of a ``.visa.ll``, with source places from ``codegen``; one without ``!dbg`` has none."""
     rows = StageRows()
-    lines = text.split("\n")
-    for function, instructions in _by_function(text).items():
+    parts = LlvmParts(text)
+    lines = parts.rows
+    for function, instructions in _by_function(parts).items():
         locations = codegen.locations(instructions, lines) or [_NOWHERE] * len(instructions)
         for instruction, (place, calls) in zip(instructions, locations, strict=True):
             rows.add(instruction.line, place, calls, function)
@@ -89,9 +91,10 @@ def read_visa_starts(text: str, codegen: CodegenFunctions) -> list[VisaStart]:
 
     Functions that differ from ``codegen`` are left out, as their places are not known.
     """
-    lines = text.split("\n")
+    parts = LlvmParts(text)
+    lines = parts.rows
     starts: dict[int, VisaStart] = {}
-    for function, instructions in _by_function(text).items():
+    for function, instructions in _by_function(parts).items():
         locations = codegen.locations(instructions, lines)
         for instruction, location in zip(instructions, locations or (), strict=locations is not None):
             line = lines[instruction.line - 1]
@@ -107,9 +110,10 @@ def read_visa_ranges(text: str, codegen: CodegenFunctions) -> dict[int, range]:
     """Maps lines of the stage ``llvm-codegen`` to the numbers of the vISA instructions that are certainly of the LLVM
     instruction there: those from its own up to the next one's; before a branch its first alone, as the others may be of
     the branch. Functions that differ from ``codegen`` are left out."""
-    lines = text.split("\n")
+    parts = LlvmParts(text)
+    lines = parts.rows
     starts: dict[int, tuple[int, bool]] = {}
-    for function, instructions in _by_function(text).items():
+    for function, instructions in _by_function(parts).items():
         if codegen.locations(instructions, lines) is None:
             continue
         for instruction, line_number in zip(instructions, codegen.lines_of(function), strict=True):
@@ -124,9 +128,9 @@ def read_visa_ranges(text: str, codegen: CodegenFunctions) -> dict[int, range]:
     return ranges
 
 
-def _by_function(text: str) -> dict[str, list[LlvmInstruction]]:
+def _by_function(parts: LlvmParts) -> dict[str, list[LlvmInstruction]]:
     functions: dict[str, list[LlvmInstruction]] = {}
-    for instruction in read_llvm_instructions(text):
+    for instruction in read_llvm_instructions(parts):
         functions.setdefault(instruction.function, []).append(instruction)
     return functions
 

@@ -65,7 +65,8 @@ def resources_of(tokens_of: TokensOf, render_core: int) -> KernelResources:
         elif isinstance(token, layouts.PrivateMemory):
             private = token
         elif isinstance(token, layouts.KernelAttributes):
-            required_sub_group = _required_sub_group(token.text)
+            match = _REQUIRED_SUB_GROUP.search(token.text)
+            required_sub_group = int(match[1]) if match else None
     resources = KernelResources(
         scratch_bytes=scratch,
         private_bytes=_private_bytes(private, scratch),
@@ -76,13 +77,14 @@ def resources_of(tokens_of: TokensOf, render_core: int) -> KernelResources:
     if environment is None:
         return resources
     barriers = environment.barriers
+    size = environment.required_size_x, environment.required_size_y, environment.required_size_z
     return replace(
         resources,
         simd=environment.simd,
         registers=environment.registers,
         spill_bytes=0 if scratch == 0 and environment.has_stack_calls == 0 else None,
         barriers=_BARRIER_COUNTS[barriers] if barriers < len(_BARRIER_COUNTS) else None,
-        required_work_group_size=_required_size(environment),
+        required_work_group_size=size if any(size) else None,
     )
 
 
@@ -99,16 +101,6 @@ def _private_bytes(private: layouts.PrivateMemory | None, scratch: int) -> int |
         return 0 if scratch == 0 else None
     # An older token does not say whose memory it counts; per hardware thread is not per work-item.
     return private.bytes_per_thread if private.is_simt_thread == 1 else None
-
-
-def _required_size(environment: layouts.ExecutionEnvironment) -> tuple[int, int, int] | None:
-    size = (environment.required_size_x, environment.required_size_y, environment.required_size_z)
-    return size if any(size) else None
-
-
-def _required_sub_group(attributes: str) -> int | None:
-    match = _REQUIRED_SUB_GROUP.search(attributes)
-    return int(match[1]) if match else None
 
 
 def arguments_of(tokens_of: TokensOf) -> tuple[KernelArgument, ...]:

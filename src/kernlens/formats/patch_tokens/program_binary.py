@@ -15,13 +15,12 @@ from functools import cached_property
 from typing import NamedTuple
 
 from kernlens.dataclass import dataclass, field
-from kernlens.errors import FormatError
 from kernlens.formats.patch_tokens import layouts
 from kernlens.formats.patch_tokens import token_list as patch_token_list
 from kernlens.formats.patch_tokens.kernel_tokens import arguments_of, payload_load_bytes, resources_of
 from kernlens.formats.patch_tokens.layouts import PatchToken
 from kernlens.formats.patch_tokens.linkage import relocations_of, symbols_of, with_imports
-from kernlens.formats.patch_tokens.token_list import TokenSpan
+from kernlens.formats.patch_tokens.token_list import TokenSpan, error
 from kernlens.model.binary import Relocation, Symbol
 from kernlens.model.budget import KERNEL_WEIGHT, Budget
 from kernlens.model.device import DeviceId
@@ -237,16 +236,14 @@ def read_patch_tokens(data: memoryview, budget: Budget | None = None) -> PatchTo
     Bytes behind the last kernel are allowed (``size`` tells where it ends), since some tools pad their output.
     """
     if data[:4] != MAGIC:
-        raise _error("this is not a patch-token program: it does not begin with CTNI", 0)
+        raise error("this is not a patch-token program: it does not begin with CTNI", 0)
     end = len(data)
     if end < _PROGRAM_LAYOUT.size:
-        raise _error(f"{end} bytes are too few for the program header of {_PROGRAM_LAYOUT.size}: it is cut off", 0)
+        raise error(f"{end} bytes are too few for the program header of {_PROGRAM_LAYOUT.size}: it is cut off", 0)
     header = ProgramHeader._make(_PROGRAM_LAYOUT.unpack_from(data))
     start = _PROGRAM_LAYOUT.size + header.patch_list_size
     if start > end:
-        raise _error(
-            f"the patch list of {header.patch_list_size} bytes ends at {start:#x}, the program at {end:#x}", 24
-        )
+        raise error(f"the patch list of {header.patch_list_size} bytes ends at {start:#x}, the program at {end:#x}", 24)
     possible = min(header.number_of_kernels, (end - start) // _KERNEL_LAYOUT.size)
     (budget or Budget(end)).count(possible, "kernels", format=patch_token_list.FORMAT, weight=KERNEL_WEIGHT)
     kernels, size = _walk_kernels(data, start, header.number_of_kernels, header.device)
@@ -273,22 +270,18 @@ def _walk_kernels(
     for number in range(1, count + 1):
         if end - offset < head:
             left = f"{end - offset} of {head} bytes are there"
-            raise _error(f"header {number} of {count} kernels is cut off: {left}", offset)
+            raise error(f"header {number} of {count} kernels is cut off: {left}", offset)
         _, _, name_size, patch_list_size, heap_size, general, dynamic, surface, unpadded_size = unpack(data, offset)
         name_start = offset + head
         name_end = name_start + name_size
         kernel_end = name_end + heap_size + general + dynamic + surface + patch_list_size
         if kernel_end > end:
-            raise _error(
+            raise error(
                 f"kernel {number} of {count} would end at {kernel_end:#x}, the program ends at {end:#x}", offset
             )
         if unpadded_size > heap_size:
-            raise _error(f"kernel {number} has {unpadded_size} bytes of code in a heap of {heap_size}", offset + 36)
+            raise error(f"kernel {number} has {unpadded_size} bytes of code in a heap of {heap_size}", offset + 36)
         name = str(data[name_start:name_end], "utf-8", "backslashreplace").partition("\0")[0]
         kernels.append(PatchTokenKernel(name, number - 1, offset, data, render_core))
         offset = kernel_end
     return tuple(kernels), offset
-
-
-def _error(message: str, offset: int) -> FormatError:
-    return FormatError(message, format=patch_token_list.FORMAT, offset=offset)

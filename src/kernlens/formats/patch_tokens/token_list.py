@@ -53,12 +53,12 @@ def walk(patch_list: memoryview, *, base: int, has_contents: bool) -> list[Token
     unpack = _HEAD.unpack_from
     while offset < end:
         if end - offset < HEAD_SIZE:
-            raise _error(f"the patch list ends within a token's head: {end - offset} bytes are left", base + offset)
+            raise error(f"the patch list ends within a token's head: {end - offset} bytes are left", base + offset)
         number, size = unpack(patch_list, offset)
         if has_contents and number in _CONTENTS_SIZE_AT:
             size += _contents_size(patch_list, number, offset, size, base)
         if not HEAD_SIZE <= size <= end - offset:
-            raise _error(
+            raise error(
                 f"token {number} says {size} bytes; {HEAD_SIZE} to {end - offset} are possible here", base + offset
             )
         spans.append(TokenSpan(number, offset, offset + size))
@@ -69,7 +69,7 @@ def walk(patch_list: memoryview, *, base: int, has_contents: bool) -> list[Token
 def _contents_size(patch_list: memoryview, number: int, offset: int, size: int, base: int) -> int:
     field = _CONTENTS_SIZE_AT[number]
     if size < field + 4 or offset + field + 4 > len(patch_list):
-        raise _error(f"token {number} of {size} bytes is too short to say the size of its memory", base + offset)
+        raise error(f"token {number} of {size} bytes is too short to say the size of its memory", base + offset)
     return int.from_bytes(patch_list[offset + field : offset + field + 4], "little")
 
 
@@ -91,7 +91,7 @@ def _words(number: int, payload: memoryview, least: int, most: int, token_offset
     """Returns the first u32s of a payload: at least ``least``, at most ``most``."""
     count = min(len(payload) // 4, most)
     if count < least:
-        raise _error(
+        raise error(
             f"token {number} has a payload of {len(payload)} bytes, too few for its {least} fields", token_offset
         )
     return struct.unpack_from(f"<{count}I", payload)
@@ -131,7 +131,7 @@ def _argument_description(number: int, start: int, payload: memoryview, token_of
     texts = []
     for size in sizes:
         if size > len(payload) - start_of_text:
-            raise _error(
+            raise error(
                 f"token {number}: {size} bytes of text do not fit into {len(payload) - start_of_text} left",
                 token_offset,
             )
@@ -154,7 +154,7 @@ def _sized_text(number: int, payload: memoryview, field: int, token_offset: int)
     size = _words(number, payload[field:], 1, 1, token_offset)[0]
     left = len(payload) - field - 4
     if size > left:
-        raise _error(f"token {number}: a string of {size} bytes does not fit into the {left} left", token_offset)
+        raise error(f"token {number}: a string of {size} bytes does not fit into the {left} left", token_offset)
     return c_text(payload[field + 4 : field + 4 + size])
 
 
@@ -166,7 +166,7 @@ def _program_memory(number: int, start: int, payload: memoryview, token_offset: 
     else:
         index, size = _words(number, payload, 2, 2, token_offset)
     if size > len(payload) - (12 if has_kind else 8):
-        raise _error(f"token {number}: {size} bytes of memory contents do not fit into it", token_offset)
+        raise error(f"token {number}: {size} bytes of memory contents do not fit into it", token_offset)
     return layouts.ProgramMemory(number, start, payload, kind, index, payload[len(payload) - size :])
 
 
@@ -208,7 +208,7 @@ def _table(number: int, payload: memoryview, sizes: tuple[int, ...], token_offse
         if count * size == len(payload) - 4:
             return size, range(4, len(payload), size)
     expected = " or ".join(map(str, sizes))
-    raise _error(
+    raise error(
         f"token {number}: {count} entries in {len(payload) - 4} bytes; an entry has {expected} bytes", token_offset
     )
 
@@ -217,7 +217,8 @@ def _name(payload: memoryview, start: int) -> str:
     return c_text(payload[start : start + _NAME_SIZE])
 
 
-def _error(message: str, offset: int) -> FormatError:
+def error(message: str, offset: int) -> FormatError:
+    """Returns the error of what stands at ``offset`` of a program."""
     return FormatError(message, format=FORMAT, offset=offset)
 
 

@@ -82,7 +82,11 @@ class _Module:
             for opcode, operands, _ in function.code
             if opcode == flow.OP_CALL
         }
-        self.fixed_functions = {function.id for function in self.functions if self._may_return_fixed(function)}
+        self.fixed_functions = {
+            function.id
+            for function in self.functions
+            if not function.parameters and any(opcode == flow.OP_RETURN_VALUE for opcode, *_ in function.code)
+        }
         self.fixed |= {parameter for id in called for parameter in parameters.get(id, ())}
         for _ in range(_MOST_ROUNDS):
             varying: set[int] = set()
@@ -100,10 +104,6 @@ class _Module:
             self.fixed_functions -= varying
         self.fixed_functions.clear()
         self.fixed.difference_update(*parameters.values())
-
-    @staticmethod
-    def _may_return_fixed(function: _Function) -> bool:
-        return not function.parameters and any(opcode == flow.OP_RETURN_VALUE for opcode, *_ in function.code)
 
     def _fixed_in(self, function: _Function) -> set[int]:
         """The ids that have a fixed value in this function."""

@@ -29,6 +29,7 @@ from kernlens.formats.elf.writer import (
     symbol_table,
     write_elf,
 )
+from kernlens.formats.spirv.magic import is_spirv
 from kernlens.formats.zebin.layout import ZebinLayout
 from kernlens.formats.zebin.notes import merge_notes
 from kernlens.formats.zebin.ze_info_merge import merge_ze_info
@@ -53,7 +54,6 @@ class LinkInput:
     @cached_property
     def source_exports(self) -> frozenset[str] | None:
         """Returns the names that its SPIR-V marks for export, None if the zebin does not hold the SPIR-V."""
-        from kernlens.formats.spirv.magic import is_spirv
         from kernlens.formats.spirv.spirv_module import read_spirv
 
         if not is_spirv(self.zebin.spirv):

@@ -59,7 +59,8 @@ def read_notes(sections: Iterable[Section]) -> ZebinNotes:
             product_family=words.get(_PRODUCT_FAMILY),
             render_core=words.get(_RENDER_CORE) or None,  # Older compilers write 0.
             ip=None if config is None else IpVersion.unpack(config),
-            stepping=None if metadata is None else _stepping(metadata),
+            # The least revision that the program runs on, bits 12..8, where bit 13 says that it matters.
+            stepping=metadata >> 8 & 0x1F if metadata and metadata >> 13 & 1 else None,
         ),
         zebin_version=version,
         visa_abi_version=words.get(_VISA_ABI_VERSION),
@@ -99,11 +100,6 @@ def _difference(kind: int) -> str:
         _PRODUCT_CONFIG: "the device's IP version",
     }
     return names.get(kind, f"note {kind}")
-
-
-def _stepping(metadata: int) -> int | None:
-    """Returns the least revision that the program runs on (bits 12..8), None unless bit 13 says that it matters."""
-    return metadata >> 8 & 0x1F if metadata >> 13 & 1 else None
 
 
 def _notes(section: Section) -> list[tuple[int, bytes]]:

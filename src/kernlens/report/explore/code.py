@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kernlens.analysis.flow.register_uses import register_uses
+from kernlens.analysis.flow.register_links import register_uses
 from kernlens.analysis.flow.token_waits import token_waits
 from kernlens.model.instruction import COMPACTED, END_OF_THREAD, ILLEGAL, LABEL, Instructions
 from kernlens.model.kernel import Kernel
+from kernlens.model.register_links import BEFORE_THE_CODE
 from kernlens.model.source_map import FROM_STAGE, IN_PROLOGUE, INHERITED, LINE_LOST, SourceMap
 from kernlens.report.explore.messages import message_columns
 from kernlens.report.explore.packing import deltas
@@ -113,7 +114,7 @@ def _uses(found: Instructions) -> dict[str, Any] | None:
     """Which rows wrote what each row reads of the general registers."""
     if found.effects is None:
         return None
-    uses = list(register_uses(found))
+    uses = [use for use in register_uses(found) if use.writer != BEFORE_THE_CODE]
     return {
         "row": deltas(use.reader for use in uses),
         "back": [use.reader - use.writer for use in uses],

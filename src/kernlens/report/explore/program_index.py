@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from functools import lru_cache, partial
 from typing import Any, Protocol
@@ -18,7 +19,6 @@ from kernlens.model.stage_text import NoStages, StageName, StageTexts
 from kernlens.report.describe import device_words
 from kernlens.report.explore.chunks import Chunks, id_of
 from kernlens.report.explore.kernel_chunk import kernel_document
-from kernlens.report.explore.metadata import without_sources
 from kernlens.report.explore.packing import RAW_LIMIT, within
 from kernlens.report.explore.passes import passes_document
 
@@ -245,3 +245,14 @@ def instruction_count(code: memoryview) -> int:
         position += 2 if words[position] & _COMPACTED else 4
         count += position <= len(words)
     return count
+
+
+#: A file's node with the text of the file in it: LLVM Language Reference, "DIFile".
+_SOURCE = re.compile(r'((?:^|[(,]) *source: )"[^"]*"')
+
+
+def without_sources(text: str) -> str:
+    """Returns metadata tables of LLVM IR without the texts of whole source files that they hold."""
+    return "\n".join(
+        _SOURCE.sub(r'\1""', line) if "!DIFile(" in line and "source:" in line else line for line in text.split("\n")
+    )

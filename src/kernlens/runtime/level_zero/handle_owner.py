@@ -5,13 +5,13 @@ The driver follows any pointer, so a wrong handle crashes it; the checks here ra
 
 from __future__ import annotations
 
-import os
 import struct
 import sys
 import weakref
 from typing import ClassVar, Self
 
 from kernlens.errors import KernlensError
+from kernlens.runtime.driver_library import memory_at
 from kernlens.runtime.level_zero.loader import Loader
 
 # Each living handle that the binding owns -> its kind ("module", "kernel", ...).
@@ -110,14 +110,8 @@ def _function_tables(handle: int) -> tuple[int, ...] | None:
     """
     if sys.platform != "linux":
         return ()
-    memory = os.open("/proc/self/mem", os.O_RDONLY)
-    try:
-        words = os.pread(memory, 16, handle - 8)
-    except (OSError, OverflowError):
-        return None
-    finally:
-        os.close(memory)
-    if len(words) < 16:
+    words = memory_at(handle - 8, 16)
+    if words is None:
         return None
     before, first = struct.unpack("<QQ", words)
     return (before, first) if before >= 1 << 32 else (first,)

@@ -121,7 +121,7 @@ class LiveKernel(HandleOwner):
         if self._loader.has(STANDARD_FUNCTION):
 
             def standard(*arguments: object) -> int:
-                return self._loader.result(STANDARD_FUNCTION, *arguments)
+                return int(self._loader.result(STANDARD_FUNCTION, *arguments))
 
             if standard(self.handle, byref(c_size_t(0)), None) == SUCCESS:
                 return STANDARD_FUNCTION, standard, self.handle

@@ -16,6 +16,7 @@ from functools import cache
 from typing import Any
 
 from kernlens.errors import ToolError
+from kernlens.runtime.driver_library import DriverLibrary
 from kernlens.runtime.level_zero.result_codes import SUCCESS, UNINITIALIZED, LevelZeroError
 
 LIBRARY_NAMES = {"win32": "ze_loader.dll", "linux": "libze_loader.so.1"}
@@ -60,32 +61,12 @@ _PROTOTYPES: dict[str, tuple[Any, ...]] = {
 KERNEL_BINARY_FUNCTION = ctypes.CFUNCTYPE(c_uint32, c_void_p, ctypes.POINTER(c_size_t), c_void_p)
 
 
-class Loader:
-    """The loader library and its functions. ``on_call`` gets each function's name just before the call."""
+class Loader(DriverLibrary):
+    """The loader library, whose functions all return a result code."""
 
     def __init__(self, library: ctypes.CDLL, path: str) -> None:
-        self.path = path
-        self.on_call: Callable[[str], None] | None = None
-        self._functions: dict[str, Any] = {}
-        for name, arguments in _PROTOTYPES.items():
-            function = getattr(library, name, None)
-            if function is not None:
-                function.argtypes = arguments
-                function.restype = c_uint32
-                self._functions[name] = function
-
-    def has(self, name: str) -> bool:
-        """Return whether this version of the loader exports function ``name``."""
-        return name in self._functions
-
-    def result(self, name: str, *arguments: Any) -> int:
-        """Call ``name`` and return its result code. Raises ToolError if the loader is too old for it."""
-        function = self._functions.get(name)
-        if function is None:
-            raise ToolError(f"{self.path} has no function {name}: install a newer Level Zero loader", command=name)
-        if self.on_call is not None:
-            self.on_call(name)
-        return int(function(*arguments))
+        prototypes = {name: (c_uint32, arguments) for name, arguments in _PROTOTYPES.items()}
+        super().__init__(library, path, "Level Zero", prototypes)
 
     def call(
         self, name: str, *arguments: Any, device: str | None = None, input: str | None = None, advice: str = ""

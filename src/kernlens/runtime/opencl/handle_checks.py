@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import sys
 
 from kernlens.errors import KernlensError
+from kernlens.runtime.driver_library import memory_at
 from kernlens.runtime.opencl.opencl_library import OpenCL
 
 
@@ -32,19 +32,7 @@ def handle_of(candidate: object, kind: str, library: OpenCL) -> int:
     if value < 0 or value >= 1 << 64 or value % 8:
         raise OpenCLHandleError(f"the OpenCL {kind} handle {value:#x} is no object's address")
     if sys.platform == "linux":
-        tables = {_word(platform) for platform in library.platforms()} - {None}
-        if _word(value) not in tables:
+        tables = {memory_at(platform, 8) for platform in library.platforms()} - {None}
+        if memory_at(value, 8) not in tables:
             raise OpenCLHandleError(f"the OpenCL {kind} handle {value:#x} is no object of an installed platform")
     return value
-
-
-def _word(address: int) -> int | None:
-    """Return the eight bytes at ``address`` of this process as a number; None if they cannot be read."""
-    memory = os.open("/proc/self/mem", os.O_RDONLY)
-    try:
-        word = os.pread(memory, 8, address)
-    except (OSError, OverflowError):
-        return None
-    finally:
-        os.close(memory)
-    return int.from_bytes(word, "little") if len(word) == 8 else None

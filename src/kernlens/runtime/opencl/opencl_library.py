@@ -10,12 +10,12 @@ import ctypes
 import re
 import sys
 import threading
-from collections.abc import Callable
 from ctypes import byref, c_char_p, c_int32, c_size_t, c_uint32, c_uint64, c_void_p
 from typing import Any
 
 from kernlens.errors import ToolError
 from kernlens.model.binary import c_text
+from kernlens.runtime.driver_library import DriverLibrary
 from kernlens.runtime.opencl.error_codes import PLATFORM_NOT_FOUND, OpenCLError
 
 _PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
@@ -52,28 +52,11 @@ _PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
 SIZE_LIMIT = 1 << 32
 
 
-class OpenCL:
-    """The loader and its functions. ``on_call`` gets each function's name just before the call."""
+class OpenCL(DriverLibrary):
+    """The OpenCL loader."""
 
     def __init__(self, library: ctypes.CDLL, path: str) -> None:
-        self.path = path
-        self.on_call: Callable[[str], None] | None = None
-        self._functions: dict[str, Any] = {}
-        for name, (result, arguments) in _PROTOTYPES.items():
-            function = getattr(library, name, None)
-            if function is not None:
-                function.restype = result
-                function.argtypes = arguments
-                self._functions[name] = function
-
-    def result(self, name: str, *arguments: Any) -> Any:
-        """Call ``name`` and return what it returns. Raises ToolError if the loader has no such function."""
-        function = self._functions.get(name)
-        if function is None:
-            raise ToolError(f"{self.path} has no function {name}: install a newer OpenCL loader", command=name)
-        if self.on_call is not None:
-            self.on_call(name)
-        return function(*arguments)
+        super().__init__(library, path, "OpenCL", _PROTOTYPES)
 
     def call(self, name: str, *arguments: Any, query: str | None = None, input: str | None = None) -> None:
         """Call a function that returns an error code; raises OpenCLError unless it is success."""

@@ -12,6 +12,7 @@ from typing import TypeVar
 from kernlens.errors import KernlensError
 from kernlens.model.binary import c_text
 from kernlens.model.build import Build, BuildToolchain, HeldParts, Source
+from kernlens.model.device import IpVersion
 from kernlens.model.kernel import ReportedKernel
 from kernlens.runtime.level_zero.native_binary import NativeBinary
 from kernlens.runtime.opencl.error_codes import OpenCLError
@@ -75,7 +76,8 @@ def read_builds(library: OpenCL, handle: int, name: str) -> tuple[Build, ...]:
     debug = _optional("debug", shared, lambda: program_debug(library, handle, devices), NO_DEBUG)
     names: tuple[str, ...] = ()
     if any(binaries):
-        names = _optional("kernels", shared, lambda: _kernel_names(library, handle), NOT_BUILT) or ()
+        ask = partial(_program_text, library, handle, CL_PROGRAM_KERNEL_NAMES)
+        names = tuple(filter(None, (_optional("kernels", shared, ask, NOT_BUILT) or "").split(";")))
     builds = []
     for position, device in enumerate(devices):
         missing = dict(shared)
@@ -98,9 +100,10 @@ def read_builds(library: OpenCL, handle: int, name: str) -> tuple[Build, ...]:
                 reason=None if binary is not None else NOT_BUILT,
                 device_ip=_ip_text(_device_number(library, device, CL_DEVICE_IP_VERSION_INTEL)),
                 # Intel's drivers crash when they are asked of a kernel on a device that it is not built for.
-                kernels=()
-                if binary is None
-                else _kernels(library, handle, names or _names_in(binary), device, position == 0, binary),
+                kernels=tuple(
+                    _kernel(library, handle, name, device, position == 0, binary)
+                    for name in (() if binary is None else names or _names_in(binary))
+                ),
                 missing=missing,
                 parts=HeldParts(
                     log=log or "",
@@ -194,12 +197,6 @@ def _names_in(binary: bytes) -> tuple[str, ...]:
         return ()
 
 
-def _kernels(
-    library: OpenCL, handle: int, names: tuple[str, ...], device: int, is_first: bool, binary: bytes | None
-) -> tuple[ReportedKernel, ...]:
-    return tuple(_kernel(library, handle, name, device, is_first, binary) for name in names)
-
-
 def _kernel(
     library: OpenCL, handle: int, name: str, device: int, is_first: bool, binary: bytes | None
 ) -> ReportedKernel:
@@ -253,10 +250,6 @@ def _program_text(library: OpenCL, handle: int, query: int) -> str:
     return c_text(_program_query(library, handle, query))
 
 
-def _kernel_names(library: OpenCL, handle: int) -> tuple[str, ...]:
-    return tuple(name for name in _program_text(library, handle, CL_PROGRAM_KERNEL_NAMES).split(";") if name)
-
-
 def _build_text(library: OpenCL, handle: int, device: int, query: int) -> str:
     return library.text("clGetProgramBuildInfo", handle, device, query, query=f"{query:#x}")
 
@@ -269,8 +262,6 @@ def _device_number(library: OpenCL, device: int, query: int) -> int | None:
 
 
 def _ip_text(ip: int | None) -> str | None:
-    from kernlens.model.device import IpVersion
-
     # 22.43 packs the version differently, so that its architecture reads as 0.
     version = None if ip is None else IpVersion.unpack(ip)
     return str(version) if version is not None and version.architecture else None
