@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError
-from kernlens.model.figures import EVERY_FIGURE, Figure, at, by_name, figure_named
+from kernlens.model.figures import EVERY_FIGURE, Figure, at, figure_named, known_name
 
 #: Stands for a tolerance without an end.
 ANY = "any"
@@ -88,7 +88,8 @@ def bound_names() -> dict[str, tuple[Figure, bool]]:
 def bound(name: str, value: object, origin: str = "") -> Bound:
     """Returns the bound of that name, ``_`` being as good as ``-``. Raises NotFoundError, with the nearest names, if there is
     none, KernlensError if the value is no whole number from 0 on."""
-    figure, is_least = by_name(bound_names(), name, "budget", origin)
+    names = bound_names()
+    figure, is_least = names[known_name(names, name, "budget", origin)]
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
         raise KernlensError(f"{at(origin)}{name} takes a whole number from 0 on, not {value!r}")
     return Bound(figure, is_least, value, origin)

@@ -9,7 +9,7 @@ those of the registers that code needs. What takes an analysis is read through a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sized
+from collections.abc import Callable, Collection, Iterable, Mapping, Sized
 from operator import attrgetter
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
@@ -62,7 +62,6 @@ class Measured(Protocol):
 
 
 MeasuredKernel = TypeVar("MeasuredKernel", bound=Measured)
-Value = TypeVar("Value")
 
 
 #: The key of the figure that says how many registers hold values at once.
@@ -332,14 +331,14 @@ def figure_named(name: str, origin: str = "") -> Figure:
     """Returns the figure that has this key, heading or name, in capital letters or with ``_`` too; ``origin`` says where it
     is named. Raises NotFoundError, with the nearest names, if there is none."""
     named = {word: figure for figure in EVERY_FIGURE for word in figure.names}
-    return by_name(named, name, "figure", origin)
+    return named[known_name(named, name, "figure", origin)]
 
 
-def by_name(known: Mapping[str, Value], name: str, kind: str, origin: str = "") -> Value:
-    """Returns what of ``known`` has this name, as ``as_name`` writes it. Raises NotFoundError, with the nearest names, if
-    nothing has."""
+def known_name(known: Collection[str], name: str, kind: str, origin: str = "") -> str:
+    """Returns the one of ``known`` that is meant, as ``as_name`` writes it. Raises NotFoundError, with the nearest names, if
+    none is."""
     if as_name(name) in known:
-        return known[as_name(name)]
+        return as_name(name)
     near = nearest(as_name(name), known)
     hint = f"did you mean {', '.join(near)}?" if near else "docs/figures.md lists the figures"
     raise NotFoundError(f"{at(origin)}there is no {kind} {name!r}; {hint}")
