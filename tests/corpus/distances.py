@@ -58,7 +58,7 @@ def judged(instructions: Instructions) -> Iterator[tuple[int, str]]:
     ``REGISTER``: they meet in a register, though not in a byte of it, as compilers count the sources of some instructions,
     or in flags, which IGC 1 takes for one. ``FORCED``: everything before it must be done (``A@1``), as calls, the first
     instruction and architecture registers want it; or the float pipe (``F@1``), as the first one wants that writes an
-    address register.
+    address register; or a move to nowhere, which stands there to be waited for.
     ``CAPPED``: the hazard is with one further back in the pipe; ``UNTOLD``: with one that another way may lead past, and
     that is therefore not told, whereas one of another pipe is. ``UNKNOWN``: an operand is known only at run time."""
     pipes, effects = instructions.pipes, instructions.effects
@@ -82,7 +82,10 @@ def judged(instructions: Instructions) -> Iterator[tuple[int, str]]:
         elif any(effects.effects[one].is_lower_bound for one in (*users, *rows)):
             yield row, UNKNOWN
         elif back == 1 and (
-            len(awaited) > 1 or awaited == "A" or any(_writes_addresses(effects.effects[user]) for user in users)
+            len(awaited) > 1
+            or awaited == "A"
+            or not effects.effects[rows[0]].writes
+            or any(_writes_addresses(effects.effects[user]) for user in users)
         ):
             yield row, FORCED
         elif _are_hazards(instructions, farther, users, by_register=True):

@@ -10,7 +10,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import overload
+from typing import TYPE_CHECKING, overload
 
 from kernlens.dataclass import dataclass, field
 from kernlens.model.effects import Effects
@@ -28,7 +28,9 @@ from kernlens.model.instruction_record import (
     read_values,
 )
 from kernlens.model.operand import Condition, Operand, Predicate, Swsb, operand_of
-from kernlens.model.pipes import Pipes
+
+if TYPE_CHECKING:
+    from kernlens.model.pipes import Pipes
 
 _WORDS, _HALVES = RECORD_SIZE // 4, RECORD_SIZE // 2
 
