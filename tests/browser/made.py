@@ -103,6 +103,7 @@ def code(rows: list[str], place: int) -> dict[str, Any]:
         "block": deltas([0, *(row + 1 for row in gotos if row + 1 < len(rows))]), "depth": [1] * (1 + len(gotos)),
         "targets": [[row, 0] for row in gotos],
         "wait": {"row": deltas([4]), "back": [2]} if len(rows) > 4 else {"row": [], "back": []},
+        "distance": [1, [1, 2], *[0] * len(rows)][: sum("@" in text for text in rows)],
         "message": {"row": deltas([2]), "kind": [0], "kinds": [{
             "target": "dc0", "operation": "write", "action": "store", "memory": "global", "bytes": 64, "spill": False,
             "answer": 0, "addresses": 2, "data": 2, "words": "writes up to 64 bytes of global memory through the data cache",

@@ -86,6 +86,12 @@ def test_machine_code(open_report: Open) -> None:
     # A token leads to the message that is waited for, a register to who wrote it.
     viewer.find(".token", has_text="$3.dst").click()
     assert "&i=0x20" in viewer.address
+    # A distance leads to the instruction that it counts back to, and that one to those that wait for it.
+    viewer.find(".token", has_text="I@1").click()
+    assert viewer.address.endswith("&i=0x0")
+    assert "Waited for at: 0x0010, 0x0020." in viewer.text("aside")
+    viewer.find("aside .link", has_text="0x0020").first.click()
+    assert "A@1 waits for the last instruction of each pipe: 0x0010, 0x0000." in viewer.text("aside")
     viewer.line("gen", "add ").locator(".t-r", has_text="r2").click()
     assert "&i=0x10" in viewer.address
     assert "r2 0x0000" in viewer.text("aside")

@@ -23,6 +23,7 @@ from kernlens.model.line_table import END_SEQUENCE, IS_STMT, LineTable
 from kernlens.model.program import Program
 from kernlens.model.source_map import FROM_TABLE, NO_LINE
 from tests.corpus.build import Built
+from tests.corpus.distances import NO_HAZARD, judged, stated_pipe
 from tests.corpus.effects import compared_effects
 from tests.corpus.elf_rows import relocation_rows, section_rows, symbol_rows
 from tests.corpus.messages import compared_messages
@@ -142,6 +143,27 @@ def check_dump(built: Built) -> Outcome:
     return outcome
 
 
+def check_distances(built: Built) -> Outcome:
+    """The pipe that IGC's dump states of an instruction is the one that distances count it in, out-of-order math aside, and
+    those whom a row waits for by a distance are a reason to wait."""
+    outcome = Outcome("pipes and distances")
+    dumps = [read_dump(path) for path in built.assembly]
+    for kernel in load(built).kernels.values():
+        instructions, where = kernel.instructions, f"{built.name} {kernel.name}"
+        if instructions.pipes is None:
+            continue
+        dump = _dump_of(kernel, dumps)
+        listed = [] if dump is None else [stated_pipe(one.text) for one in dump.instructions]
+        is_told = [pipe != "" and (pipe != "M" or built.device in WIDE_REGISTERS) for pipe in listed]
+        ours = [pipe for pipe, is_one in zip(instructions.pipes.own, is_told, strict=False) if is_one]
+        outcome.compare(where, ours, [pipe for pipe, is_one in zip(listed, is_told, strict=True) if is_one])
+        for row, judgement in judged(instructions):
+            outcome.compared += 1
+            if judgement == NO_HAZARD:
+                outcome.differences.append(f"{where} at {instructions.offsets[row]:#x}: no reason to wait")
+    return outcome
+
+
 #: Of the instructions of a kernel that the compiler gives a place, those that its table holds for another one: 2 of 110,908
 #: in kernels without calls; beside calls, also the messages that save registers. More than these is a wrong table.
 STRAYS = 0.01
@@ -191,6 +213,7 @@ CHECKS: dict[str, Callable[[Built], Outcome]] = {
     "messages are what iga64's text says": check_messages,
     "registers are what iga64's text says": check_registers,
     "spills and scratch where the binary states them": check_stated_scratch,
+    "pipes and distances are the compiler's": check_distances,
     "line rows equal readelf": check_lines,
     "columns equal llvm-dwarfdump": check_columns,
     "join agrees with readelf's rows": check_join,

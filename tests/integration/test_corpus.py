@@ -7,10 +7,20 @@ from pathlib import Path
 
 import pytest
 
+from kernlens.isa import pipes
 from kernlens.isa.iga_library import search_also
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from tests.corpus.build import Built
-from tests.corpus.checks import CHECKS, Outcome, check_elf, check_messages, check_stated_scratch, check_texts, load
+from tests.corpus.checks import (
+    CHECKS,
+    Outcome,
+    check_distances,
+    check_elf,
+    check_messages,
+    check_stated_scratch,
+    check_texts,
+    load,
+)
 
 each_check = pytest.mark.parametrize("check", CHECKS.values(), ids=CHECKS.keys())
 
@@ -63,6 +73,15 @@ def test_a_join_that_is_one_row_late_is_seen(corpus_sample: list[Built], monkeyp
     assert outcome.differences
     outcome = CHECKS["join agrees with IGC's dump"](corpus_sample[0])
     assert outcome.differences
+
+
+def test_a_wrong_pipe_is_seen(newest_sample: list[Built], monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the listings that state pipes, and by the distances that then have no reason."""
+    built = next(built for built in newest_sample if built.device == "dg2")
+    monkeypatch.setattr(pipes, "_pipe_of_type", lambda number, platform: "I")
+    differences = check_distances(built).differences
+    assert any("oracle 'F'" in difference for difference in differences)
+    assert any("no reason to wait" in difference for difference in differences)
 
 
 def test_the_prologue_is_where_the_hardware_loads_no_payload(corpus_sample: list[Built]) -> None:

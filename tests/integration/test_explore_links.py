@@ -13,6 +13,7 @@ import pytest
 import zstandard
 
 import kernlens
+from kernlens.analysis.flow.distance_waits import distance_waits
 from kernlens.model.program import Program
 from kernlens.pipeline.compile_stages import Pipeline
 from kernlens.report.document import kernel_json
@@ -149,6 +150,16 @@ def test_waits_are_those_of_the_tokens(chunks: dict[str, KernelChunk]) -> None:
             )
             assert row not in producers or first_taken is None
         assert producers == {}
+
+
+def test_distances_lead_to_whom_they_count_back_to(program: Program, chunks: dict[str, KernelChunk]) -> None:
+    """Of those that a row's text names, and none of other rows; `test_distances_iga64` shows that they are the right ones."""
+    for name, chunk in chunks.items():
+        rows = [row for row, text in enumerate(chunk.rows) if re.search(r"@\d", text)]
+        told = [[back] if isinstance(back, int) else back for back in chunk.document["code"]["distance"]]
+        found = [(row, [row - back for back in backs if back]) for row, backs in zip(rows, told, strict=True)]
+        assert found == list(distance_waits(program.kernels[name].instructions))
+        assert sum(map(len, told)) > 20
 
 
 def test_registers_are_tied_to_who_wrote_them(program: Program, chunks: dict[str, KernelChunk]) -> None:

@@ -128,8 +128,8 @@ export class Pinning implements CodeSurroundings {
   }
 
   follow(row: number, token: string): void {
-    const producer = this.app.kernel?.code.waits.get(row)?.[0];
-    if (token.includes(".") && producer !== undefined) this.goToRow(producer);
+    const producer = this.app.kernel?.code.producers(row, token)[0];
+    if (producer !== undefined) this.goToRow(producer);
     else this.app.tell(`${token} ${tokenWords(token)}.`);
   }
 

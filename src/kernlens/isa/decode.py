@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from kernlens.model.device import Device
     from kernlens.model.effects import Effects
     from kernlens.model.instruction_kind import InstructionKind
+    from kernlens.model.pipes import Pipes
 
 # Below this much code per thread, starting one costs more than it saves.
 _BYTES_PER_THREAD = 1 << 14
@@ -67,9 +68,18 @@ def _decode_platform(
         records = batch.records(index)
         render = _renderer(batch, index, threads) if texts_of_all is None else partial(texts_of_all.__getitem__, index)
         find_effects = _effect_finder(library, platform, batch, index, records)
+        find_pipes = _pipe_finder(records, mnemonics, platform)
         trailing = len(code) - _end(records)
         instructions.append(
-            Instructions(records, mnemonics, render, classify=classify, find_effects=find_effects, trailing=trailing)
+            Instructions(
+                records,
+                mnemonics,
+                render,
+                classify=classify,
+                find_effects=find_effects,
+                find_pipes=find_pipes,
+                trailing=trailing,
+            )
         )
     return instructions
 
@@ -106,6 +116,15 @@ def _effect_finder(
         from kernlens.isa.effects import effects_of
 
         return effects_of(records, batch.regions(index), _mnemonics(library, platform), platform)
+
+    return find
+
+
+def _pipe_finder(records: bytes, mnemonics: Sequence[str], platform: int) -> Callable[[], Pipes | None]:
+    def find() -> Pipes | None:
+        from kernlens.isa.pipes import pipes_of
+
+        return pipes_of(memoryview(records), mnemonics, platform)
 
     return find
 

@@ -10,7 +10,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import overload
+from typing import TYPE_CHECKING, overload
 
 from kernlens.dataclass import dataclass, field
 from kernlens.model.effects import Effects
@@ -28,6 +28,9 @@ from kernlens.model.instruction_record import (
     read_values,
 )
 from kernlens.model.operand import Condition, Operand, Predicate, Swsb, operand_of
+
+if TYPE_CHECKING:
+    from kernlens.model.pipes import Pipes
 
 _WORDS, _HALVES = RECORD_SIZE // 4, RECORD_SIZE // 2
 
@@ -123,11 +126,13 @@ class Instructions(Sequence[Instruction]):
             [_UNKNOWN] * (len(records) // RECORD_SIZE)
         ),
         find_effects: Callable[[], Effects | None] = lambda: None,
+        find_pipes: Callable[[], Pipes | None] = lambda: None,
         trailing: int = 0,
     ) -> None:
         """``records`` are packed as ``model.instruction_record`` says; ``mnemonics`` are indexed by their opcode numbers;
         ``render`` makes all texts and is called once at most; ``classify`` says what records do, as far as their decoder
-        knows it; ``find_effects`` says what they do to registers, None where the decoder does not know."""
+        knows it; ``find_effects`` says what they do to registers, and ``find_pipes`` where they run in order, None where the
+        decoder does not know."""
         self._records = memoryview(records)
         if len(self._records) % RECORD_SIZE:
             raise ValueError(f"{len(self._records)} bytes are not a whole number of {RECORD_SIZE}-byte records")
@@ -135,6 +140,7 @@ class Instructions(Sequence[Instruction]):
         self._render = render
         self._classify = classify
         self._find_effects = find_effects
+        self._find_pipes = find_pipes
         self.trailing = trailing
 
     def __len__(self) -> int:
@@ -208,6 +214,12 @@ class Instructions(Sequence[Instruction]):
         """Returns what each instruction does to registers, and where control goes from it; None where the decoder does not
         say, and of a slice."""
         return self._find_effects()
+
+    @cached_property
+    def pipes(self) -> Pipes | None:
+        """Returns in which in-order pipe each instruction runs, and which pipes' instructions it waits for; None before Xe,
+        where the decoder does not say, and of a slice."""
+        return self._find_pipes()
 
     @cached_property
     def targets(self) -> tuple[int, ...]:

@@ -6,9 +6,9 @@ Numbers are those of libiga64's enumerations (``iga_types_ext.hpp``, ``iga_types
 from __future__ import annotations
 
 from kernlens.dataclass import dataclass
-from kernlens.model.instruction_record import OperandRecord
+from kernlens.model.instruction_record import RECORD_SIZE, SWSB_AT, OperandRecord
 
-_NONE, _DIRECT, _MACRO, _INDIRECT, _IMMEDIATE, _LABEL = range(6)
+_NONE, _DIRECT, _MACRO, _INDIRECT, IMMEDIATE, _LABEL = range(6)
 
 # iga::RegName
 _FILES = (
@@ -45,6 +45,11 @@ _TOKENS = ("", "set", "src", "dst", "inc")
 
 def _name(names: tuple[str, ...], number: int) -> str:
     return names[number] if number < len(names) else f"?{number}"
+
+
+def type_number(name: str) -> int:
+    """The number of the type that the assembly calls so. Raises ValueError if there is none."""
+    return _TYPES.index(name)
 
 
 def type_bits(number: int) -> int:
@@ -91,7 +96,7 @@ def operand_of(record: OperandRecord, immediate: int) -> Operand | None:
     if kind in (_DIRECT, _MACRO, _INDIRECT):
         name = "indirect" if kind == _INDIRECT else "register"
         return Operand(name, _name(_FILES, record.file), record.number, record.subregister, _name(_TYPES, record.type))
-    if kind == _IMMEDIATE:
+    if kind == IMMEDIATE:
         value = immediate if immediate & 0xFFFF == record.number else record.number
         return Operand("immediate", type=_name(_TYPES, record.type), value=value)
     return Operand("label") if kind == _LABEL else None
@@ -138,9 +143,10 @@ class Swsb:
     """Software scoreboard (Xe and later).
 
     ``distance`` (0: none) counts back to the instruction of ``pipe`` that must be done: ``F`` float, ``I`` integer,
-    ``L`` long, ``M`` math, ``S`` scalar, ``A`` all, empty: the instruction's own. ``token`` is a scoreboard entry, or
-    None; ``token_use`` says whether the instruction takes it (``set``) or waits until its reads (``src``) or writes
-    (``dst``) are done.
+    ``L`` long, ``M`` math, ``S`` scalar, ``A`` each of them, empty: those of the types that the instruction reads (Xe-LP has
+    one pipe, and names none); ``Instructions.pipes`` says who is in which. ``token`` is a scoreboard entry, or None;
+    ``token_use`` says whether the instruction takes it (``set``) or waits until its reads (``src``) or writes (``dst``)
+    are done.
     """
 
     distance: int
@@ -166,6 +172,13 @@ class Swsb:
             token_use=use,
             no_accumulator_set=bool(packed >> 24),
         )
+
+    @classmethod
+    def of_records(cls, records: memoryview) -> list[Swsb | None]:
+        """The scoreboard of each of packed records."""
+        words = records.cast("I")[SWSB_AT // 4 :: RECORD_SIZE // 4].tolist()
+        known = {word: cls.unpack(word) for word in set(words)}
+        return [known[word] for word in words]
 
     def __str__(self) -> str:
         parts = [f"{self.pipe}@{self.distance}"] if self.distance else []

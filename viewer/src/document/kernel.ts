@@ -13,6 +13,9 @@ export const ILLEGAL = 16;
 /** With one of these a row's place is another row's: it counts in no line's share. */
 const NOT_OWN = PROLOGUE | INHERITED | LOST;
 
+/** A distance among the options of an instruction. */
+const DISTANCE = /[{,]\s*[A-Z]?@\d+\s*[,}]/;
+
 /** A kernel's machine code in columns, one entry per instruction. */
 export class Code extends Rows {
   /** As IGA writes them. */
@@ -34,8 +37,9 @@ export class Code extends Rows {
   readonly messages = new Map<number, MessageKind>();
   /** Where branches go: rows by row. */
   readonly targets = new Map<number, number[]>();
-  /** The instructions whose scoreboard tokens a row waits for. */
-  readonly waits = new Map<number, number[]>();
+  /** Who waits for whom, by scoreboard tokens and by distances. */
+  private readonly tokens: Waits;
+  private readonly distances: Waits;
   private readonly opcodes: string[];
   private readonly op: number[];
 
@@ -59,11 +63,23 @@ export class Code extends Rows {
     column(rows, rows.length).forEach((row, index) => this.messages.set(row, kinds[kind[index]]));
     for (const [row, ...targets] of chunk.targets) this.targets.set(row, targets);
     const { row: waiting, back } = chunk.wait;
-    column(waiting, waiting.length).forEach((row, index) => {
-      const producers = this.waits.get(row);
-      if (producers === undefined) this.waits.set(row, [row - back[index]]);
-      else producers.push(row - back[index]);
-    });
+    this.tokens = waitsOf(column(waiting, waiting.length), back, count);
+    const counting = this.lines.flatMap((line, row) => (DISTANCE.test(line) ? [row] : []));
+    const pairs = chunk.distance.flatMap((backs, index) => [backs].flat().filter(Boolean).map((each) => [counting[index], each]));
+    this.distances = waitsOf(Int32Array.from(pairs, ([row]) => row), pairs.map(([, each]) => each), count);
+  }
+
+  /** The rows that a row waits for by a token (`$3.dst`) or a distance (`I@2`) of its scoreboard, the nearest before it first. */
+  producers(row: number, token: string): number[] {
+    if (token.startsWith("$") && !token.includes(".")) return [];
+    const { byWaiter, producer } = token.startsWith("$") ? this.tokens : this.distances;
+    return Array.from(rowsOf(byWaiter, row), (pair) => producer[pair]);
+  }
+
+  /** The rows that wait for a row, ascending. */
+  waiters(row: number): number[] {
+    const found = [this.tokens, this.distances].flatMap(({ byProducer, waiter }) => Array.from(rowsOf(byProducer, row), (pair) => waiter[pair]));
+    return Array.from(new Set(found)).sort((left, right) => left - right);
   }
 
   /** What a row's registers tie it to, by row; of one register only where one is named. Null where that is not known. */
@@ -101,6 +117,20 @@ export class Code extends Rows {
   blockEnd(block: number): number {
     return block + 1 < this.blocks.length ? this.blocks[block + 1] : this.count;
   }
+}
+
+/** Which rows wait for which: pairs, grouped both ways. */
+interface Waits {
+  waiter: Int32Array;
+  producer: Int32Array;
+  /** Indexes of the pairs above. */
+  byWaiter: Csr;
+  byProducer: Csr;
+}
+
+function waitsOf(waiter: Int32Array, back: number[], count: number): Waits {
+  const producer = waiter.map((row, index) => row - back[index]);
+  return { waiter, producer, byWaiter: group(waiter, count), byProducer: group(producer, count) };
 }
 
 /** Rows that wrote what a row reads of the general registers, with each register; and rows that read what it wrote. */
@@ -228,6 +258,7 @@ const NO_CODE: CodeChunk = {
   depth: [],
   targets: [],
   wait: { row: [], back: [] },
+  distance: [],
   message: { row: [], kind: [], kinds: [] },
   live: null,
   peak: null,

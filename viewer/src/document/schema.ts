@@ -118,7 +118,10 @@ export interface CodeChunk {
   depth: number[];
   /** The row of a branch, then the rows that it can go to. */
   targets: number[][];
+  /** A row waits, by a scoreboard token, for the row so many rows before. */
   wait: { row: number[]; back: number[] };
+  /** For each row whose text has a distance how many rows before it the one is that it waits for; 0 where that is not known. */
+  distance: (number | number[])[];
   message: { row: number[]; kind: number[]; kinds: MessageKind[] };
   /** Registers that are live at each row. */
   live: number[] | null;

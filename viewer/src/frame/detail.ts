@@ -72,15 +72,19 @@ export class Detail {
     if (targets.length > 0) more.append(h("p", {}, "Goes to ", ...commas(targets.map((target) => this.link(kernel, target))), "."));
     for (const token of parsed.options) {
       if (isScoreboard(token)) {
-        const producers = token.startsWith("$") && token.includes(".") ? (code.waits.get(row) ?? []) : [];
+        const producers = code.producers(row, token);
         const sentence = h("p", {}, h("code", {}, token), ` ${tokenWords(token)}`);
-        if (producers.length > 0) sentence.append(": sent at ", ...commas(producers.map((producer) => this.link(kernel, producer))));
+        const isDistance = token.includes("@");
+        if (producers.length > 0) sentence.append(isDistance ? ": " : ": sent at ", ...commas(producers.map((producer) => this.link(kernel, producer))));
+        else if (isDistance) sentence.append(", which is not in the straight code before it");
         sentence.append(".");
         more.append(sentence);
       } else if (OPTION_WORDS[token] !== undefined && token !== "Compacted") {
         more.append(h("p", {}, h("code", {}, token), ` ${OPTION_WORDS[token]}`));
       }
     }
+    const waiters = code.waiters(row);
+    if (waiters.length > 0) more.append(h("p", {}, "Waited for at: ", ...this.links(waiters, (waiter) => this.link(kernel, waiter)), "."));
     this.uses(kernel, row, register, more);
     if (code.live !== null) more.append(h("p", {}, `${plural(code.live[row], "register")} live here.`));
     const bits = code.flags[row];
@@ -97,9 +101,8 @@ export class Detail {
     if (neighbours === null) return;
     const told = (others: Map<number, number[]>, verb: string, empty: string): void => {
       if (others.size === 0) return void (register !== null && into.append(h("p", {}, empty)));
-      const parts = Array.from(others).slice(0, 6).map(([other, registers]) => h("span", {}, `${registersOf(registers)} `, this.link(kernel, other)));
-      const more = others.size > 6 ? ` and ${others.size - 6} more` : "";
-      into.append(h("p", {}, verb, ...commas(parts), `${more}.`));
+      const named = (other: number): HTMLElement => h("span", {}, `${registersOf(others.get(other) ?? [])} `, this.link(kernel, other));
+      into.append(h("p", {}, verb, ...this.links(Array.from(others.keys()), named), "."));
     };
     told(neighbours.writers, "Reads what was written at (w): ", `Does not read r${register}.`);
     told(neighbours.readers, "Its result is read at (r): ", `Nobody reads r${register} of it.`);
@@ -147,6 +150,12 @@ export class Detail {
   private nameOf(kernel: Kernel, key: number): string {
     const path = kernel.files[kernel.places.keyFile[key]] ?? "";
     return `${path.split("/").pop()}:${kernel.places.keyLine[key]}`;
+  }
+
+  /** The first of these rows, as `named` has each, and how many more they are. */
+  private links(rows: number[], named: (row: number) => HTMLElement): (HTMLElement | string)[] {
+    const most = 6;
+    return [...commas(rows.slice(0, most).map(named)), rows.length > most ? ` and ${rows.length - most} more` : ""];
   }
 
   private link(kernel: Kernel, row: number): HTMLElement {

@@ -41,7 +41,7 @@ const WORDS: [word: string, means: string][] = [
   ["<0>", "short operands: all channels read one value. Subregister 0 and regions side by side are left out"],
   ["(W)", "runs whatever the execution mask says"],
   ["(16|M0)", "16 channels, from channel 0 on"],
-  ["I@2", "waits for the second last instruction of the integer pipe (F float, L long, M math, A any)"],
+  ["I@2", "waits for the second last instruction of the integer pipe (F float, L long, M math, S scalar, A each of them); click it to go there"],
   ["$3.dst", "waits for the result of the message that holds token 3; $3.src: until it has read its operands"],
 ];
 

@@ -112,7 +112,7 @@ export function extent(parsed: Parsed): string {
 }
 
 const PIPES: Record<string, string> = {
-  A: "any pipe",
+  A: "each pipe",
   F: "the float pipe",
   I: "the integer pipe",
   L: "the long pipe",
@@ -125,7 +125,7 @@ export function tokenWords(token: string): string {
   const pipe = /^([A-Z]?)@(\d+)$/.exec(token);
   if (pipe !== null) {
     const back = Number(pipe[2]);
-    const which = PIPES[pipe[1]] ?? "its own pipe";
+    const which = PIPES[pipe[1]] ?? "the pipe of what it reads";
     return `waits for the ${back === 1 ? "last" : `${back}${["", "st", "nd", "rd"][back] ?? "th"} last`} instruction of ${which}`;
   }
   const message = /^\$(\d+)(?:\.(src|dst))?$/.exec(token);

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from kernlens.analysis.flow.blocks import Blocks
 from kernlens.analysis.flow.liveness import liveness_of
 from kernlens.model.instruction import Instructions
+from kernlens.model.operand import Swsb
 
 #: The most rows that are told of one token: code with more ways to one place is made to have them.
 _MOST = 8
@@ -30,8 +31,8 @@ def token_waits(instructions: Instructions) -> Iterator[TokenWait]:
     ``liveness_of`` knows nothing."""
     tokens = {
         row: (swsb.token, swsb.token_use == "set")
-        for row, instruction in enumerate(instructions)
-        if (swsb := instruction.swsb) is not None and swsb.token is not None
+        for row, swsb in enumerate(Swsb.of_records(instructions.records))
+        if swsb is not None and swsb.token is not None
     }
     liveness = liveness_of(instructions) if tokens else None
     if liveness is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from kernlens.analysis.flow.distance_waits import distance_waits
 from kernlens.analysis.flow.register_links import register_uses
 from kernlens.analysis.flow.token_waits import token_waits
 from kernlens.model.instruction import COMPACTED, END_OF_THREAD, ILLEGAL, LABEL, Instructions
@@ -20,6 +21,8 @@ PROLOGUE_ROW, INHERITED_ROW, LOST_ROW, STAGE_ROW, ILLEGAL_ROW = (1 << bit for bi
 _ORIGINS = {IN_PROLOGUE: PROLOGUE_ROW, INHERITED: INHERITED_ROW, LINE_LOST: LOST_ROW, FROM_STAGE: STAGE_ROW}
 #: A number of vISA that is not known.
 NO_NUMBER = -1
+#: A distance whose producer the code alone does not tell.
+NOT_TOLD = 0
 _CALLS = frozenset({"call", "calla"})
 
 
@@ -53,6 +56,7 @@ def code_document(
         "depth": _depths(blocks, targets),
         "targets": [[row, *rows] for row, rows in targets.items()],
         "wait": _waits(found),
+        "distance": _distances(found),
         "message": message_columns(found),
         "live": list(pressure.live) if pressure else None,
         "peak": {"row": pressure.peak_index, "registers": pressure.peak} if pressure else None,
@@ -108,6 +112,15 @@ def _waits(found: Instructions) -> dict[str, Any]:
     """Which rows wait for which message or other long instruction, by the tokens of the software scoreboard."""
     waits = list(token_waits(found))
     return {"row": deltas(wait.waiter for wait in waits), "back": [wait.waiter - wait.producer for wait in waits]}
+
+
+def _distances(found: Instructions) -> list[int | list[int]]:
+    """How far back those are that rows wait for by a distance: an entry for each such row."""
+    entries: list[int | list[int]] = []
+    for waiter, producers in distance_waits(found):
+        backs = [waiter - producer for producer in producers]
+        entries.append(backs if len(backs) > 1 else backs[0] if backs else NOT_TOLD)
+    return entries
 
 
 def _uses(found: Instructions) -> dict[str, Any] | None:

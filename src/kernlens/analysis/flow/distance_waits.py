@@ -1,0 +1,54 @@
+"""Which rows wait for which by the distances of the software scoreboard, counted within straight code."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from kernlens.model.instruction import END_OF_THREAD, LABEL, Instructions
+
+
+class DistanceWait(NamedTuple):
+    """Row ``waiter`` waits until the rows ``producers`` have read and written their registers: one of each pipe that its
+    distance counts in, the nearest first, as far as the code alone says who they are. Where a count goes back over a
+    place that control may come to from elsewhere, it depends on the way."""
+
+    waiter: int
+    producers: Sequence[int]
+
+
+def distance_waits(instructions: Instructions) -> Iterator[DistanceWait]:
+    """Yields every row that has a distance; nothing before Xe, which counts none, and where the decoder does not tell the
+    pipes."""
+    pipes = instructions.pipes
+    if pipes is None or not pipes.distances:
+        return
+    starts = _starts(instructions)
+    latest: dict[str, list[int]] = {}  # Pipe -> its rows so far, in this straight code.
+    for row, pipe in enumerate(pipes.own):
+        if starts is None or row in starts:
+            latest = {}
+        distance = pipes.distances.get(row)
+        if distance is not None:
+            counted = [rows for one in distance.pipes if len(rows := latest.get(one, ())) >= distance.back]
+            yield DistanceWait(row, sorted((rows[-distance.back] for rows in counted), reverse=True))
+        if pipe:
+            latest.setdefault(pipe, []).append(row)
+
+
+def _starts(instructions: Instructions) -> set[int] | None:
+    """The rows that control may come to from elsewhere than the row before: any that a branch names, for the thread as for
+    a lane, and what is behind calls and behind what never falls through. None where a branch may go anywhere."""
+    effects = instructions.effects
+    if effects is None:
+        return None
+    offsets, flags = instructions.offsets, instructions.flags
+    starts = {bisect_left(offsets, target) for target in instructions.targets}
+    for row, route in effects.routes.items():
+        is_told = route.is_call or route.returns or flags[row] & (LABEL | END_OF_THREAD)
+        if not is_told:
+            return None
+        if route.is_call or not route.falls:
+            starts.add(row + 1)
+    return starts
