@@ -13,7 +13,7 @@ HOSTILE = "</script><img src=x onerror=document.title='got'><b>\x1b[31m\"'&amp;\
 STATES = {
     "lines": (made(has_lines=False), ".source-pane .message", ["-gline-tables-only", "built without"]),
     "source": (made(source=None), ".source-pane .tools", ["no text", "redacted"]),
-    "stages": (made(stage=None), ".stage-pane .message", ["recorded without", "kernlens stages add.cl --device dg2"]),
+    "stages": (made(stage=None), ".stage-pane .message", ["Recorded without", "kernlens stages add.cl --device dg2"]),
     "a stage": (made(stage_missing="it is too large to be shown"), ".stage-pane .message", ["too large"]),
     "code": (made(has_code=False, rows=[]), ".code-pane .message", ["no decoder knows"]),
     "kernels": (

@@ -12,6 +12,9 @@ export interface DetailActions {
   list(): void;
 }
 
+/** Links to other instructions in one sentence. */
+const MOST = 6;
+
 /** What is shown: a source line, and the instruction where one is pointed at. */
 export interface Shown {
   key: number;
@@ -31,7 +34,7 @@ export class Detail {
 
   constructor(
     private readonly actions: DetailActions,
-    private readonly opcodes: Record<string, string>,
+    private readonly opcodes: ReadonlyMap<string, string>,
   ) {
     this.clear(null);
   }
@@ -40,13 +43,13 @@ export class Detail {
     const sentence =
       kernel?.hasLines === true
         ? "Point at a line of source, of a stage or of machine code: what belongs together lights up in all panes. A click keeps it."
-        : kernel === null
-          ? ""
-          : "Point at an instruction: what it does stands here. Nothing is linked by line, as no lines are known.";
+        : "Point at an instruction: what it does stands here. Nothing is linked by line, as no lines are known.";
+    this.element.hidden = kernel === null;
     fill(this.element, h("div", { class: "w" }, h("p", { class: "dim" }, sentence)));
   }
 
   show(kernel: Kernel, shown: Shown): void {
+    this.element.hidden = false;
     fill(
       this.element,
       shown.row >= 0 ? this.instruction(kernel, shown.row, shown.register) : null,
@@ -59,7 +62,7 @@ export class Detail {
     const { code } = kernel;
     const parsed = parse(code.lines[row]);
     const message = code.messages.get(row);
-    const words = this.opcodes[parsed.opcode] ?? this.opcodes[code.opcode(row)] ?? "";
+    const words = this.opcodes.get(parsed.opcode) ?? this.opcodes.get(code.opcode(row)) ?? "";
     const computes = formula(parsed);
     const size = `${code.size[row]} bytes${parsed.options.includes("Compacted") ? " (compacted)" : ""}`;
     const first = h("p", {}, h("b", {}, parsed.opcode));
@@ -69,16 +72,16 @@ export class Detail {
     const more = h("div", { class: "more" });
     if (message !== undefined) more.append(h("p", {}, `${message.words.replace(/^./, (letter) => letter.toUpperCase())}.`));
     const targets = code.targets.get(row) ?? [];
-    if (targets.length > 0) more.append(h("p", {}, "Goes to ", ...commas(targets.map((target) => this.link(kernel, target))), "."));
+    if (targets.length > 0) more.append(h("p", {}, "Goes to ", ...this.rows(kernel, targets), "."));
     for (const token of parsed.options) {
       if (isScoreboard(token)) {
         const producers = token.startsWith("$") && token.includes(".") ? (code.waits.get(row) ?? []) : [];
         const sentence = h("p", {}, h("code", {}, token), ` ${tokenWords(token)}`);
-        if (producers.length > 0) sentence.append(": sent at ", ...commas(producers.map((producer) => this.link(kernel, producer))));
+        if (producers.length > 0) sentence.append(": sent at ", ...this.rows(kernel, producers));
         sentence.append(".");
         more.append(sentence);
-      } else if (OPTION_WORDS[token] !== undefined && token !== "Compacted") {
-        more.append(h("p", {}, h("code", {}, token), ` ${OPTION_WORDS[token]}`));
+      } else if (token !== "Compacted" && OPTION_WORDS.has(token)) {
+        more.append(h("p", {}, h("code", {}, token), ` ${OPTION_WORDS.get(token)}`));
       }
     }
     this.uses(kernel, row, register, more);
@@ -97,8 +100,8 @@ export class Detail {
     if (neighbours === null) return;
     const told = (others: Map<number, number[]>, verb: string, empty: string): void => {
       if (others.size === 0) return void (register !== null && into.append(h("p", {}, empty)));
-      const parts = Array.from(others).slice(0, 6).map(([other, registers]) => h("span", {}, `${registersOf(registers)} `, this.link(kernel, other)));
-      const more = others.size > 6 ? ` and ${others.size - 6} more` : "";
+      const parts = Array.from(others).slice(0, MOST).map(([other, registers]) => h("span", {}, `${registersOf(registers)} `, this.link(kernel, other)));
+      const more = others.size > MOST ? ` and ${others.size - MOST} more` : "";
       into.append(h("p", {}, verb, ...commas(parts), `${more}.`));
     };
     told(neighbours.writers, "Reads what was written at (w): ", `Does not read r${register}.`);
@@ -147,6 +150,11 @@ export class Detail {
   private nameOf(kernel: Kernel, key: number): string {
     const path = kernel.files[kernel.places.keyFile[key]] ?? "";
     return `${path.split("/").pop()}:${kernel.places.keyLine[key]}`;
+  }
+
+  private rows(kernel: Kernel, rows: number[]): (HTMLElement | string)[] {
+    const links = rows.slice(0, MOST).map((row) => this.link(kernel, row));
+    return [...commas(links), rows.length > MOST ? ` and ${rows.length - MOST} more` : ""];
   }
 
   private link(kernel: Kernel, row: number): HTMLElement {
