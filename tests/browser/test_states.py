@@ -45,6 +45,13 @@ def test_hostile_texts_are_shown_as_texts(open_report: Open) -> None:
     viewer = open_report(document)
     assert "onerror" in viewer.text(".pick .name")
     assert "onerror" in viewer.text(".how .options")
+    # Escapes and what turns the direction of text are seen, and do nothing.
+    for zone in (".pick .name", ".how .options", ".crumb .title"):
+        assert "\N{SYMBOL FOR ESCAPE}[31m" in viewer.text(zone)
+        assert "<U+202E>gpj" in viewer.text(zone)
+    assert "\u202e" not in viewer.text("header") + viewer.text(".build") + viewer.tab.title()
+    for pane in ("source", "stage", "gen"):
+        assert viewer.line(pane, "onerror").locator(".cm-specialChar").count() == 2
     assert "onerror" in viewer.text(".source .cm-line")
     assert "onerror" in viewer.text(".stage .cm-line")
     viewer.pin("gen", "onerror")

@@ -80,7 +80,9 @@ export class App {
     const { keys, afterG } = keysOf(this);
     listen(root, keys, afterG, () => recall("letters") !== "off");
     this.list.element.addEventListener("focusout", (event) => {
-      if (!this.list.element.contains(event.relatedTarget as Node | null)) this.element.classList.remove("drawer");
+      if (this.list.element.contains(event.relatedTarget as Node | null)) return;
+      // A list that is drawn again loses its focus for a moment only.
+      queueMicrotask(() => this.list.element.contains(root.activeElement) || this.element.classList.remove("drawer"));
     });
     window.addEventListener("popstate", () => void this.apply(fromFragment(location.hash)));
   }

@@ -76,7 +76,7 @@ export class Editing {
   async start(shared?: SharedText): Promise<void> {
     const { app } = this;
     if (this.on) return this.show();
-    if (app.kernel === null) return;
+    if (app.kernel === null) return app.tell("Only a source that compiled once can be edited here: mend it in its file, and start kernlens serve again.");
     let choices: Choices;
     try {
       choices = (await this.source.json("/api/choices")) as Choices;
@@ -230,7 +230,7 @@ export class Editing {
         else if (event.event === "closing") throw new DocumentError("The server is ending.", "Start kernlens serve again.");
         else if (event.event === "result") {
           results++;
-          this.take(attempts[event.configuration], event, text);
+          this.take(attempts[event.configuration], event, configurations[event.configuration], text);
         }
       }
       if (serial === this.serial && results < configurations.length) throw new DocumentError("The server ended the compile before it had a result.", "Compile again: Ctrl+Enter.");
@@ -245,7 +245,7 @@ export class Editing {
     }
   }
 
-  private take(attempt: Attempt, result: Result, text: string): void {
+  private take(attempt: Attempt, result: Result, { options }: Configuration, text: string): void {
     if (!this.attempts.includes(attempt)) return;
     attempt.result = result;
     attempt.seconds = (performance.now() - this.since) / 1000;
@@ -254,6 +254,7 @@ export class Editing {
     if (result.ok && result.index !== null) {
       for (const program of result.index.programs) {
         program.edited = true;
+        program.options = options;
         this.made.set(program.id, text);
       }
       attempt.index = result.index;

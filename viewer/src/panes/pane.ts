@@ -96,10 +96,13 @@ export class Pane {
     return this.view.state.doc.lines;
   }
 
-  /** The first line in sight. */
+  /** The first line in sight, behind what is folded there. */
   get first(): number {
     const { view } = this;
-    return view.state.doc.lineAt(view.lineBlockAtHeight(view.scrollDOM.scrollTop).from).number - 1;
+    const { from, to } = view.lineBlockAtHeight(view.scrollDOM.scrollTop);
+    const { doc } = view.state;
+    const line = doc.lineAt(from);
+    return to <= line.to ? line.number - 1 : Math.min(doc.lineAt(to).number, doc.lines - 1);
   }
 
   /** The line of the cursor. */

@@ -110,7 +110,10 @@ export class SourcePane extends Linked {
   }
 
   edit(actions: EditActions): void {
+    // All lines are there now; the reader stays with those that were in sight.
+    const { first } = this.pane;
     this.pane.view.dispatch({ effects: this.folds.reconfigure([]) });
+    this.pane.show(first, "start");
     this.pane.edit(actions, problems);
   }
 
