@@ -116,16 +116,18 @@ def test_copying_gives_the_text_of_iga(open_report: Open) -> None:
 
 def test_panes_that_are_made_anew_go_on_where_they_were(open_report: Open, sharpen_page: Path) -> None:
     viewer = open_report(sharpen_page)
-    row = viewer.find(".gen .cm-line", has_text="send.smpl").last
+    # The last message of the kernel, far below.
     viewer.press("/")
-    viewer.tab.keyboard.type("op:send.smpl")
-    viewer.press("Enter")
-    row.wait_for()
-    viewer.press("Escape", "o")
-    row.wait_for()
+    viewer.tab.keyboard.type("op:send")
+    viewer.press("Shift+Enter", "Shift+Enter", "Escape")
+    scrolled = "element => element.scrollTop > 400"
+    assert viewer.find(".gen .cm-scroller").evaluate(scrolled)
+    viewer.press("o")
+    viewer.line("gen", "<1;1,0>").wait_for()
+    assert viewer.find(".gen .cm-scroller").evaluate(scrolled)
     viewer.find(".source-pane select.mini").select_option("swap")
-    row.wait_for()
-    assert row.bounding_box() is not None
+    viewer.tab.evaluate("new Promise(requestAnimationFrame)")
+    assert viewer.find(".gen .cm-scroller").evaluate(scrolled)
 
 
 def test_what_is_drawn_again_leaves_the_focus_where_it_was(open_report: Open) -> None:
