@@ -108,7 +108,7 @@ export class Editing {
     app.showBuild();
     app.filler.heads();
     pane.pane.focus();
-    app.tell("The source can be edited; it compiles when you rest. Ctrl+Enter compiles at once, Esc leaves the editor.");
+    app.tell("It compiles when you rest, or at Ctrl+Enter; Esc leaves the editor.");
     if (shared === undefined) return;
     const text = await drawn(shared);
     if (this.pane !== pane) return;

@@ -25,7 +25,7 @@ export class Status {
 
   /** A sentence for the eye and the ear, which goes after a while. */
   tell(sentence: string): void {
-    this.told.textContent = visible(sentence);
+    this.told.textContent = this.told.title = visible(sentence);
     this.say(sentence, 0);
     clearTimeout(this.timer);
     this.timer = window.setTimeout(() => (this.told.textContent = ""), 6000);

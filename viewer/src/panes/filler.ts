@@ -200,7 +200,7 @@ export class Filler {
       slot.told.textContent = "";
       notes.push([`no text: ${info.missing ?? "not recorded"}`, info.missing ?? ""]);
     } else if (linked instanceof SourcePane && !linked.fresh && !linked.edited) {
-      notes.push(["edited, not compiled", "What is shown of this kernel was not made from this text: no line is tied to it"]);
+      notes.push(["not compiled", "What is shown of this kernel was not made from this text: no line is tied to it"]);
     }
     if (kernel !== null && kernel.warning !== null) notes.push(["lines in doubt", kernel.warning]);
     const [value, share] = app.heading;
