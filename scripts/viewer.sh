@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds the viewer (viewer/, TypeScript) into the package: src/kernlens/explorer/viewer/viewer.js, which is committed, so that
-# users need no Node. With --check it fails if what is committed is not what the sources give.
+# users need no Node. With --check it fails if what is committed is not what the sources give. Status 75: npm's registry, from which
+# what it is built with is installed once, cannot be reached.
 set -euo pipefail
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -13,7 +14,16 @@ fi
 cd "$ROOT/viewer"
 # The lock file decides; what is there already is left alone.
 if ! cmp -s package-lock.json node_modules/.lock-of-this-install; then
-  npm ci --no-audit --no-fund --loglevel=error
+  log=$(mktemp)
+  trap 'rm -f "$log"' EXIT
+  if ! npm ci --no-audit --no-fund --loglevel=error >"$log" 2>&1; then
+    cat "$log" >&2
+    # What npm calls a connection that was never made. Any answer of a registry, a refusal too, is a failure to look into.
+    if grep -Eq '^npm (ERR!|error) code (ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ENETUNREACH|EHOSTUNREACH|ETIMEDOUT)$' "$log"; then
+      exit 75
+    fi
+    exit 1
+  fi
   cp package-lock.json node_modules/.lock-of-this-install
 fi
 before=$(sha256sum "$BUILT" 2>/dev/null || true)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+import orjson
 
 from kernlens.report.explore.chunks import Chunks
 from kernlens.report.explore.document import Document
@@ -92,6 +95,33 @@ def made(
         "programs": [program] if has_program else [],
     }
     return Document(index | {"chunks": {chunk: {"kind": chunks.kind(chunk)} for chunk in chunks}}, chunks)
+
+
+def chunk_of(document: Document) -> dict[str, Any]:
+    """The chunk of a made document's only kernel."""
+    chunk: dict[str, Any] = orjson.loads(document.chunks.content("a" * 16))
+    return chunk
+
+
+def with_kernels(
+    kernels: Mapping[str, dict[str, Any]],
+    *,
+    opcodes: Mapping[str, str] | None = None,
+    passes: Sequence[dict[str, Any]] | None = None,
+) -> Document:
+    """One program with these kernels, by name; all else is as ``made`` makes it."""
+    document = made()
+    (program,) = document.index["programs"]
+    chunks = Chunks()
+    for number, chunk in enumerate(kernels.values()):
+        chunks.add("kernel", f"{number:016x}", lambda chunk=chunk: chunk)  # type: ignore[misc]
+    chunks.add("source", "b" * 16, lambda: {"schema": 2, "kind": "source", "text": SOURCE})
+    columns = {key: values * len(kernels) for key, values in program["kernels"].items()}
+    columns |= {"name": [*kernels], "shown": [*kernels], "chunk": [f"{number:016x}" for number in range(len(kernels))]}
+    program |= {"kernels": columns}
+    if passes is not None:
+        program["passes"] = chunks.add("passes", "f" * 16, lambda: {"passes": passes, "missing": None})
+    return Document(document.index | {"opcodes": opcodes or {}, "programs": [program]}, chunks)
 
 
 def code(rows: list[str], place: int) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.browser.conftest import Open
-from tests.browser.made import made
+from tests.browser.made import chunk_of, made, with_kernels
 
 
 def test_a_walk_by_keys(open_report: Open, sharpen_page: Path) -> None:
@@ -118,3 +118,61 @@ def test_copying_gives_the_text_of_iga(open_report: Open) -> None:
     assert "r2.0<1;1,0>:f     -r3.0<0;1,0>:f    {I@1}" in copied
     assert "block" not in copied
     assert len(copied.split("\n")) == 5
+
+
+def test_panes_that_are_made_anew_go_on_where_they_were(open_report: Open, sharpen_page: Path) -> None:
+    viewer = open_report(sharpen_page)
+    # The last message of the kernel, far below.
+    viewer.press("/")
+    viewer.tab.keyboard.type("op:send")
+    viewer.press("Shift+Enter", "Shift+Enter", "Escape")
+    scrolled = "element => element.scrollTop > 400"
+    assert viewer.find(".gen .cm-scroller").evaluate(scrolled)
+    viewer.press("o")
+    viewer.line("gen", "<1;1,0>").wait_for()
+    assert viewer.find(".gen .cm-scroller").evaluate(scrolled)
+    viewer.find(".source-pane select.mini").select_option("swap")
+    viewer.tab.evaluate("new Promise(requestAnimationFrame)")
+    assert viewer.find(".gen .cm-scroller").evaluate(scrolled)
+
+
+def test_what_is_drawn_again_leaves_the_focus_where_it_was(open_report: Open) -> None:
+    passes = [
+        {"pass": name, "attempt": 1, "names": names, "seconds": 0.1, "changed": changed, "added": 1, "removed": 0}
+        | {"diff": "@@\n+new" if changed else None, "missing": None}
+        for name, names, changed in [
+            ("first", ["first"], True), ("idle", ["idle", "lazy", "calm"], False), ("last", ["last"], True)
+        ]
+    ]  # fmt: skip
+    viewer = open_report(with_kernels({name: chunk_of(made()) for name in ("one", "two", "three")}, passes=passes))
+    # The list of kernels: sorted, and a kernel opened.
+    viewer.find(".kh button", has_text="instr").focus()
+    viewer.press("Enter")
+    assert viewer.focused() == "instr ▾"
+    viewer.find("nav li button", has_text="two").focus()
+    viewer.press("Enter")
+    viewer.find(".pick .name", has_text="two").wait_for()
+    assert viewer.focused().startswith("two")
+    # The panes' menus: a pane is closed, and brought back.
+    menu = viewer.find(".stage-pane select.mini")
+    menu.focus()
+    menu.select_option("close")
+    assert viewer.find(".stage-pane").count() == 0
+    assert viewer.focused() != ""
+    viewer.find(".code-pane select.mini").select_option(label="Bring back: Stage")
+    viewer.line("stage", "add i32").wait_for()
+    # The list of passes: one is chosen, a run of idle ones is opened.
+    viewer.find("header button", has_text="Passes").click()
+    viewer.find(".passes li.on", has_text="first").wait_for()
+    viewer.find(".passes li button", has_text="last").focus()
+    viewer.press("Enter")
+    viewer.find(".passes li.on", has_text="last").wait_for()
+    assert "last" in viewer.focused()
+    viewer.press("ArrowUp", "Enter")
+    assert "idle" in viewer.focused()
+    viewer.press("ArrowDown", "Enter")
+    viewer.find(".passes li.on", has_text="lazy").wait_for()
+    assert "lazy" in viewer.focused()
+    # Back to the panes: not to the beginning of the page.
+    viewer.press("Escape")
+    assert viewer.focused().startswith("Source")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -170,13 +171,72 @@ def test_modules_and_their_symbols(tmp_path: Path, open_served: OpenServed) -> N
         assert viewer.axe() == []
 
 
+def test_an_edit_beside_other_files(tmp_path: Path, open_served: OpenServed) -> None:
+    """The text that is edited is that of its file alone; it stays whatever else is opened, closed, or compiled."""
+    (tmp_path / "half.h").write_text("inline float half_of(float value)\n{\n  return value * 0.5f + sqrt(value);\n}\n")
+    (tmp_path / "main.cl").write_text(
+        '#include "half.h"\nkernel void halve(global float *data)\n{\n'
+        "  data[0] = half_of(data[1]);\n  data[2] = half_of(data[3]) + 1.0f;\n}\n"
+    )
+    with serving(tmp_path / "main.cl", "--device", "dg2") as server:
+        viewer = open_served(server)
+        state = viewer.find(".edit-bar .state")
+        header, main = (viewer.find(".source-pane .tab", has_text=name) for name in ("half.h", "main.cl"))
+        main.click()
+        viewer.pin("source", "half_of(data[1])")
+        viewer.press("e")
+        viewer.find(".edit-bar").wait_for()
+        assert viewer.tab.get_by_label("Options").input_value() == "-gline-tables-only"
+        # Whoever types stays where the text goes, though a line is pinned elsewhere.
+        viewer.line("source", "+ 1.0f").click()
+        viewer.press("End")
+        viewer.tab.keyboard.type("//")
+        state.get_by_text("compiled in").wait_for(timeout=LONG)
+        viewer.tab.keyboard.type("one")
+        viewer.line("source", "1.0f;//one").wait_for()
+        # Another file's tab shows that file, also after a compile.
+        header.click()
+        viewer.line("source", "return value").wait_for()
+        assert "//one" not in viewer.text(".source .cm-content")
+        assert viewer.find(".source .cm-content").get_attribute("aria-readonly") == "true"
+        viewer.tab.get_by_label("Options").fill("-gline-tables-only -cl-mad-enable")
+        viewer.find(".chip", has_text="-cl-mad-enable").wait_for()
+        state.get_by_text("compiled in").wait_for(timeout=LONG)
+        assert viewer.line("source", "return value").is_visible()
+        viewer.find(".chip").first.focus()
+        viewer.press("Enter")
+        assert "-cl-mad-enable" in viewer.focused()
+        # The pane is closed and comes back with the text, which can be edited on.
+        main.click()
+        viewer.line("source", "1.0f;//one").wait_for()
+        viewer.find(".source-pane select.mini").select_option("close")
+        viewer.find(".code-pane select.mini").select_option(label="Bring back: Source")
+        viewer.line("source", "1.0f;//one").click()
+        viewer.press("End")
+        viewer.tab.keyboard.type("two")
+        viewer.line("source", "1.0f;//onetwo").wait_for()
+        viewer.tab.wait_for_function("location.hash.includes('main.cl:')")
+        state.get_by_text("compiled in").wait_for(timeout=LONG)
+        # A link is of the file that was edited, though another line is pinned.
+        header.click()
+        viewer.pin("source", "return value")
+        viewer.tab.reload()
+        viewer.ready()
+        viewer.line("source", "1.0f;//onetwo").wait_for()
+        viewer.find(".source-pane .tab.on", has_text="main.cl").wait_for()
+
+
 def test_a_server_that_is_gone_leaves_the_page_readable(server: Server, open_served: OpenServed) -> None:
     viewer = open_served(server)
     viewer.press("e")
     viewer.find(".edit-bar").wait_for()
-    server.end()
-    viewer.find(".source .cm-content").click()
-    viewer.tab.keyboard.type(" ")
-    viewer.find(".edit-bar .state.failed").wait_for(timeout=LONG)
-    assert "does not answer" in viewer.text(".edit-bar .state")
+    # Killed while it answers, then asked again.
+    with viewer.tab.expect_response("**/api/compile"):
+        viewer.find(".edit-bar button", has_text="Compile").click()
+    server.end(signal.SIGKILL)
+    for what in ("ended while it compiled", "does not answer"):
+        viewer.find(".edit-bar .state.failed", has_text=what).wait_for(timeout=LONG)
+        assert "start it again" in viewer.text(".edit-bar .state")
+        viewer.find(".source .cm-content").click()
+        viewer.tab.keyboard.type(" ")
     assert viewer.line("gen", "mov").is_visible()

@@ -13,7 +13,7 @@ HOSTILE = "</script><img src=x onerror=document.title='got'><b>\x1b[31m\"'&amp;\
 STATES = {
     "lines": (made(has_lines=False), ".source-pane .message", ["-gline-tables-only", "built without"]),
     "source": (made(source=None), ".source-pane .tools", ["no text", "redacted"]),
-    "stages": (made(stage=None), ".stage-pane .message", ["recorded without", "kernlens stages add.cl --device dg2"]),
+    "stages": (made(stage=None), ".stage-pane .message", ["Recorded without", "kernlens stages add.cl --device dg2"]),
     "a stage": (made(stage_missing="it is too large to be shown"), ".stage-pane .message", ["too large"]),
     "code": (made(has_code=False, rows=[]), ".code-pane .message", ["no decoder knows"]),
     "kernels": (
@@ -45,6 +45,13 @@ def test_hostile_texts_are_shown_as_texts(open_report: Open) -> None:
     viewer = open_report(document)
     assert "onerror" in viewer.text(".pick .name")
     assert "onerror" in viewer.text(".how .options")
+    # Escapes and what turns the direction of text are seen, and do nothing.
+    for zone in (".pick .name", ".how .options", ".crumb .title"):
+        assert "\N{SYMBOL FOR ESCAPE}[31m" in viewer.text(zone)
+        assert "<U+202E>gpj" in viewer.text(zone)
+    assert "\u202e" not in viewer.text("header") + viewer.text(".build") + viewer.tab.title()
+    for pane in ("source", "stage", "gen"):
+        assert viewer.line(pane, "onerror").locator(".cm-specialChar").count() == 2
     assert "onerror" in viewer.text(".source .cm-line")
     assert "onerror" in viewer.text(".stage .cm-line")
     viewer.pin("gen", "onerror")

@@ -27,6 +27,11 @@ def test_nothing_is_cut_off(open_report: Open, sharpen_page: Path, width: int, h
     viewer.press("Escape", "K")
     assert viewer.find("nav").is_visible()
     assert viewer.cut_texts() == []
+    # Sorted by keys, the list stays, and the focus with it.
+    viewer.find(".kh button", has_text="instr").focus()
+    viewer.press("Enter")
+    assert viewer.find("nav").is_visible()
+    assert viewer.focused() == "instr ▾"
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
@@ -9,14 +10,17 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Coroutine, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx
 import orjson
 import zstandard
+
+Result = TypeVar("Result")
 
 MAIN = (sys.executable, "-m", "kernlens")
 #: A small kernel, and one with an error in its third line.
@@ -93,6 +97,12 @@ class Server:
         self.process.send_signal(number)
         _, errors = self.process.communicate(timeout=60)
         return self.process.returncode, errors
+
+
+def in_a_loop(work: Coroutine[Any, Any, Result]) -> Result:
+    """Run a coroutine in a thread of its own: in this one a browser's loop may run."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, work).result()
 
 
 def descendants(process: int) -> set[int]:

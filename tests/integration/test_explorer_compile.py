@@ -15,7 +15,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.integration.explorer_fixtures import SOURCE, Server, descendants, serving, until
+from tests.integration.explorer_fixtures import SOURCE, Server, descendants, in_a_loop, serving, until
 
 #: Sources that keep a compiler busy for minutes, or want more than there is.
 BOMBS = {
@@ -310,7 +310,7 @@ def test_a_hundred_compiles_wait_and_more_than_the_queue_holds_are_refused(patie
                     await asyncio.sleep(0.05)
             return await asyncio.gather(*waiting)
 
-    answers = asyncio.run(ask())
+    answers = in_a_loop(ask())
     assert [status for status, _ in answers].count(429) == asked - 128
     assert {last for status, last in answers if status == 200} == {" result end"}
 

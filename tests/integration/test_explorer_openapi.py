@@ -16,11 +16,11 @@ import pytest
 from starlette.routing import Route
 
 from kernlens.explorer.app import Explorer
-from kernlens.explorer.compile_queue import CAPACITY
+from kernlens.explorer.compile_queue import CAPACITY, CompileQueue, Tell
 from kernlens.explorer.compile_request import CONFIGURATIONS
 from kernlens.explorer.served import SourceBuild, open_served
 from kernlens.toolchain.confinement import Limits
-from tests.integration.explorer_fixtures import SOURCE, WRONG, Server, serving
+from tests.integration.explorer_fixtures import SOURCE, WRONG, Server, in_a_loop, serving
 
 DOCUMENT = json.loads((files("kernlens") / "explorer" / "openapi.json").read_text())
 SCHEMAS = DOCUMENT["components"]["schemas"]
@@ -68,8 +68,36 @@ def test_events_are_of_its_form(server: Server, text: str, ends: bool) -> None:
     events = server.events(server.request(text))
     for event in events:
         validator.validate(event)
-        assert set(event) <= set(SCHEMAS["Event"]["properties"])
     assert [event["ok"] for event in events if event["event"] == "result"] == [ends]
+
+
+class Faulty:
+    """A compile in which kernlens itself fails."""
+
+    def run(self, tell: Tell) -> None:
+        raise ZeroDivisionError
+
+    def stop(self) -> None:
+        pass
+
+
+def test_a_fault_is_a_result_of_its_form() -> None:
+    faults: list[BaseException] = []
+
+    async def events() -> list[Any]:
+        queue = CompileQueue(1, faults.append)
+        told = queue.submit("page", 1, [(0, Faulty())]).events
+        events = []
+        while (event := await told.get()) is not None:
+            events.append(event)
+        queue.close()
+        return events
+
+    *_, result, end = in_a_loop(events())
+    validator = jsonschema_rs.Draft202012Validator({**SCHEMAS["Event"], "components": DOCUMENT["components"]})
+    validator.validate(result)
+    assert (result["ok"], "fault of kernlens" in result["reason"], end) == (False, True, {"event": "end"})
+    assert [type(fault) for fault in faults] == [ZeroDivisionError]
 
 
 BAD: list[tuple[str, Any]] = [

@@ -195,6 +195,13 @@ def test_without_stages() -> None:
     assert kernel_of(made).stages == {}
 
 
+def test_why_there_are_no_stages_of_what_has_no_source() -> None:
+    build = built()
+    plain = replace(build, path="", created="2026-01-01", parts=HeldParts(binary=build.binary))
+    (entry,) = document([opened(plain)]).index["programs"]
+    assert "kernlens stages RECORDING --device skl -o FILE" in entry["no_stages"]
+
+
 def test_why_there_are_no_stages_and_how_to_keep_them() -> None:
     build = built()
     plain = replace(build, path="scale.cl", parts=HeldParts(binary=build.binary))

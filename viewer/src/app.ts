@@ -1,16 +1,17 @@
 import { HttpSource } from "./document/http";
 import { Kernel } from "./document/kernel";
-import type { Index, KernelChunk, ProgramInfo } from "./document/schema";
-import { DocumentError, Kept, ServerGone, type Source } from "./document/source";
-import { fill, h } from "./dom";
+import type { Index, ProgramInfo } from "./document/schema";
+import { DocumentError, Kept, sentenceOf, ServerGone, type Source } from "./document/source";
+import { fill, h, visible } from "./dom";
 import type { Diagnostic } from "./editing/compiles";
 import { Editing } from "./editing/editing";
+import { sharedText } from "./editing/shared_text";
 import { find } from "./finder";
 import { BuildBar } from "./frame/build";
 import { Dialog } from "./frame/dialog";
 import { Header } from "./frame/header";
 import { helpSheet } from "./frame/help";
-import { type Entry, entriesOf, KernelList } from "./frame/kernels";
+import { type Entry, entriesOf, KernelList, worse } from "./frame/kernels";
 import { Layout } from "./frame/layout";
 import { type Query, SearchField } from "./frame/search";
 import { Status } from "./frame/status";
@@ -22,7 +23,6 @@ import { Filler } from "./panes/filler";
 import { Pinning } from "./pinning";
 import { recall, remember } from "./remember";
 import { Shades } from "./shades";
-import { SourcePane } from "./panes/source";
 import { Views } from "./views/views";
 import { type Colour, fromFragment, type How, START, type State, writeAddress } from "./state";
 
@@ -70,7 +70,7 @@ export class App {
       theme: () => this.turnTheme(),
     });
     this.build = new BuildBar((sentence) => this.tell(sentence), (colour) => this.colour(colour));
-    this.list = new KernelList((entry) => void this.open(entry));
+    this.list = new KernelList((entry) => void this.open(entry), (program) => this.openFailed(program, "push"));
     this.filler = new Filler(this);
     const { header, build, banner, list, layout, views, pinning, status, dialog } = this;
     this.element.append(header.element, build.element, banner, list.element, layout.switcher, layout.element, views.element);
@@ -80,7 +80,9 @@ export class App {
     const { keys, afterG } = keysOf(this);
     listen(root, keys, afterG, () => recall("letters") !== "off");
     this.list.element.addEventListener("focusout", (event) => {
-      if (!this.list.element.contains(event.relatedTarget as Node | null)) this.element.classList.remove("drawer");
+      if (this.list.element.contains(event.relatedTarget as Node | null)) return;
+      // A list that is drawn again loses its focus for a moment only.
+      queueMicrotask(() => this.list.element.contains(root.activeElement) || this.element.classList.remove("drawer"));
     });
     window.addEventListener("popstate", () => void this.apply(fromFragment(location.hash)));
   }
@@ -96,7 +98,8 @@ export class App {
     this.list.show(this.index);
     await this.apply(fromFragment(location.hash));
     // A link to an edited source.
-    if (this.state.more.z !== undefined) await this.compiler?.start(this.state.more.z);
+    const { z } = this.state.more;
+    if (z !== undefined) await this.compiler?.start(sharedText(z));
   }
 
   // --- what is chosen
@@ -108,10 +111,13 @@ export class App {
     const state = { ...START, ...given };
     const entries = entriesOf(index);
     const named = entries.filter(({ name, shown }) => name === state.kernel || shown === state.kernel);
-    const entry = named.find(({ program }) => program.id === state.program) ?? named[0] ?? worst(entries);
+    // What came of an edit is not in the document that a link is opened in: the program that was edited is.
+    const of = (id: string): Entry | undefined => named.find(({ program }) => program.id === id);
+    const entry = of(state.program) ?? of(sharedText(state.more.z ?? "").program) ?? named[0] ?? entries.sort(worse)[0];
     if (state.kernel !== "" && named.length === 0) this.tell(`This document has no kernel ${state.kernel}.`);
     this.state = state;
-    if (entry === undefined) return this.nothing(index.programs[0] ?? null);
+    const failed = state.kernel === "" ? index.programs.find(({ id, kernels }) => id === state.program && kernels.name.length === 0) : undefined;
+    if (failed !== undefined || entry === undefined) return this.openFailed(failed ?? index.programs[0] ?? null, "replace");
     await this.open(entry, "replace");
   }
 
@@ -141,7 +147,10 @@ export class App {
         if (turn !== this.opening) return;
         if (problem instanceof ServerGone && this.kernel !== null) return this.gone(problem, () => void this.open(entry, how));
         this.kernel = null;
-        return this.layout.slots.forEach((slot) => slot.message(...told(problem, () => void this.open(entry, "replace"))));
+        this.pinning.clear();
+        // The editor stays, whatever has become of what was compiled.
+        for (const slot of this.layout.slots) if (slot.linked?.isHeld !== true) slot.message(...told(problem, () => void this.open(entry, "replace")));
+        return;
       } finally {
         clearTimeout(slow);
       }
@@ -168,7 +177,7 @@ export class App {
 
   /** A kernel of the document, read once. */
   load({ program, row }: Entry): Promise<Kernel> {
-    const make = async (): Promise<Kernel> => new Kernel(program, row, (await this.source.chunk(program.kernels.chunk[row])) as KernelChunk);
+    const make = async (): Promise<Kernel> => new Kernel(program, row, await this.source.chunk(program.kernels.chunk[row]));
     return this.kernels.get(`${program.id} ${row}`, make);
   }
 
@@ -180,17 +189,17 @@ export class App {
   /** What the compiler says of the edited source: marks in it, and a list below. */
   showProblems(diagnostics: readonly Diagnostic[], log: string): void {
     const { compiler } = this;
-    const slot = this.layout.of("source");
-    if (slot === null || compiler === null) return;
+    if (compiler === null) return;
     const here = diagnostics.filter((each) => compiler.isHere(each));
-    if (slot.linked instanceof SourcePane) slot.linked.mark(here);
+    compiler.mark(here);
     const items = diagnostics.map((each) => {
       const { path, line, column, severity, message } = each;
       const where = line < 1 ? "" : `${path.slice(path.lastIndexOf("/") + 1)}:${line}:${column}`;
-      const place = here.includes(each) && line > 0 ? h("button", { class: "link mono", type: "button", onclick: () => compiler.goTo(each) }, where) : h("span", { class: "mono" }, where);
+      const place = here.includes(each) && line > 0 ? h("button", { class: "link mono", type: "button", onclick: () => void compiler.goTo(each) }, where) : h("span", { class: "mono" }, where);
       return h("li", { class: severity }, place, h("span", {}, `${severity}: ${message}`));
     });
     if (items.length === 0 && log !== "") items.push(h("li", {}, h("pre", {}, log)));
+    const slot = this.layout.of("source") ?? this.layout.slots[0];
     slot.below(items.length > 0 ? h("ul", { class: "problems", "aria-label": "What the compiler says", tabindex: "0" }, ...items) : null);
   }
 
@@ -201,23 +210,29 @@ export class App {
     this.build.colour(this.state.colour);
     this.list.mark(program, row);
     this.status.cover(kernel);
-    document.title = `${program.kernels.shown[row]} · ${program.device ?? "?"} · kernlens`;
+    document.title = visible(`${program.kernels.shown[row]} · ${program.device ?? "?"} · kernlens`);
   }
 
   /** The server does not answer: says so above what is still shown. */
   private gone(problem: ServerGone, again: () => void): void {
     for (const slot of this.layout.slots) slot.rest();
     if (this.kernel !== null) this.show(this.kernel.program, this.kernel.row, this.kernel);
-    fill(this.banner, `${problem.message} ${problem.next ?? ""} `, h("button", { class: "tool", type: "button", onclick: again }, "Try again"));
+    fill(this.banner, `${sentenceOf(problem)} `, h("button", { class: "tool", type: "button", onclick: again }, "Try again"));
     this.banner.hidden = false;
   }
 
-  /** A document without a kernel: the build's log, if there is one. */
-  private nothing(program: ProgramInfo | null): void {
+  /** A program without a kernel: the build's log, if there is one. */
+  private openFailed(program: ProgramInfo | null, how: How): void {
     if (this.index === null) return;
+    this.opening++;
+    this.kernel = null;
+    if (program !== null) this.go({ kernel: "", program: program.id, line: null, offset: null, exact: false }, how);
+    this.element.classList.remove("drawer");
     this.header.show(this.index, program, -1, null);
-    this.build.show(program, null);
-    document.title = `${this.index.title} · kernlens`;
+    this.build.show(program, this.compiler?.on ? this.compiler.bar.element : null);
+    this.list.mark(program, -1);
+    this.pinning.clear();
+    document.title = visible(`${program?.name ?? this.index.title} · kernlens`);
     void this.filler.failed(program);
   }
 
@@ -315,7 +330,7 @@ export class App {
   turnOperands(): void {
     this.isShort = !this.isShort;
     remember("operands", this.isShort ? "short" : "iga");
-    for (const slot of this.layout.slots) if (slot.kind === "code") this.filler.code(slot);
+    for (const slot of this.layout.slots) if (slot.kind === "code") void this.filler.put(slot);
     this.filler.heads();
     this.pinning.restoreLight();
   }
@@ -348,9 +363,4 @@ export function told(problem: unknown, again: () => void): (Node | string)[] {
     known && problem.next !== null ? h("p", { class: "dim" }, problem.next) : "",
     h("button", { class: "tool", type: "button", onclick: again }, "Try again"),
   ];
-}
-
-function worst(entries: Entry[]): Entry | undefined {
-  const heavier = (left: Entry, right: Entry): number => (right.spill ?? 0) - (left.spill ?? 0) || (right.instructions ?? 0) - (left.instructions ?? 0);
-  return [...entries].sort(heavier)[0];
 }

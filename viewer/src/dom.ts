@@ -13,23 +13,58 @@ export function h<Name extends keyof HTMLElementTagNameMap>(
   for (const [key, value] of Object.entries(attributes)) {
     if (value === null || value === undefined || value === false) continue;
     if (typeof value === "function") element.addEventListener(key.slice(2), value as EventListener);
-    else element.setAttribute(key, value === true ? "" : String(value));
+    else element.setAttribute(key, value === true ? "" : READ.has(key) ? visible(String(value)) : String(value));
   }
   append(element, children);
   return element;
 }
 
+/** Attributes that are read as text is. */
+const READ: ReadonlySet<string> = new Set(["title", "aria-label", "placeholder"]);
+
 export function append(element: Element, children: Child[]): void {
   for (const child of children) {
     if (child === null || child === undefined || child === false) continue;
-    element.append(typeof child === "number" ? String(child) : child);
+    element.append(child instanceof Node ? child : visible(String(child)));
   }
 }
 
+/** A text whose control characters are seen: escapes, and those that turn the direction of what follows (CVE-2021-42574). */
+export function visible(text: string): string {
+  return text.replace(CONTROLS, (letter) => {
+    const code = letter.charCodeAt(0);
+    return code < 32 ? String.fromCharCode(0x2400 + code) : code === 127 ? "\u2421" : `<U+${code.toString(16).toUpperCase().padStart(4, "0")}>`;
+  });
+}
+
+const CONTROLS = /[\0-\b\v\f\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
 /** Puts these children in place of what an element holds. */
 export function fill(element: Element, ...children: Child[]): void {
-  element.replaceChildren();
-  append(element, children);
+  keepingFocus(element, () => {
+    element.replaceChildren();
+    append(element, children);
+  });
+}
+
+const FOCUSABLE = "button, input, select, textarea, [tabindex]";
+
+/**
+ * Changes what an element holds; whoever has the focus in it keeps it: the same element if it is still there, else the one with
+ * the same key (`data-key`), else the one that has taken its place. Without this each redrawing would send the keyboard back
+ * to the beginning of the page.
+ */
+export function keepingFocus(element: Element, change: () => void): void {
+  const root = element.getRootNode();
+  const focused = root instanceof ShadowRoot ? root.activeElement : null;
+  if (!(focused instanceof HTMLElement) || focused === element || !element.contains(focused)) return change();
+  const at = Array.from(element.querySelectorAll(FOCUSABLE)).indexOf(focused);
+  const { key } = focused.dataset;
+  change();
+  if (root instanceof ShadowRoot && root.activeElement === focused) return;
+  const now = Array.from(element.querySelectorAll<HTMLElement>(FOCUSABLE));
+  const same = now.includes(focused) ? focused : key === undefined ? undefined : now.find(({ dataset }) => dataset.key === key);
+  (same ?? now[Math.min(at, now.length - 1)])?.focus({ preventScroll: true });
 }
 
 const SVG = "http://www.w3.org/2000/svg";

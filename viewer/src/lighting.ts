@@ -28,6 +28,13 @@ export class Lighting {
     this.hoverSheet.replaceSync(this.pinned.key < 0 ? rules(kernel, light, "lit") : rules(kernel, light, "outlined"));
   }
 
+  /** Nothing is lit. */
+  clear(): void {
+    this.pinned = DARK;
+    this.hoverSheet.replaceSync("");
+    this.pinSheet.replaceSync("");
+  }
+
   /** `selected` is the selector of the row itself that was pinned; `marks` are rules for rows that it is tied to. */
   pin(kernel: Kernel, light: Light, selected: string | null, marks: string): void {
     this.pinned = light;

@@ -82,6 +82,13 @@ export class Links {
     this.mark(null);
   }
 
+  /** Nothing is shown that could be pinned. */
+  clear(): void {
+    this.pinned = null;
+    this.exact = false;
+    this.lighting.clear();
+  }
+
   /** Style sheet's rules that mark who wrote what the pinned instruction reads (w), and who reads what it wrote (r). */
   private uses(kernel: Kernel, target: Target | null): string {
     const slot = target === null ? null : this.layout.slotOf(target.linked);
@@ -95,9 +102,9 @@ export class Links {
     return rule(neighbours.writers.keys(), "w") + rule(neighbours.readers.keys(), "r");
   }
 
-  /** Brings the target's nearest counterpart into view in each other pane that shows none. */
-  scroll(target: Target): void {
-    for (const linked of this.linkedPanes()) {
+  /** Brings the target's nearest counterpart into view in each other pane that shows none, of `panes`. */
+  scroll(target: Target, panes = this.linkedPanes()): void {
+    for (const linked of panes) {
       if (linked === target.linked) continue;
       const exact = this.exactRows(target, linked);
       const lines = exact !== null ? exact.map((row) => linked.lineOf(row)) : this.lines(target, linked);

@@ -17,11 +17,11 @@ export class Pinning implements CodeSurroundings {
 
   constructor(private readonly app: App) {
     this.links = new Links(new Lighting(app.root), app.layout);
-    this.explain({});
+    this.explain(new Map());
   }
 
   /** Takes the opcodes' words from the document. */
-  explain(opcodes: Record<string, string>): void {
+  explain(opcodes: ReadonlyMap<string, string>): void {
     const actions = {
       goToRow: (row: number) => this.goToRow(row),
       goToLine: (key: number) => void this.goToLine(key),
@@ -120,7 +120,7 @@ export class Pinning implements CodeSurroundings {
   async goToLine(key: number): Promise<void> {
     const { kernel } = this.app;
     if (kernel === null) return;
-    const source = await this.app.filler.source(kernel.places.keyFile[key]);
+    const source = await this.app.filler.file(kernel.files[kernel.places.keyFile[key]]);
     if (source === null) return;
     const line = kernel.places.keyLine[key] - 1;
     source.pane.show(line);
@@ -160,10 +160,23 @@ export class Pinning implements CodeSurroundings {
     this.links.exact = state.exact && target !== null;
     this.links.pin(kernel, target);
     if (target !== null) {
-      target.linked.pane.show(target.line);
-      this.links.scroll(target);
+      if (!target.linked.pane.isEdited) target.linked.pane.show(target.line);
+      this.links.scroll(target, this.unedited());
     }
     this.afterPin("replace");
+  }
+
+  /** There is no kernel. */
+  clear(): void {
+    this.links.clear();
+    this.app.status.pin(null);
+    this.app.status.cover(null);
+    this.detail.clear(null);
+  }
+
+  /** Panes that may move by themselves: whoever types is never sent elsewhere. */
+  private unedited(): Linked[] {
+    return this.links.linkedPanes().filter(({ pane }) => !pane.isEdited);
   }
 
   private targetOf({ offset, line }: State): Target | null {
@@ -201,7 +214,7 @@ export class Pinning implements CodeSurroundings {
     this.links.exact = this.app.state.exact && target !== null;
     this.links.pin(kernel, target);
     if (target === null) return this.links.mark(null);
-    this.links.scroll(target);
+    this.links.scroll(target, this.unedited());
     this.detail.show(kernel, this.links.shown(target));
   }
 }

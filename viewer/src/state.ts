@@ -8,8 +8,6 @@ export interface State {
   program: string;
   kernel: string;
   stage: string;
-  /** The source file that is shown, by its number in the program, -1 for the kernel's own. */
-  file: number;
   /** The pinned line, and the offset of the pinned instruction where one was. */
   line: { path: string; line: number } | null;
   offset: number | null;
@@ -24,7 +22,6 @@ export const START: State = {
   program: "",
   kernel: "",
   stage: "",
-  file: -1,
   line: null,
   offset: null,
   exact: false,

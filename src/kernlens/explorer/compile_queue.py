@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from kernlens.dataclass import dataclass
-from kernlens.explorer.answers import RefusedError
+from kernlens.explorer.answers import FAULT, RefusedError
 
 #: Compiles that wait, at most.
 CAPACITY = 128
@@ -157,8 +157,8 @@ class CompileQueue:
         submission = job.submission
         if error is not None and not submission.is_over:
             self._on_fault(error)
-            fault = {"event": "result", "configuration": job.configuration, "ok": False, "diagnostics": []}
-            submission.events.put_nowait({**fault, "log": "a fault of kernlens itself", "index": None})
+            result = no_result(f"{FAULT.error}; {FAULT.next}")
+            submission.events.put_nowait({**result, "configuration": job.configuration})
         submission.left -= 1
         if not submission.left:
             self._finish(submission)
@@ -166,3 +166,9 @@ class CompileQueue:
 
     def _finish(self, submission: Submission) -> None:
         self.end(submission, {"event": "end"})
+
+
+def no_result(reason: str, log: str = "", command: str | None = None) -> dict[str, Any]:
+    """The result of a compile that could not be done at all: it has every key that a result has."""
+    answer = {"event": "result", "ok": False, "reason": reason, "log": log, "seconds": 0.0, "command": command}
+    return {**answer, "diagnostics": [], "index": None}

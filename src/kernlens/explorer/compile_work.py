@@ -18,7 +18,7 @@ from kernlens import __version__
 from kernlens.compiling import compiler_name
 from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError, ToolError, UnsupportedError
-from kernlens.explorer.compile_queue import Tell
+from kernlens.explorer.compile_queue import Tell, no_result
 from kernlens.explorer.compile_request import Configuration
 from kernlens.loading import open_build
 from kernlens.model.build import Build, HeldParts, Source
@@ -159,7 +159,8 @@ class CompileWork:
                 kept = None if self._includes_files else self._results.get(key)
                 result = kept or self._compiled(tell, confinement.folder)
             except KernlensError as error:
-                tell(_failure(error))
+                log, command = (error.log, error.command) if isinstance(error, ToolError) else ("", None)
+                tell(no_result(str(error), log, command))
                 return
         if self._stopped:
             return
@@ -215,11 +216,3 @@ def _by_hand(build: Build, folder: str) -> Build:
     written = re.compile(re.escape(folder) + r"/[^/\s']+")
     command, reason, log = (written.sub("OUTPUT", text) for text in (build.command, build.reason or "", build.log))
     return replace(build.with_parts(log=log), command=command, reason=reason or None)
-
-
-def _failure(error: KernlensError) -> dict[str, Any]:
-    """The result of a compile that could not be done at all."""
-    log = error.log if isinstance(error, ToolError) else ""
-    command = error.command if isinstance(error, ToolError) else None
-    answer = {"event": "result", "ok": False, "reason": str(error), "log": log, "seconds": 0.0, "command": command}
-    return {**answer, "diagnostics": [], "index": None}

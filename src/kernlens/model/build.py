@@ -5,6 +5,7 @@ Compilers, live drivers, second builds and recordings give Builds; recordings an
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Protocol
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from kernlens.model.kernel import ReportedKernel
     from kernlens.model.stage import Snapshot
 
+#: What kernlens adds to the options of a source (``toolchain/includes.py``), and compilers write into their binaries.
+_NAMED = re.compile(r'(?:^|\s+)-s (?P<path>"[^"]*"|\S+)(?: -I (?P<folder>"[^"]*"|\S+))?$')
 #: The build options that have compilers write line tables. The first is what kernlens adds.
 LINE_OPTIONS = ("-gline-tables-only", "-g")
 
@@ -123,6 +126,17 @@ class Build:
         return self.path or next(iter(self.parts.source_paths), self.name)
 
     @property
+    def own_options(self) -> str | None:
+        """The build options as they were given, without those that name the source and its folder to the compiler; None if
+        they are not known."""
+        named = _NAMED.search(self.options or "")
+        if named is None or self.options is None:
+            return self.options
+        path, folder = ((named[each] or "").strip('"') for each in ("path", "folder"))
+        is_added = folder in ("", path.rpartition("/")[0] or "/")
+        return self.options[: named.start() if is_added else None]
+
+    @property
     def toolchain_title(self) -> str | None:
         """The versions of driver and compiler for a person; None if they are not known."""
         return self.toolchain.title if self.toolchain else None
@@ -139,7 +153,8 @@ class Build:
             return ""
         named = f"{self.source} does not compile for {self.device}"
         reason = self.reason or "the compiler says no more"
-        return reason if reason.startswith(named) else f"{named}: {reason}"
+        # It may call the source otherwise: by a path from another folder.
+        return reason if f" does not compile for {self.device}: " in reason else f"{named}: {reason}"
 
     @property
     def log(self) -> str:

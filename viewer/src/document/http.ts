@@ -1,3 +1,4 @@
+import { readIndex } from "./read";
 import type { Index } from "./schema";
 import { DocumentError, Kept, ServerGone, type Source } from "./source";
 import { unpack } from "./unpack";
@@ -16,6 +17,20 @@ export function takeToken(): string {
   return given ?? sessionStorage.getItem(TOKEN) ?? "";
 }
 
+/** What a browser calls a "network error" says nothing to whoever reads the page. */
+export function gone(what: string): ServerGone {
+  return new ServerGone(`The server ${what}; what is shown stays.`, "If kernlens serve has ended, start it again and open the address that it prints.");
+}
+
+/** An answer that has begun, to its end. */
+async function whole<Value>(answer: Promise<Value>): Promise<Value> {
+  try {
+    return await answer;
+  } catch {
+    throw gone("broke off its answer");
+  }
+}
+
 /** `kernlens serve`: documents over HTTP, from the server that the page came from. */
 export class HttpSource implements Source {
   readonly mode = "serve";
@@ -25,7 +40,7 @@ export class HttpSource implements Source {
   constructor(private readonly token: string) {}
 
   index(): Promise<Index> {
-    this.read ??= this.json("/api/index") as Promise<Index>;
+    this.read ??= this.json("/api/index").then(readIndex);
     this.read.catch(() => (this.read = null));
     return this.read;
   }
@@ -33,13 +48,13 @@ export class HttpSource implements Source {
   chunk(id: string): Promise<unknown> {
     return this.kept.get(id, async () => {
       const answer = await this.get(`/api/chunk/${encodeURIComponent(id)}`);
-      return unpack(new Uint8Array(await answer.arrayBuffer()));
+      return unpack(new Uint8Array(await whole(answer.arrayBuffer())));
     });
   }
 
   /** The JSON that the server answers a GET with. */
   async json(path: string): Promise<unknown> {
-    return (await this.get(path)).json();
+    return JSON.parse(await whole((await this.get(path)).text()));
   }
 
   /** A POST of JSON; the answer as it comes. */
@@ -62,7 +77,7 @@ export class HttpSource implements Source {
       answer = await fetch(path, { ...request, headers: { ...request.headers, Authorization: `Bearer ${this.token}` } });
     } catch (problem) {
       if (request.signal?.aborted) throw problem;
-      throw new ServerGone("The server does not answer; what is shown stays.", "Is kernlens serve still running? Started again, it has another address.");
+      throw gone("does not answer");
     }
     if (!answer.ok) {
       const told = (await answer.json().catch(() => null)) as { error?: string; next?: string | null } | null;

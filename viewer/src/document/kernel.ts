@@ -1,8 +1,8 @@
 import { type Csr, group, lastAtMost, rowsOf } from "./csr";
 import { Places } from "./places";
+import { column, damaged, figure, integer, integers, list, MOST, object, text, textOrNull, texts } from "./checked";
 import { Rows } from "./rows";
-import type { CodeChunk, KernelChunk, MessageKind, ProgramInfo, StageChunk } from "./schema";
-import { column } from "./unpack";
+import type { MessageKind, ProgramInfo } from "./schema";
 
 /** Bits of `Code.flags`. */
 export const PROLOGUE = 1;
@@ -41,32 +41,51 @@ export class Code extends Rows {
   private readonly tokens: Waits;
   private readonly distances: Waits;
   private readonly opcodes: string[];
-  private readonly op: number[];
+  private readonly op: Int32Array;
 
-  constructor(places: Places, chunk: CodeChunk) {
-    const count = chunk.size.length;
-    const flags = Uint8Array.from(chunk.flags);
-    super(places, column(chunk.place, count), column(chunk.id, count), null, flags.map((bits) => bits & NOT_OWN));
+  constructor(places: Places, given: unknown) {
+    const chunk = object(given, "code");
+    const size = list(chunk.size, "code.size");
+    const count = size.length;
+    if (count > MOST_ROWS) damaged(`it has ${count} instructions`);
+    const flags = Uint8Array.from(integers(chunk.flags, count, 0, 255, "code.flags"));
+    const id = chunk.id === null ? new Int32Array(count).fill(-1) : column(chunk.id, count, -1, MOST, "code.id");
+    super(places, column(chunk.place, count, -1, places.key.length - 1, "code.place"), id, null, flags.map((bits) => bits & NOT_OWN));
+    const last = count - 1;
     this.flags = flags;
-    this.lines = count === 0 ? [] : chunk.text.split("\n");
-    this.size = Int32Array.from(chunk.size);
+    this.lines = count === 0 ? [] : text(chunk.text, "code.text").split("\n");
+    if (this.lines.length !== count) damaged(`there are ${this.lines.length} lines of machine code, not ${count}`);
+    this.size = integers(size, count, 0, MOST_BYTES, "code.size");
     this.offset = new Int32Array(count);
-    for (let row = 1; row < count; row++) this.offset[row] = this.offset[row - 1] + this.size[row - 1];
-    this.opcodes = chunk.opcode;
-    this.op = chunk.op;
-    this.blocks = column(chunk.block, chunk.block.length);
-    this.depth = Int32Array.from(chunk.depth);
-    this.live = chunk.live === null ? null : Int32Array.from(chunk.live);
-    this.peak = chunk.peak;
+    for (let row = 1; row < count; row++) this.offset[row] = integer(this.offset[row - 1] + this.size[row - 1], 0, MOST, "code.size");
+    this.opcodes = texts(chunk.opcode, "code.opcode");
+    this.op = integers(chunk.op, count, 0, this.opcodes.length - 1, "code.op");
+    this.blocks = column(chunk.block, list(chunk.block, "code.block").length, 0, last, "code.block");
+    if (count > 0 && this.blocks[0] !== 0) damaged("the first block begins behind the first instruction");
+    if (this.blocks.some((row, block) => block > 0 && row <= this.blocks[block - 1])) damaged("blocks do not ascend");
+    this.depth = integers(chunk.depth, this.blocks.length, 0, MOST, "code.depth");
+    this.live = chunk.live === null ? null : integers(chunk.live, count, 0, MOST_REGISTERS, "code.live");
+    this.peak = chunk.peak === null ? null : peakOf(chunk.peak, last);
     this.uses = chunk.use === null ? null : usesOf(chunk.use, count);
-    const { row: rows, kind, kinds } = chunk.message;
-    column(rows, rows.length).forEach((row, index) => this.messages.set(row, kinds[kind[index]]));
-    for (const [row, ...targets] of chunk.targets) this.targets.set(row, targets);
-    const { row: waiting, back } = chunk.wait;
-    this.tokens = waitsOf(column(waiting, waiting.length), back, count);
+    const message = object(chunk.message, "code.message");
+    const kinds = list(message.kinds, "code.message.kinds").map(kindOf);
+    const [rows, kind] = pairsOf(message.row, message.kind, last, "code.message");
+    rows.forEach((row, index) => this.messages.set(row, kinds[integer(kind[index], 0, kinds.length - 1, "code.message.kind")]));
+    for (const each of list(chunk.targets, "code.targets")) {
+      const [row, ...targets] = list(each, "code.targets").map((target) => integer(target, 0, last, "code.targets"));
+      this.targets.set(integer(row, 0, last, "code.targets"), targets);
+    }
+    const wait = object(chunk.wait, "code.wait");
+    const [waiting, back] = pairsOf(wait.row, wait.back, last, "code.wait");
+    this.tokens = waitsOf(waiting, back, last);
     const counting = this.lines.flatMap((line, row) => (DISTANCE.test(line) ? [row] : []));
-    const pairs = chunk.distance.flatMap((backs, index) => [backs].flat().filter(Boolean).map((each) => [counting[index], each]));
-    this.distances = waitsOf(Int32Array.from(pairs, ([row]) => row), pairs.map(([, each]) => each), count);
+    const distances = list(chunk.distance, "code.distance");
+    if (distances.length !== counting.length) damaged(`${counting.length} rows have a distance, and it tells of ${distances.length}`);
+    const pairs = distances.flatMap((each, index) => {
+      const backs = Array.isArray(each) ? integers(each, each.length, 0, last, "code.distance") : [integer(each, 0, last, "code.distance")];
+      return Array.from(backs).filter((rows) => rows > 0).map((rows) => [counting[index], rows]);
+    });
+    this.distances = waitsOf(Int32Array.from(pairs, ([row]) => row), Int32Array.from(pairs, ([, rows]) => rows), last);
   }
 
   /** The rows that a row waits for by a token (`$3.dst`) or a distance (`I@2`) of its scoreboard, the nearest before it first. */
@@ -128,9 +147,9 @@ interface Waits {
   byProducer: Csr;
 }
 
-function waitsOf(waiter: Int32Array, back: number[], count: number): Waits {
-  const producer = waiter.map((row, index) => row - back[index]);
-  return { waiter, producer, byWaiter: group(waiter, count), byProducer: group(producer, count) };
+function waitsOf(waiter: Int32Array, back: Int32Array, last: number): Waits {
+  const producer = waiter.map((row, index) => integer(row - back[index], 0, last, "the row that is waited for"));
+  return { waiter, producer, byWaiter: group(waiter, last + 1), byProducer: group(producer, last + 1) };
 }
 
 /** Rows that wrote what a row reads of the general registers, with each register; and rows that read what it wrote. */
@@ -149,12 +168,37 @@ export interface Uses {
   byWriter: Csr;
 }
 
-function usesOf(chunk: NonNullable<CodeChunk["use"]>, count: number): Uses {
-  const reader = column(chunk.row, chunk.row.length);
-  const writer = reader.map((row, index) => row - chunk.back[index]);
-  const register = Int32Array.from(chunk.register);
+/** Limits of what a document may say: makers of documents stay far below. */
+const MOST_ROWS = 250_000;
+const MOST_BYTES = 2 ** 20;
+const MOST_REGISTERS = 2 ** 16;
+const MOST_LINES = 2 ** 22;
+
+/** Rows, delta coded, and a number for each. */
+function pairsOf(rows: unknown, others: unknown, last: number, what: string): [Int32Array, Int32Array] {
+  const { length } = list(rows, `${what}.row`);
+  return [column(rows, length, 0, last, `${what}.row`), integers(others, length, -MOST, MOST, what)];
+}
+
+function usesOf(given: unknown, count: number): Uses {
+  const chunk = object(given, "code.use");
+  const [reader, back] = pairsOf(chunk.row, chunk.back, count - 1, "code.use");
+  const writer = reader.map((row, index) => integer(row - back[index], 0, count - 1, "code.use.back"));
+  const register = integers(chunk.register, reader.length, 0, MOST_REGISTERS, "code.use.register");
   return { reader, writer, register, byReader: group(reader, count), byWriter: group(writer, count) };
 }
+
+function peakOf(given: unknown, last: number): { row: number; registers: number } {
+  const { row, registers } = object(given, "code.peak");
+  return { row: integer(row, 0, last, "code.peak"), registers: integer(registers, 0, MOST_REGISTERS, "code.peak") };
+}
+
+function kindOf(given: unknown): MessageKind {
+  const { words, bytes, spill } = object(given, "code.message.kinds");
+  return { words: text(words, "code.message.kinds"), bytes: figure(bytes, "code.message.kinds"), spill: spill === true };
+}
+
+const NO_STAGE = { text: "", line: [], place: [], id: null, ids: null, functions: [] };
 
 /** One stage's text of a kernel. */
 export class Stage extends Rows {
@@ -162,21 +206,30 @@ export class Stage extends Rows {
   readonly attempt: number | null;
   /** The number that each row has in the whole stage's text. */
   readonly numbers: Int32Array;
-  readonly functions: [string, number][];
+  readonly functions: [name: string, row: number][];
   /** Why there is no text. */
   readonly missing: string | null;
   readonly lines: string[];
 
-  constructor(places: Places, chunk: StageChunk) {
-    const lines = chunk.text.split("\n");
-    const ids = chunk.ids === null ? null : Int32Array.from(chunk.ids);
-    super(places, column(chunk.place, lines.length), column(chunk.id, lines.length), ids);
+  constructor(places: Places, given: unknown) {
+    const whole = object(given, "a stage");
+    const missing = textOrNull(whole.missing, "a stage's missing");
+    const chunk = missing === null ? whole : { ...whole, ...NO_STAGE };
+    const lines = text(chunk.text, "a stage's text").split("\n");
+    const count = missing === null ? lines.length : 0;
+    if (count > MOST_LINES) damaged(`a stage has ${count} lines`);
+    const ids = chunk.ids === null ? null : integers(chunk.ids, count, 0, MOST, "a stage's ids");
+    const id = chunk.id === null ? new Int32Array(count).fill(-1) : column(chunk.id, count, -1, MOST, "a stage's id");
+    super(places, column(chunk.place, count, -2, places.key.length - 1, "a stage's place"), id, ids);
     this.lines = lines;
-    this.name = chunk.stage;
-    this.attempt = chunk.attempt;
-    this.numbers = column(chunk.line, lines.length);
-    this.functions = chunk.functions;
-    this.missing = chunk.missing;
+    this.name = text(chunk.stage, "a stage's name");
+    this.attempt = figure(chunk.attempt, "a stage's attempt");
+    this.numbers = column(chunk.line, count, 0, MOST, "a stage's line");
+    this.functions = list(chunk.functions, "a stage's functions").map((each) => {
+      const [name, row] = list(each, "a stage's functions");
+      return [text(name, "a stage's functions"), integer(row, 0, count, "a stage's functions")];
+    });
+    this.missing = missing;
   }
 }
 
@@ -196,23 +249,27 @@ export class Kernel {
   readonly code: Code;
   readonly stages: Stage[];
   readonly weights: Weights;
-  readonly missing: Record<string, string>;
+  /** Why there is no machine code, and why there are no lines; null where there are. */
+  readonly missing: { code: string | null; lines: string | null };
   readonly warning: string | null;
   /** Instructions with a line of their own, of the prologue (with and without one), with a neighbour's, and with none. */
   readonly coverage = { own: 0, prologue: 0, bare: 0, inherited: 0, none: 0 };
 
+  /** Takes a chunk over. Throws DocumentError if it is damaged. */
   constructor(
     readonly program: ProgramInfo,
     readonly row: number,
-    chunk: KernelChunk,
+    given: unknown,
   ) {
-    this.name = chunk.name;
-    this.files = chunk.files;
-    this.missing = chunk.missing;
-    this.warning = chunk.warning;
-    this.places = new Places(chunk.places);
+    const chunk = object(given, "a kernel");
+    const { code, lines } = object(chunk.missing, "missing");
+    this.name = text(chunk.name, "name");
+    this.files = texts(chunk.files, "files");
+    this.missing = { code: textOrNull(code, "missing.code"), lines: textOrNull(lines, "missing.lines") };
+    this.warning = textOrNull(chunk.warning, "warning");
+    this.places = new Places(chunk.places, this.files.length);
     this.code = new Code(this.places, chunk.code ?? NO_CODE);
-    this.stages = chunk.stages.map((stage) => new Stage(this.places, stage));
+    this.stages = list(chunk.stages, "stages").map((stage) => new Stage(this.places, stage));
     this.weights = this.weigh();
     for (let row = 0; row < this.code.count; row++) {
       const bits = this.code.flags[row];
@@ -246,7 +303,7 @@ export class Kernel {
   }
 }
 
-const NO_CODE: CodeChunk = {
+const NO_CODE = {
   text: "",
   size: [],
   opcode: [],

@@ -1,6 +1,9 @@
+import { column, damaged, integers, MOST, object } from "./checked";
 import { type Csr, group } from "./csr";
-import type { PlaceColumns } from "./schema";
-import { column } from "./unpack";
+
+/** Calls that a place may be inlined through, and pairs of lines that inlining ties: more no compiler makes. */
+const MOST_CALLS = 1000;
+const MOST_PAIRS = 2 ** 22;
 
 /**
  * Where instructions come from. A *place* is a line and column of a file and the place of the call that it was inlined by;
@@ -9,32 +12,46 @@ import { column } from "./unpack";
 export class Places {
   readonly key: Int32Array;
   readonly caller: Int32Array;
-  readonly column: Int32Array;
   readonly keyFile: Int32Array;
   readonly keyLine: Int32Array;
   /** The keys of the lines that a line's code was inlined into. */
   readonly callers: Csr;
   private readonly known = new Map<number, number>();
 
-  constructor(columns: PlaceColumns) {
-    const length = columns.file.length;
-    const line = column(columns.line, length);
-    const lines = [...new Set(Array.from(line, (each, place) => columns.file[place] * SPAN + each))];
+  /** `files` is how many files there are. */
+  constructor(given: unknown, files: number) {
+    const columns = object(given, "places");
+    const length = Array.isArray(columns.file) ? columns.file.length : 0;
+    const file = integers(columns.file, length, 0, files - 1, "places.file");
+    const line = column(columns.line, length, 0, MOST, "places.line");
+    const lines = [...new Set(Array.from(line, (each, place) => file[place] * SPAN + each))];
     lines.sort((left, right) => left - right);
     lines.forEach((each, key) => this.known.set(each, key));
     this.keyFile = Int32Array.from(lines, (each) => Math.floor(each / SPAN));
     this.keyLine = Int32Array.from(lines, (each) => each % SPAN);
-    this.key = Int32Array.from(line, (each, place) => this.keyOf(columns.file[place], each));
-    this.column = Int32Array.from(columns.column);
-    // A caller precedes what it calls, so that a chain ends.
-    this.caller = Int32Array.from(columns.caller, (caller, place) => (caller < place ? caller : -1));
-    const pairs = new Set<number>();
-    for (let place = 0; place < length; place++) {
-      for (let caller = this.caller[place]; caller >= 0; caller = this.caller[caller])
-        pairs.add(this.key[place] * lines.length + this.key[caller]);
-    }
+    this.key = Int32Array.from(line, (each, place) => this.keyOf(file[place], each));
+    this.caller = integers(columns.caller, length, -1, length - 1, "places.caller");
+    const pairs = this.pairs(lines.length);
     const from = Array.from(pairs, (pair) => Math.floor(pair / lines.length));
     this.callers = group(from, lines.length, Array.from(pairs, (pair) => pair % lines.length));
+  }
+
+  /** Each line with each that it was inlined into, as one number. */
+  private pairs(keys: number): Set<number> {
+    const pairs = new Set<number>();
+    const calls = new Int32Array(this.caller.length);
+    let walked = 0;
+    for (let place = 0; place < this.caller.length; place++) {
+      const called = this.caller[place];
+      if (called < 0) continue;
+      // A caller precedes what it calls, so that a chain ends.
+      if (called >= place) damaged(`place ${place} is called from one behind it`);
+      calls[place] = calls[called] + 1;
+      walked += calls[place];
+      if (calls[place] > MOST_CALLS || walked > MOST_PAIRS) damaged("calls are inlined too deep");
+      for (let caller = called; caller >= 0; caller = this.caller[caller]) pairs.add(this.key[place] * keys + this.key[caller]);
+    }
+    return pairs;
   }
 
   get keys(): number {

@@ -1,4 +1,5 @@
 import { decode85 } from "./base85";
+import { readIndex } from "./read";
 import type { Index } from "./schema";
 import { DocumentError, Kept, type Source } from "./source";
 import { unpack } from "./unpack";
@@ -15,17 +16,15 @@ export class ReportSource implements Source {
   index(): Promise<Index> {
     this.read ??= (async () => {
       const block = this.block("index");
-      return unpack(decode85(block.textContent ?? "").subarray(0, Number(block.dataset.bytes))) as Index;
+      return readIndex(unpack(decode85(block.textContent ?? "").subarray(0, Number(block.dataset.bytes))));
     })();
     return this.read;
   }
 
   chunk(id: string): Promise<unknown> {
     return this.kept.get(id, async () => {
-      const entry = (await this.index()).chunks[id];
-      if (entry?.offset === undefined || entry.packed === undefined)
-        throw new DocumentError("This report was written without this part.");
-      const { offset, packed } = entry;
+      const { offset, packed } = (await this.index()).chunks.get(id) ?? { offset: null, packed: null };
+      if (offset === null || packed === null) throw new DocumentError("This report was written without this part.");
       this.text ??= this.taken("chunks");
       const digits = this.text.slice((offset / 4) * 5, Math.ceil((offset + packed) / 4) * 5);
       return unpack(decode85(digits).subarray(0, packed));

@@ -7,8 +7,6 @@ export class Rows {
   readonly key: Int32Array;
   /** Rows by the line that they come from; what a row only inherits is not in it. */
   readonly own: Csr;
-  /** Rows by each line that they were inlined into. */
-  readonly called: Csr;
 
   constructor(
     readonly places: Places,
@@ -22,21 +20,13 @@ export class Rows {
     const count = place.length;
     this.key = new Int32Array(count);
     const own = new Int32Array(count);
-    const calledKeys: number[] = [];
-    const calledRows: number[] = [];
     for (let row = 0; row < count; row++) {
       const at = place[row];
       const key = at < 0 ? -1 : places.key[at];
       this.key[row] = key;
       own[row] = inherited !== null && inherited[row] !== 0 ? -1 : key;
-      if (own[row] < 0) continue;
-      for (let caller = places.caller[at]; caller >= 0; caller = places.caller[caller]) {
-        calledKeys.push(places.key[caller]);
-        calledRows.push(row);
-      }
     }
     this.own = group(own, places.keys);
-    this.called = group(calledKeys, places.keys, calledRows);
   }
 
   get count(): number {

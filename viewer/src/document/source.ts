@@ -18,6 +18,12 @@ export class DocumentError extends Error {
   }
 }
 
+/** What a failure says, and what to do next, as one sentence after the other. */
+export function sentenceOf(problem: unknown): string {
+  if (problem instanceof DocumentError && problem.next !== null) return `${problem.message} ${problem.next}`;
+  return problem instanceof Error ? problem.message : String(problem);
+}
+
 /** The server does not answer: what is shown already stays. */
 export class ServerGone extends DocumentError {}
 

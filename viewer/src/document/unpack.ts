@@ -16,7 +16,11 @@ export function unpack(packed: Uint8Array): unknown {
     throw new DocumentError(`A part of this document is damaged (${problem instanceof Error ? problem.message : "zstd"}).`);
   }
   if (content.length !== size) throw new DocumentError("A part of this document is damaged: it is of another size than it says.");
-  return JSON.parse(new TextDecoder().decode(content));
+  try {
+    return JSON.parse(new TextDecoder().decode(content));
+  } catch {
+    throw new DocumentError("A part of this document is damaged: it is no JSON.");
+  }
 }
 
 /** The content size that a zstd frame states (RFC 8878, 3.1.1). */
@@ -31,13 +35,4 @@ function sizeOf(frame: Uint8Array): number {
   if (frame.length < at + 8) return flag === 0 ? frame[at] : flag === 1 ? view.getUint16(at, true) + 256 : view.getUint32(at, true);
   if (flag === 3) return Number(view.getBigUint64(at, true));
   return flag === 2 ? view.getUint32(at, true) : flag === 1 ? view.getUint16(at, true) + 256 : frame[at];
-}
-
-/** A column of integers that is written as differences, the first against 0; -1 is "unknown" before the differences. */
-export function column(deltas: readonly number[] | null, length: number): Int32Array {
-  const values = new Int32Array(length).fill(-1);
-  if (deltas === null) return values;
-  let value = 0;
-  for (let row = 0; row < length && row < deltas.length; row++) values[row] = value += deltas[row];
-  return values;
 }

@@ -1,3 +1,4 @@
+import { withoutLines } from "../document/options";
 import { fill, h } from "../dom";
 import type { Choices, Configuration } from "./compiles";
 import { type Editing, REST } from "./editing";
@@ -110,5 +111,5 @@ export class EditBar {
 }
 
 function wordsOf({ device, toolchain, options }: Configuration): string {
-  return [device, toolchain, options].filter((word) => word !== "").join(" · ");
+  return [device, toolchain, withoutLines(options)].filter((word) => word !== "").join(" · ");
 }

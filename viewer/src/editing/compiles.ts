@@ -1,6 +1,6 @@
-import type { HttpSource } from "../document/http";
+import { gone, type HttpSource } from "../document/http";
+import { readIndex } from "../document/read";
 import type { Index } from "../document/schema";
-import { DocumentError } from "../document/source";
 
 /** For what a source is compiled. */
 export interface Configuration {
@@ -23,9 +23,9 @@ export interface Result {
   event: "result";
   configuration: number;
   ok: boolean;
-  reason?: string | null;
+  reason: string | null;
   log: string;
-  seconds: number | null;
+  seconds: number;
   command: string | null;
   diagnostics: Diagnostic[];
   /** The document of the result alone. */
@@ -53,17 +53,33 @@ export interface Choices {
   options: string[];
 }
 
-/** The events of a compile, a line of JSON each, as they come. */
+/** The events of a compile, a line of JSON each, as they come. Throws ServerGone if they end before the last. */
 export async function* compile(source: HttpSource, request: Request, signal: AbortSignal): AsyncGenerator<CompileEvent> {
   const answer = await source.post("/api/compile", request, signal);
-  if (answer.body === null) throw new DocumentError("The server answered with nothing.");
-  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+  const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   for (;;) {
-    const { value, done } = await reader.read();
-    if (done) return;
+    const { value, done } = await next(reader, signal);
+    if (done) throw gone("ended while it compiled");
     const lines = (rest + value).split("\n");
     rest = lines.pop() ?? "";
-    for (const line of lines) if (line !== "") yield JSON.parse(line) as CompileEvent;
+    for (const line of lines) {
+      if (line === "") continue;
+      const event = JSON.parse(line) as CompileEvent;
+      if (event.event === "result" && event.index !== null) event.index = readIndex(event.index);
+      yield event;
+      if (LAST.has(event.event)) return;
+    }
+  }
+}
+
+const LAST: ReadonlySet<string> = new Set(["end", "superseded", "closing"]);
+
+async function next(reader: ReadableStreamDefaultReader<string> | undefined, signal: AbortSignal): Promise<ReadableStreamReadResult<string>> {
+  try {
+    return (await reader?.read()) ?? { value: undefined, done: true };
+  } catch (problem) {
+    if (signal.aborted) throw problem;
+    throw gone("ended while it compiled");
   }
 }

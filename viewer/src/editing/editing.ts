@@ -1,13 +1,13 @@
 import type { App } from "../app";
 import type { HttpSource } from "../document/http";
 import type { Index, ProgramInfo } from "../document/schema";
-import { DocumentError } from "../document/source";
+import { DocumentError, sentenceOf } from "../document/source";
 import { plural } from "../dom";
 import { entriesOf } from "../frame/kernels";
 import { SourcePane } from "../panes/source";
 import { EditBar } from "./bar";
 import { type Choices, type Configuration, type Diagnostic, type Result, compile } from "./compiles";
-import { drawn, packed } from "./shared_text";
+import { drawn, packed, type SharedText } from "./shared_text";
 
 /** After the last key, before a compile begins; in milliseconds. */
 export const REST = 400;
@@ -15,9 +15,8 @@ export const REST = 400;
 /** A configuration and what came of it last. */
 export interface Attempt {
   configuration: Configuration;
-  /** Of the last compile that succeeded: the program, the text that it was made from, and its document. */
+  /** Of the last compile that succeeded: the program, and its document. */
   program: ProgramInfo | null;
-  text: string;
   index: Index | null;
   result: Result | null;
   /** From the compile's beginning to this result. */
@@ -35,6 +34,9 @@ export class Editing {
   /** The text as it is now. */
   private text = "";
   private base: Index | null = null;
+  /** The texts that programs were made from, by their ids: of the one that is edited (null: of another text than the editor began
+   * with), and of what compiles gave. */
+  private readonly made = new Map<string, string | null>();
   /** The configurations of the running compile that have no result yet, and what each does. */
   private readonly pending = new Map<Attempt, string>();
   private serial = 0;
@@ -55,63 +57,102 @@ export class Editing {
     return this.pane !== null;
   }
 
+  /** Whether a program is the one that is edited, or came of a compile of it. */
+  hasMade({ id }: ProgramInfo): boolean {
+    return this.on && this.made.has(id);
+  }
+
+  /** The path of the text that is edited, in the programs that it is of. */
+  pathOf(program: ProgramInfo): string | null {
+    return this.hasMade(program) ? this.path : null;
+  }
+
+  /** The editor, where it is what this file of the program is shown in. */
+  paneOf(program: ProgramInfo, path: string): SourcePane | null {
+    return this.pathOf(program) === path ? this.pane : null;
+  }
+
   /** Makes the source in sight editable; `shared` is what the address says of its text. */
-  async start(shared?: string): Promise<void> {
+  async start(shared?: SharedText): Promise<void> {
     const { app } = this;
-    if (this.on || app.kernel === null) return;
+    if (this.on) return this.show();
+    if (app.kernel === null) return app.tell("Only a source that compiled once can be edited here: mend it in its file, and start kernlens serve again.");
     let choices: Choices;
     try {
       choices = (await this.source.json("/api/choices")) as Choices;
     } catch (problem) {
-      return app.tell(problem instanceof Error ? problem.message : String(problem));
+      return app.tell(sentenceOf(problem));
     }
+    // A link says which file it is that was edited.
+    if (shared !== undefined && app.kernel?.files.includes(shared.path)) await app.filler.file(shared.path);
     // Meanwhile another kernel may have been opened, or the key pressed again.
-    const pane = app.layout.of("source")?.linked;
+    const sources = app.layout.slots.filter(({ kind }) => kind === "source");
+    const pane = (sources.find(({ element }) => element.contains(app.root.activeElement)) ?? sources[0])?.linked;
     if (this.on) return;
     if (!(pane instanceof SourcePane) || pane.bare) return app.tell("There is no source text here to edit.");
-    const { kernel } = pane;
+    const { program } = pane.kernel;
     if (choices.devices.length === 0) return app.tell("No compiler is installed: kernlens doctor says which package to install.");
     this.path = pane.title;
-    this.program = kernel.program.id;
+    this.program = program.id;
     this.base = app.index;
     this.text = pane.text;
-    this.attempts = [{ configuration: this.like(kernel.program, choices), program: kernel.program, text: this.text, index: null, result: null, seconds: 0 }];
+    this.made.clear();
+    this.made.set(program.id, pane.fresh ? pane.text : null);
+    this.attempts = [{ configuration: this.like(program, choices), program, index: null, result: null, seconds: 0 }];
     this.at = 0;
     this.pane = pane;
+    pane.isHeld = true;
     pane.edit({ change: (text) => this.changed(text), compile: () => this.compile(), leave: () => this.app.pinning.codePane?.pane.focus() });
     app.element.classList.add("editing");
     this.bar.show(choices);
     app.showBuild();
+    app.filler.heads();
     pane.pane.focus();
-    app.tell("The source can be edited; it compiles when you rest. Ctrl+Enter compiles at once, Esc leaves the editor.");
+    app.tell("It compiles when you rest, or at Ctrl+Enter; Esc leaves the editor.");
     if (shared === undefined) return;
     const text = await drawn(shared);
-    if (text !== null && text !== this.text && this.pane === pane) pane.setText(text);
+    if (this.pane !== pane) return;
+    if (shared.path !== "" && shared.path !== this.path) app.tell(`The link's edited text is of ${shared.path}, which this kernel has no code of.`);
+    else if (text === null) app.tell("The edited text in the link is damaged: what is shown is the recorded one.");
+    else if (text !== this.text) pane.setText(text);
+  }
+
+  /** Brings the editor into sight. */
+  private async show(): Promise<void> {
+    const program = this.app.kernel?.program;
+    if (program === undefined || !this.hasMade(program)) return this.select(this.at);
+    await this.app.filler.file(this.path);
+    this.pane?.pane.focus();
   }
 
   /** Ends editing; what was compiled last stays in sight. */
   stop(): void {
+    const { app, pane } = this;
+    if (pane === null) return;
     this.cancel();
-    this.pane?.endEditing();
+    app.showProblems([], "");
+    pane.endEditing();
+    pane.isHeld = false;
     this.pane = null;
-    this.app.element.classList.remove("editing", "stale");
-    this.app.showProblems([], "");
-    this.app.showBuild();
+    if (app.layout.slotOf(pane) === null) pane.pane.destroy();
+    app.element.classList.remove("editing", "stale");
+    app.showBuild();
+    app.filler.heads();
   }
 
   private like(program: ProgramInfo, { devices, toolchains }: Choices): Configuration {
     const device = devices.find(({ name }) => name === program.device) ?? devices[0];
     const able = toolchains.filter(({ name }) => device.toolchains.includes(name));
     const toolchain = able.find(({ name, versions }) => name === program.toolchain || versions === program.toolchain) ?? able[0];
-    return { device: device.name, toolchain: toolchain.name, options: program.options, all_passes: false };
+    return { device: device.name, toolchain: toolchain.name, options: program.options ?? "", all_passes: false };
   }
 
   private changed(text: string): void {
     this.text = text;
-    this.stale(true);
+    this.freshen();
     clearTimeout(this.timer);
     this.timer = window.setTimeout(() => this.compile(), REST);
-    void packed(text).then((word) => {
+    void packed({ program: this.program, path: this.path }, text).then((word) => {
       if (text !== this.text) return;
       const { z: _, ...more } = this.app.state.more;
       this.app.go({ more: word === null ? more : { ...more, z: word } }, "replace");
@@ -130,7 +171,7 @@ export class Editing {
 
   add(): void {
     if (this.attempts.length >= 8) return this.app.tell("Eight configurations are enough for one page.");
-    this.attempts.push({ configuration: { ...this.attempts[this.at].configuration }, program: null, text: "", index: null, result: null, seconds: 0 });
+    this.attempts.push({ configuration: { ...this.attempts[this.at].configuration }, program: null, index: null, result: null, seconds: 0 });
     this.at = this.attempts.length - 1;
     this.bar.draw();
     this.bar.focus();
@@ -149,12 +190,11 @@ export class Editing {
     this.at = at;
     this.bar.draw();
     this.say();
-    const { program, text, result } = this.attempts[at];
+    const { program, result } = this.attempts[at];
     this.app.showProblems(result?.diagnostics ?? [], result?.ok === false ? result.log : "");
-    if (program !== null) {
-      this.stale(text !== this.text);
-      this.open(program);
-    } else if (result === null) this.compile();
+    this.freshen();
+    if (program !== null) this.open(program);
+    else if (result === null) this.compile();
   }
 
   allPasses(): void {
@@ -172,7 +212,7 @@ export class Editing {
     this.pending.clear();
     for (const attempt of this.attempts) this.pending.set(attempt, "compiling");
     this.clock = window.setInterval(() => this.say(), 100);
-    this.stale(true);
+    this.freshen();
     void this.run(serial, abort.signal, this.text);
   }
 
@@ -190,36 +230,42 @@ export class Editing {
         else if (event.event === "closing") throw new DocumentError("The server is ending.", "Start kernlens serve again.");
         else if (event.event === "result") {
           results++;
-          this.take(attempts[event.configuration], event, text);
+          this.take(attempts[event.configuration], event, configurations[event.configuration], text);
         }
       }
-      if (serial === this.serial && results < configurations.length) throw new DocumentError("The server ended the compile before it had a result.");
+      if (serial === this.serial && results < configurations.length) throw new DocumentError("The server ended the compile before it had a result.", "Compile again: Ctrl+Enter.");
     } catch (problem) {
       if (signal.aborted || serial !== this.serial) return;
-      const known = problem instanceof DocumentError;
-      this.bar.tell(known && problem.next !== null ? `${problem.message} ${problem.next}` : String(problem instanceof Error ? problem.message : problem), true);
+      this.bar.tell(sentenceOf(problem), true);
     } finally {
-      if (serial === this.serial) this.rest();
+      if (serial === this.serial) {
+        this.rest();
+        this.freshen();
+      }
     }
   }
 
-  private take(attempt: Attempt, result: Result, text: string): void {
+  private take(attempt: Attempt, result: Result, { options }: Configuration, text: string): void {
     if (!this.attempts.includes(attempt)) return;
     attempt.result = result;
     attempt.seconds = (performance.now() - this.since) / 1000;
     this.pending.delete(attempt);
     const isShown = attempt === this.attempts[this.at];
     if (result.ok && result.index !== null) {
-      for (const program of result.index.programs) program.edited = true;
+      for (const program of result.index.programs) {
+        program.edited = true;
+        program.options = options;
+        this.made.set(program.id, text);
+      }
       attempt.index = result.index;
-      attempt.text = text;
       attempt.program = result.index.programs[0] ?? null;
       this.adopt();
+      this.forget();
       if (isShown && attempt.program !== null) this.open(attempt.program);
     }
     this.bar.draw();
     if (!isShown) return;
-    if (result.ok) this.stale(this.text !== text);
+    this.freshen();
     this.say();
     this.app.showProblems(result.diagnostics, result.ok ? "" : result.log || (result.reason ?? ""));
     this.app.status.say(result.ok ? "compiled" : `failed, ${plural(result.diagnostics.length, "message")}`, 0);
@@ -242,11 +288,17 @@ export class Editing {
     const results = this.attempts.flatMap(({ index }) => index ?? []);
     this.app.index = {
       ...base,
-      opcodes: Object.assign({}, base.opcodes, ...results.map(({ opcodes }) => opcodes)) as Index["opcodes"],
+      opcodes: new Map([base, ...results].flatMap(({ opcodes }) => [...opcodes])),
       programs: [...results.flatMap(({ programs }) => programs), ...base.programs],
-      chunks: Object.assign({}, base.chunks, ...results.map(({ chunks }) => chunks)) as Index["chunks"],
+      chunks: new Map([base, ...results].flatMap(({ chunks }) => [...chunks])),
     };
     this.app.list.show(this.app.index);
+  }
+
+  /** Programs that are shown nowhere any more may take their texts with them. */
+  private forget(): void {
+    const shown = new Set([this.program, this.app.kernel?.program.id, ...this.attempts.map(({ program }) => program?.id)]);
+    for (const id of this.made.keys()) if (!shown.has(id)) this.made.delete(id);
   }
 
   /** The kernel that was shown, or the first if it is no more. */
@@ -258,10 +310,21 @@ export class Editing {
     if (entry !== undefined) void this.app.open(entry, "replace");
   }
 
-  private stale(is: boolean): void {
-    this.app.element.classList.toggle("stale", is);
-    if (this.pane !== null) this.pane.fresh = !is;
-    this.pane?.pane.refresh();
+  /**
+   * Whether what is shown is of the text as it is now: while it is not, no line is tied to it, and it is greyed. Another program
+   * that was opened meanwhile has its own text.
+   */
+  freshen(): void {
+    const { app, pane } = this;
+    if (pane === null) return;
+    const program = app.kernel?.program;
+    const attempt = this.attempts[this.at];
+    const fresh = program !== undefined && this.made.get(program.id) === this.text;
+    const wait = this.pending.has(attempt) || attempt.program === null;
+    app.element.classList.toggle("stale", program !== undefined && this.made.has(program.id) && (!fresh || wait));
+    if (pane.fresh === fresh) return;
+    pane.fresh = fresh;
+    pane.pane.refresh();
   }
 
   private rest(): void {
@@ -278,10 +341,16 @@ export class Editing {
   }
 
   /** A message's place in the editor. */
-  goTo({ line, column }: Diagnostic): void {
+  async goTo({ line, column }: Diagnostic): Promise<void> {
     if (line < 1 || this.pane === null) return;
-    this.pane.place(line, column);
-    this.pane.pane.focus();
+    await this.app.filler.file(this.path);
+    this.pane?.place(line, column);
+    this.pane?.pane.focus();
+  }
+
+  /** Underlines in the editor what the compiler complains of. */
+  mark(diagnostics: readonly Diagnostic[]): void {
+    this.pane?.mark(diagnostics);
   }
 
   isHere({ path }: Diagnostic): boolean {

@@ -1,16 +1,31 @@
 /** Characters of an edited source that an address takes. */
 const MOST = 8192;
 
-/** An edited source for the address: deflate, in URL-safe base64; null if that is too long. */
-export async function packed(text: string): Promise<string | null> {
+/** An edited source in an address: the program and the file that it is of, and its text as `packed` writes it. */
+export interface SharedText {
+  program: string;
+  path: string;
+  word: string;
+}
+
+/** An edited source for the address: the program's id, the file's path, and the text (deflate, in URL-safe base64); null if that
+ * is too long. */
+export async function packed({ program, path }: { program: string; path: string }, text: string): Promise<string | null> {
   const stream = new Blob([text]).stream().pipeThrough(new CompressionStream("deflate-raw"));
   const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
-  if (bytes.length * 4 > MOST * 3) return null;
-  return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+  if (bytes.length * 4 + path.length * 3 > MOST * 3) return null;
+  const word = btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+  return `${program}:${path}:${word}`;
+}
+
+/** What `packed` wrote. A word alone, as in addresses before the file stood in them, is of the file that is shown first. */
+export function sharedText(value: string): SharedText {
+  const [, program = "", path = "", word = ""] = /^(?:([^:]*):(.*):)?([^:]*)$/s.exec(value) ?? [];
+  return { program, path, word };
 }
 
 /** The source of an address; null if it is damaged, or unpacks to more than a megabyte. */
-export async function drawn(word: string): Promise<string | null> {
+export async function drawn({ word }: SharedText): Promise<string | null> {
   if (word.length > MOST) return null;
   try {
     const bytes = Uint8Array.from(atob(word.replaceAll("-", "+").replaceAll("_", "/")), (character) => character.charCodeAt(0));

@@ -39,7 +39,7 @@ export class BuildBar {
       this.facts,
       fact("Device", program.device ?? "not known", program.device_title ?? ""),
       fact("Toolchain", program.toolchain ?? "not known", program.versions.join(" · ")),
-      h("span", { class: "options", title: program.options }, h("em", {}, "Options"), " ", h("code", {}, program.options || "none")),
+      h("span", { class: "options", title: program.options }, h("em", {}, "Options"), " ", program.options === null ? h("i", {}, "not known") : h("code", {}, program.options || "none")),
       h(
         "span",
         { class: "cmd" },

@@ -12,6 +12,9 @@ export interface DetailActions {
   list(): void;
 }
 
+/** Links to other instructions in one sentence. */
+const MOST = 6;
+
 /** What is shown: a source line, and the instruction where one is pointed at. */
 export interface Shown {
   key: number;
@@ -31,7 +34,7 @@ export class Detail {
 
   constructor(
     private readonly actions: DetailActions,
-    private readonly opcodes: Record<string, string>,
+    private readonly opcodes: ReadonlyMap<string, string>,
   ) {
     this.clear(null);
   }
@@ -40,13 +43,13 @@ export class Detail {
     const sentence =
       kernel?.hasLines === true
         ? "Point at a line of source, of a stage or of machine code: what belongs together lights up in all panes. A click keeps it."
-        : kernel === null
-          ? ""
-          : "Point at an instruction: what it does stands here. Nothing is linked by line, as no lines are known.";
+        : "Point at an instruction: what it does stands here. Nothing is linked by line, as no lines are known.";
+    this.element.hidden = kernel === null;
     fill(this.element, h("div", { class: "w" }, h("p", { class: "dim" }, sentence)));
   }
 
   show(kernel: Kernel, shown: Shown): void {
+    this.element.hidden = false;
     fill(
       this.element,
       shown.row >= 0 ? this.instruction(kernel, shown.row, shown.register) : null,
@@ -59,7 +62,7 @@ export class Detail {
     const { code } = kernel;
     const parsed = parse(code.lines[row]);
     const message = code.messages.get(row);
-    const words = this.opcodes[parsed.opcode] ?? this.opcodes[code.opcode(row)] ?? "";
+    const words = this.opcodes.get(parsed.opcode) ?? this.opcodes.get(code.opcode(row)) ?? "";
     const computes = formula(parsed);
     const size = `${code.size[row]} bytes${parsed.options.includes("Compacted") ? " (compacted)" : ""}`;
     const first = h("p", {}, h("b", {}, parsed.opcode));
@@ -69,22 +72,22 @@ export class Detail {
     const more = h("div", { class: "more" });
     if (message !== undefined) more.append(h("p", {}, `${message.words.replace(/^./, (letter) => letter.toUpperCase())}.`));
     const targets = code.targets.get(row) ?? [];
-    if (targets.length > 0) more.append(h("p", {}, "Goes to ", ...commas(targets.map((target) => this.link(kernel, target))), "."));
+    if (targets.length > 0) more.append(h("p", {}, "Goes to ", ...this.links(kernel, targets), "."));
     for (const token of parsed.options) {
       if (isScoreboard(token)) {
         const producers = code.producers(row, token);
         const sentence = h("p", {}, h("code", {}, token), ` ${tokenWords(token)}`);
         const isDistance = token.includes("@");
-        if (producers.length > 0) sentence.append(isDistance ? ": " : ": sent at ", ...commas(producers.map((producer) => this.link(kernel, producer))));
+        if (producers.length > 0) sentence.append(isDistance ? ": " : ": sent at ", ...this.links(kernel, producers));
         else if (isDistance) sentence.append(", which is not in the straight code before it");
         sentence.append(".");
         more.append(sentence);
-      } else if (OPTION_WORDS[token] !== undefined && token !== "Compacted") {
-        more.append(h("p", {}, h("code", {}, token), ` ${OPTION_WORDS[token]}`));
+      } else if (token !== "Compacted" && OPTION_WORDS.has(token)) {
+        more.append(h("p", {}, h("code", {}, token), ` ${OPTION_WORDS.get(token)}`));
       }
     }
     const waiters = code.waiters(row);
-    if (waiters.length > 0) more.append(h("p", {}, "Waited for at: ", ...this.links(waiters, (waiter) => this.link(kernel, waiter)), "."));
+    if (waiters.length > 0) more.append(h("p", {}, "Waited for at: ", ...this.links(kernel, waiters), "."));
     this.uses(kernel, row, register, more);
     if (code.live !== null) more.append(h("p", {}, `${plural(code.live[row], "register")} live here.`));
     const bits = code.flags[row];
@@ -102,7 +105,7 @@ export class Detail {
     const told = (others: Map<number, number[]>, verb: string, empty: string): void => {
       if (others.size === 0) return void (register !== null && into.append(h("p", {}, empty)));
       const named = (other: number): HTMLElement => h("span", {}, `${registersOf(others.get(other) ?? [])} `, this.link(kernel, other));
-      into.append(h("p", {}, verb, ...this.links(Array.from(others.keys()), named), "."));
+      into.append(h("p", {}, verb, ...this.links(kernel, Array.from(others.keys()), named), "."));
     };
     told(neighbours.writers, "Reads what was written at (w): ", `Does not read r${register}.`);
     told(neighbours.readers, "Its result is read at (r): ", `Nobody reads r${register} of it.`);
@@ -153,9 +156,8 @@ export class Detail {
   }
 
   /** The first of these rows, as `named` has each, and how many more they are. */
-  private links(rows: number[], named: (row: number) => HTMLElement): (HTMLElement | string)[] {
-    const most = 6;
-    return [...commas(rows.slice(0, most).map(named)), rows.length > most ? ` and ${rows.length - most} more` : ""];
+  private links(kernel: Kernel, rows: number[], named = (row: number): HTMLElement => this.link(kernel, row)): (HTMLElement | string)[] {
+    return [...commas(rows.slice(0, MOST).map(named)), rows.length > MOST ? ` and ${rows.length - MOST} more` : ""];
   }
 
   private link(kernel: Kernel, row: number): HTMLElement {

@@ -1,4 +1,4 @@
-import { fill, h } from "../dom";
+import { fill, h, visible } from "../dom";
 
 /** A sheet over the page: Esc and the button close it, the focus goes back to where it was. */
 export class Dialog {
@@ -16,7 +16,7 @@ export class Dialog {
   }
 
   open(title: string, ...parts: (Node | string)[]): void {
-    this.title.textContent = title;
+    this.title.textContent = visible(title);
     fill(this.body, ...parts);
     if (!this.element.open) this.element.showModal();
     this.body.scrollTop = 0;

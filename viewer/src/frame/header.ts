@@ -1,6 +1,6 @@
 import type { Kernel } from "../document/kernel";
 import type { Index, ProgramInfo } from "../document/schema";
-import { count, fill, h } from "../dom";
+import { count, fill, h, visible } from "../dom";
 
 /** The widest that any kernel of this document has on a device: what is below deserves a look. */
 export function widest(index: Index, device: string | null): number {
@@ -70,11 +70,10 @@ export class Header {
   }
 
   show(index: Index, program: ProgramInfo | null, row: number, kernel: Kernel | null): void {
-    this.title.textContent = index.title;
-    this.title.title = index.title;
-    const shown = program?.kernels.shown[row] ?? "no kernel";
+    this.title.textContent = this.title.title = visible(index.title);
+    const shown = program?.kernels.shown[row] ?? program?.name ?? "no kernel";
     fill(this.name, h("span", { class: "name" }, shown), h("i", { "aria-hidden": "true" }, "▾"));
-    this.name.title = `${shown}: other kernels (K)`;
+    this.name.title = visible(`${shown}: other kernels (K)`);
     fill(this.facts, ...(program === null || row < 0 ? [] : figures(index, program, row, kernel)));
   }
 }

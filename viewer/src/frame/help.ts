@@ -35,6 +35,7 @@ const WORDS: [word: string, means: string][] = [
   ["454‹", "from line 454, inlined: one mark per call"],
   ["line in italics", "of the prologue, or without a line of its own: it counts in no line's share"],
   ["–", "no source line, or a figure that is not known; never 0"],
+  ["OpLine, LOC", "rows of SPIR-V and vISA that say nothing else are not drawn: the line stands beside those behind them"],
   ["solid bar", "belongs to the line that is lit"],
   ["dotted bar", "the line was inlined here, or is called from here"],
   ["w, r", "beside the line of an instruction: wrote what the pinned one reads; reads what it wrote. Click a register for it alone"],

@@ -1,5 +1,6 @@
+import { withoutLines } from "../document/options";
 import type { Figure, Index, ProgramInfo } from "../document/schema";
-import { count, fill, h, largest } from "../dom";
+import { count, fill, h, largest, plural } from "../dom";
 import { widest } from "./header";
 
 export interface Entry {
@@ -12,9 +13,12 @@ export interface Entry {
   spill: Figure;
 }
 
+/** Kernels that are listed; a document of more is looked through by the filter. */
+const MOST = 2000;
+
 type Order = "name" | "instructions" | "simd" | "spill";
 
-/** All kernels of a document, worst first: what spills most, then what has most instructions. */
+/** All kernels of a document. */
 export function entriesOf(index: Index): Entry[] {
   return index.programs.flatMap((program) =>
     program.kernels.name.map((name, row) => ({
@@ -27,6 +31,11 @@ export function entriesOf(index: Index): Entry[] {
       spill: program.kernels.spill_bytes[row],
     })),
   );
+}
+
+/** Worst first: what spills most, then what has most instructions. A figure that is not known is no reason to look there. */
+export function worse(left: Entry, right: Entry): number {
+  return (right.spill ?? 0) - (left.spill ?? 0) || (right.instructions ?? 0) - (left.instructions ?? 0);
 }
 
 /** The beginning that all names share, up to an underscore; "" with few names or a short one. */
@@ -46,7 +55,9 @@ export class KernelList {
   private readonly columns = h("div", { class: "kh", role: "group", "aria-label": "Sort by" });
   private readonly list = h("ol", {});
   private entries: Entry[] = [];
-  private items: { entry: Entry; element: HTMLElement }[] = [];
+  /** Programs without a kernel: builds that failed, above all. */
+  private empty: ProgramInfo[] = [];
+  private items: { id: string; row: number; element: HTMLElement }[] = [];
   private order: Order | null = null;
   private prefix = "";
   private tagged = false;
@@ -54,7 +65,10 @@ export class KernelList {
   private most = 1;
   private current: { id: string; row: number } | null = null;
 
-  constructor(private readonly open: (entry: Entry) => void) {
+  constructor(
+    private readonly open: (entry: Entry) => void,
+    private readonly openEmpty: (program: ProgramInfo) => void,
+  ) {
     this.element.append(this.heading, this.filter, this.columns, this.list);
     this.filter.addEventListener("input", () => this.draw());
     this.element.addEventListener("keydown", (event) => this.pressed(event));
@@ -67,16 +81,20 @@ export class KernelList {
     this.tagged = builds.size > 1 || index.programs.length > 1;
     for (const { device } of index.programs) this.widths.set(device, widest(index, device));
     this.most = largest(this.entries.map(({ instructions }) => instructions ?? 0), 1);
-    this.filter.hidden = this.entries.length < 12;
-    fill(this.heading, h("span", {}, this.entries.length === 1 ? "1 kernel" : `${count(this.entries.length)} kernels`));
+    this.empty = index.programs.filter(({ kernels }) => kernels.name.length === 0);
+    this.filter.hidden = this.entries.length + this.empty.length < 12;
+    const failed = this.empty.filter(({ ok }) => !ok).length;
+    fill(this.heading, h("span", {}, plural(this.entries.length, "kernel")), failed === 0 ? null : h("span", { class: "warn", title: plural(failed, "build failed", "builds failed") }, `${count(failed)} failed`));
     if (this.prefix !== "") this.heading.append(h("em", { title: "All names begin with this" }, `${this.prefix}*`));
     this.draw();
   }
 
-  mark(program: ProgramInfo, row: number): void {
+  /** `row` -1 is a program without kernels. */
+  mark(program: ProgramInfo | null, row: number): void {
+    if (program === null) return;
     this.current = { id: program.id, row };
-    for (const { entry, element } of this.items) {
-      const on = entry.program.id === program.id && entry.row === row;
+    for (const { id, row: at, element } of this.items) {
+      const on = id === program.id && at === row;
       element.classList.toggle("on", on);
       element.firstElementChild?.setAttribute("aria-current", String(on));
       if (on) this.reveal(element);
@@ -96,14 +114,15 @@ export class KernelList {
     (on?.element.firstElementChild as HTMLElement | null)?.focus();
   }
 
+  private isWanted(name: string, { device, name: program, toolchain, options }: ProgramInfo): boolean {
+    const text = `${name} ${device} ${program} ${toolchain} ${options}`.toLowerCase();
+    return this.filter.value.toLowerCase().split(/\s+/).every((word) => text.includes(word));
+  }
+
   private sorted(): Entry[] {
-    const words = this.filter.value.toLowerCase().split(/\s+/);
-    const wanted = this.entries.filter(({ shown, program }) => {
-      const text = `${shown} ${program.device} ${program.name} ${program.toolchain} ${program.options}`.toLowerCase();
-      return words.every((word) => text.includes(word));
-    });
+    const wanted = this.entries.filter(({ shown, program }) => this.isWanted(shown, program));
     const by = (order: Exclude<Order, "name">) => (left: Entry, right: Entry) => (right[order] ?? -1) - (left[order] ?? -1);
-    if (this.order === null) return wanted.sort((left, right) => by("spill")(left, right) || by("instructions")(left, right));
+    if (this.order === null) return wanted.sort(worse);
     if (this.order === "name") return wanted.sort((left, right) => left.shown.localeCompare(right.shown));
     if (this.order === "simd") return wanted.sort((left, right) => by("simd")(right, left));
     return wanted.sort(by(this.order));
@@ -119,13 +138,18 @@ export class KernelList {
       sort("simd", "simd", "Sort by SIMD width, narrowest first"),
       sort("spill", "spill", "Sort by spilled bytes"),
     );
-    this.items = this.sorted().map((entry) => ({ entry, element: this.item(entry) }));
-    fill(this.list, ...this.items.map(({ element }) => element));
-    if (this.items.length === 0) this.list.append(h("li", { class: "none" }, this.entries.length === 0 ? "No kernels." : "No kernel is called so."));
-    if (this.current !== null) {
-      const program = this.entries.find((entry) => entry.program.id === this.current?.id)?.program;
-      if (program !== undefined) this.mark(program, this.current.row);
-    }
+    const empty = this.empty.filter((program) => this.isWanted(program.name, program));
+    const sorted = this.sorted();
+    this.items = [
+      ...empty.map((program) => ({ id: program.id, row: -1, element: this.emptyItem(program) })),
+      ...sorted.slice(0, MOST).map((entry) => ({ id: entry.program.id, row: entry.row, element: this.item(entry) })),
+    ];
+    const more = sorted.length - MOST;
+    const nobody = this.items.length > 0 ? null : this.entries.length + this.empty.length === 0 ? "No kernels." : "No kernel is called so.";
+    fill(this.list, ...this.items.map(({ element }) => element), ...[nobody, more > 0 ? `${count(more)} more: the field above finds them.` : null].map((words) => words !== null && h("li", { class: "none" }, words)));
+    const { current } = this;
+    const program = [...this.entries.map((entry) => entry.program), ...this.empty].find(({ id }) => id === current?.id);
+    if (program !== undefined && current !== null) this.mark(program, current.row);
   }
 
   private sort(order: Order | null): void {
@@ -138,21 +162,32 @@ export class KernelList {
     const short = shown.startsWith(this.prefix) ? shown.slice(this.prefix.length) : shown;
     const bar = Math.round((40 * (instructions ?? 0)) / this.most);
     const narrow = simd !== null && simd < (this.widths.get(program.device) ?? 0);
-    const tag = this.tagged ? `${program.edited ? "edited · " : ""}${program.device ?? "?"} · ${program.toolchain ?? "?"}${program.options ? ` · ${program.options}` : ""}` : null;
+    const tag = this.tagged ? tagOf(program) : null;
     const words = `${shown}${tag === null ? "" : `, ${tag}`}: ${figure(instructions)} instructions, SIMD ${figure(simd)}, ${figure(spill)} bytes spilled`;
     return h(
       "li",
       {},
       h(
         "button",
-        { type: "button", title: words, onclick: () => this.open(entry) },
+        { type: "button", "data-key": `${program.id} ${entry.row}`, title: words, onclick: () => this.open(entry) },
         nameOf(short),
-        h("em", {}, figure(instructions)),
+        h("em", {}, brief(instructions)),
         h("em", { class: narrow ? "warn" : null }, figure(simd)),
-        h("em", { class: spill !== null && spill > 0 ? "warn" : null }, figure(spill)),
+        h("em", { class: spill !== null && spill > 0 ? "warn" : null }, brief(spill)),
         tag === null ? null : h("span", { class: "tag" }, tag),
         h("q", { class: `z${bar}` }),
       ),
+    );
+  }
+
+  /** A program without a kernel, with the reason in a word. */
+  private emptyItem(program: ProgramInfo): HTMLElement {
+    const word = program.ok ? "no kernel" : "failed";
+    const title = `${program.name}, ${tagOf(program)}: ${program.reason ?? word}`;
+    return h(
+      "li",
+      { class: "empty" },
+      h("button", { type: "button", "data-key": `${program.id} -1`, title, onclick: () => this.openEmpty(program) }, nameOf(program.name), h("em", { class: program.ok ? null : "warn" }, word), h("span", { class: "tag" }, tagOf(program))),
     );
   }
 
@@ -167,10 +202,20 @@ export class KernelList {
   }
 }
 
+/** What a program was built for, by what, and how. */
+function tagOf({ edited, device, toolchain, options }: ProgramInfo): string {
+  return [edited ? "edited" : "", device ?? "?", toolchain ?? "?", withoutLines(options ?? "")].filter((word) => word !== "").join(" · ");
+}
+
 /** A name whose end stays in sight where it is too long: names of one file differ there. */
 function nameOf(name: string): HTMLElement {
   const cut = name.length > 12 ? name.length - 6 : name.length;
   return h("span", { class: "name" }, h("span", {}, name.slice(0, cut)), h("span", {}, name.slice(cut)));
+}
+
+/** As wide as its column: the title has all of it. */
+function brief(value: Figure): string {
+  return value !== null && value >= 99_500 ? `${count(Math.round(value / 1000))}k` : figure(value);
 }
 
 function figure(value: Figure): string {

@@ -1,11 +1,12 @@
-import { fill, h } from "../dom";
+import { fill, h, keepingFocus } from "../dom";
 import type { Linked } from "../panes/linked";
 import { recall, remember } from "../remember";
 
 export type Kind = "source" | "stage" | "code";
 type Mode = "wide" | "medium" | "narrow";
 
-const NAMES: Record<Kind, string> = { source: "Source", stage: "Stage", code: "Machine code" };
+export const NAMES: Record<Kind, string> = { source: "Source", stage: "Stage", code: "Machine code" };
+const KINDS: readonly Kind[] = ["source", "stage", "code"];
 const FIRST: Record<Kind, number> = { source: 30, stage: 24, code: 46 };
 
 /** A place for a pane: its head with tabs, its body with a pane or a message. */
@@ -19,6 +20,8 @@ export class Slot {
   linked: Linked | null = null;
   /** The stage that is shown in a stage's slot; "" is the first there is. */
   stage = "";
+  /** The file that is shown in a source's slot; "" where the kernel has none. */
+  path = "";
   share: number;
 
   constructor(
@@ -32,16 +35,27 @@ export class Slot {
   }
 
   show(linked: Linked): void {
-    if (this.linked !== linked) this.linked?.pane.destroy();
-    this.linked = linked;
     this.bar.hidden = true;
+    const before = this.linked;
+    if (before === linked) return;
+    // The same text made anew, by another compile or in other words, goes on where the reader was.
+    const isSame = before?.title === linked.title && before.kernel.name === linked.kernel.name;
+    const first = isSame ? before.pane.first : 0;
+    this.leave();
+    this.linked = linked;
     fill(this.body, linked.pane.element);
+    if (first > 0) linked.pane.show(first, "start");
+  }
+
+  /** Ends the pane, unless somebody else holds on to it. */
+  leave(): void {
+    if (this.linked?.isHeld === false) this.linked.pane.destroy();
+    this.linked = null;
   }
 
   /** A sentence in place of a pane, with what to do about it. */
   message(...parts: (Node | string)[]): void {
-    this.linked?.pane.destroy();
-    this.linked = null;
+    this.leave();
     this.bar.hidden = true;
     this.told.textContent = "";
     fill(this.body, h("div", { class: "message" }, ...parts));
@@ -77,9 +91,7 @@ export class Layout {
 
   constructor() {
     this.top = Number(recall("top") ?? "44");
-    this.add("source");
-    this.add("stage");
-    this.add("code");
+    for (const kind of KINDS) this.add(kind);
     const kept = (recall("sizes") ?? "").split(",").map(Number);
     if (kept.length === 3 && kept.every((share) => share >= 5)) this.slots.forEach((slot, index) => (slot.share = kept[index]));
     const medium = matchMedia("(max-width: 1000px)");
@@ -104,13 +116,27 @@ export class Layout {
   split(slot: Slot): Slot {
     const added = this.add(slot.kind, this.slots.indexOf(slot) + 1);
     added.share = slot.share;
+    added.path = slot.path;
     this.draw();
     return added;
   }
 
+  /** Kinds of panes that were closed. */
+  get closed(): Kind[] {
+    return KINDS.filter((kind) => this.of(kind) === null);
+  }
+
+  /** Brings a pane back that was closed, to where it stood at the beginning. */
+  open(kind: Kind): void {
+    const after = KINDS.slice(0, KINDS.indexOf(kind));
+    this.front = this.slots.findLastIndex((slot) => after.includes(slot.kind)) + 1;
+    this.add(kind, this.front);
+    this.draw();
+  }
+
   close(slot: Slot): void {
     if (this.slots.length < 2) return;
-    slot.linked?.pane.destroy();
+    slot.leave();
     this.slots = this.slots.filter((each) => each !== slot);
     this.front = 0;
     this.draw();
@@ -160,7 +186,11 @@ export class Layout {
       parts.push(slot.element);
     });
     shown.forEach((slot, index) => (slot.element.style.gridColumn = index < above ? "1 / -1" : ""));
-    this.element.replaceChildren(...parts);
+    // What is put elsewhere would begin at its top again.
+    const views = this.slots.flatMap(({ linked }) => (linked?.pane.element.isConnected ? [linked.pane.view] : []));
+    const places = views.map((view) => view.scrollSnapshot());
+    keepingFocus(this.element, () => this.element.replaceChildren(...parts));
+    views.forEach((view, at) => view.dispatch({ effects: places[at] }));
     fill(this.switcher, ...(this.mode === "narrow" ? this.slots.map((slot) => this.tab(slot, shown[0])) : []));
     this.switcher.hidden = this.mode !== "narrow";
     for (const { linked } of shown) {

@@ -1,6 +1,5 @@
-import { fill, h } from "../dom";
 import type { Kernel } from "../document/kernel";
-import { plural } from "../dom";
+import { count, fill, h, plural, visible } from "../dom";
 
 /** The bar at the bottom: what is pinned, which keys do what now, how far the map reaches; and what a screen reader is told. */
 export class Status {
@@ -26,7 +25,7 @@ export class Status {
 
   /** A sentence for the eye and the ear, which goes after a while. */
   tell(sentence: string): void {
-    this.told.textContent = sentence;
+    this.told.textContent = this.told.title = visible(sentence);
     this.say(sentence, 0);
     clearTimeout(this.timer);
     this.timer = window.setTimeout(() => (this.told.textContent = ""), 6000);
@@ -35,7 +34,7 @@ export class Status {
   /** A sentence for the ear alone; of several in a row, the last. */
   say(sentence: string, after = 300): void {
     clearTimeout(this.speaking);
-    this.speaking = window.setTimeout(() => (this.spoken.textContent = sentence), after);
+    this.speaking = window.setTimeout(() => (this.spoken.textContent = visible(sentence)), after);
   }
 
   pin(sentence: string | null): void {
@@ -45,7 +44,7 @@ export class Status {
 
   cover(kernel: Kernel | null): void {
     const words = kernel === null ? "" : coverageWords(kernel);
-    const short = kernel === null ? "" : `${kernel.coverage.own} of ${kernel.code.count} have their own line`;
+    const short = kernel === null ? "" : `${count(kernel.coverage.own)} of ${count(kernel.code.count)} have their own line`;
     this.coverage.title = words;
     fill(this.coverage, h("span", { class: "long" }, words), h("span", { class: "short", "aria-hidden": "true" }, short));
   }
@@ -56,10 +55,10 @@ export function coverageWords(kernel: Kernel): string {
   const all = kernel.code.count;
   if (all === 0) return "";
   if (own === all) return `all ${plural(all, "instruction")} have a line of their own`;
-  const parts = [`${own} of ${plural(all, "instruction")} ${own === 1 ? "has a line of its" : "have a line of their"} own`];
-  if (prologue > 0) parts.push(`${prologue} of the prologue inherit${prologue === 1 ? "s" : ""} one`);
-  if (bare > 0) parts.push(`${bare} of the prologue ${bare === 1 ? "has" : "have"} none`);
-  if (inherited > 0) parts.push(`${inherited} inherit${inherited === 1 ? "s" : ""} a neighbour's`);
-  if (none > 0) parts.push(`${none} ${parts.length > 1 ? "more " : ""}${none === 1 ? "has" : "have"} none`);
+  const parts = [`${count(own)} of ${plural(all, "instruction")} ${own === 1 ? "has a line of its" : "have a line of their"} own`];
+  if (prologue > 0) parts.push(`${count(prologue)} of the prologue inherit${prologue === 1 ? "s" : ""} one`);
+  if (bare > 0) parts.push(`${count(bare)} of the prologue ${bare === 1 ? "has" : "have"} none`);
+  if (inherited > 0) parts.push(`${count(inherited)} inherit${inherited === 1 ? "s" : ""} a neighbour's`);
+  if (none > 0) parts.push(`${count(none)} ${parts.length > 1 ? "more " : ""}${none === 1 ? "has" : "have"} none`);
   return parts.join(", ");
 }

@@ -1,8 +1,13 @@
 import type { Parsed } from "./parse";
 import { shorten } from "./operands";
 
+/** Words by names that stand in a document: no object, which has names of its own (`constructor`). */
+function named(words: Record<string, string>): ReadonlyMap<string, string> {
+  return new Map(Object.entries(words));
+}
+
 /** Letters of a type, in words: `f` is a float of 32 bits. */
-const TYPES: Record<string, string> = {
+const TYPES = named({
   b: "signed bytes",
   ub: "bytes",
   w: "16-bit integers",
@@ -19,10 +24,10 @@ const TYPES: Record<string, string> = {
   v: "packed 4-bit integers",
   uv: "packed unsigned 4-bit integers",
   vf: "packed 8-bit floats",
-};
+});
 
 /** How an opcode's operands make its result: a, b, c stand for the sources. */
-const FORMULAS: Record<string, string> = {
+const FORMULAS = named({
   mov: "a",
   add: "a + b",
   addc: "a + b, carry in acc0",
@@ -57,9 +62,9 @@ const FORMULAS: Record<string, string> = {
   cbit: "set bits of a",
   bfrev: "a with its bits reversed",
   lrp: "a × b + (1 − a) × c",
-};
+});
 
-const CONDITIONS: Record<string, string> = {
+const CONDITIONS = named({
   lt: "<",
   le: "≤",
   gt: ">",
@@ -68,7 +73,7 @@ const CONDITIONS: Record<string, string> = {
   ne: "≠",
   ze: "=",
   nz: "≠",
-};
+});
 
 export function typeOf(operand: string): string {
   return /:([a-z]+\d*)$/.exec(operand)?.[1] ?? "";
@@ -87,16 +92,16 @@ export function formula(parsed: Parsed): string | null {
   const [a = "", b = "", c = ""] = sources.map(readable);
   const compare = condition === undefined ? null : /^\(([a-z]+)\)(f[\d.]+)/.exec(condition);
   const opcode = parsed.opcode;
-  if (opcode === "cmp" && compare !== null) return `${compare[2]} = ${a} ${CONDITIONS[compare[1]] ?? compare[1]} ${b}`;
+  if (opcode === "cmp" && compare !== null) return `${compare[2]} = ${a} ${CONDITIONS.get(compare[1]) ?? compare[1]} ${b}`;
   if (opcode === "sel" && compare !== null)
     return `${readable(destination)} = ${compare[1] === "lt" || compare[1] === "le" ? "smaller" : "greater"} of ${a} and ${b}`;
   if (opcode === "sel" || opcode === "csel") return `${readable(destination)} = ${parsed.predicate || "flag"} ? ${a} : ${b}`;
   if (opcode.startsWith("math.")) return `${readable(destination)} = ${opcode.slice(5)}(${[a, b].filter(Boolean).join(", ")})`;
-  const shape = FORMULAS[opcode];
+  const shape = FORMULAS.get(opcode);
   if (shape === undefined) return null;
   if (opcode === "add" && b.startsWith("−")) return `${readable(destination)} = ${a} − ${b.slice(1)}`;
   const filled = shape.replace(/\b([abc])\b(?!\w)/g, (letter) => ({ a, b, c })[letter] ?? letter);
-  const flag = compare === null ? "" : `; ${compare[2]} = result ${CONDITIONS[compare[1]] ?? compare[1]} 0`;
+  const flag = compare === null ? "" : `; ${compare[2]} = result ${CONDITIONS.get(compare[1]) ?? compare[1]} 0`;
   return `${readable(destination)} = ${filled}${flag}`;
 }
 
@@ -105,27 +110,27 @@ export function extent(parsed: Parsed): string {
   if (parsed.channels === 0) return "";
   const operand = parsed.operands.find((each) => /^[a-z]/.test(each) && typeOf(each) !== "") ?? "";
   const type = typeOf(operand);
-  const words = TYPES[type] ?? (parsed.channels === 1 ? "channel" : "channels");
+  const words = TYPES.get(type) ?? (parsed.channels === 1 ? "channel" : "channels");
   const many = parsed.channels === 1 ? `one ${words.replace(/s$/, "").replace(/values/, "value")}` : `${parsed.channels} ${words}`;
   const from = parsed.mask === "M0" || parsed.mask === "" ? "" : `, channels from ${parsed.mask.slice(1)} on`;
   return `${many}${from}${parsed.predicate.startsWith("(W") ? ", whatever the execution mask says" : ""}`;
 }
 
-const PIPES: Record<string, string> = {
+const PIPES = named({
   A: "each pipe",
   F: "the float pipe",
   I: "the integer pipe",
   L: "the long pipe",
   M: "the math pipe",
   S: "the scalar pipe",
-};
+});
 
 /** What a token of the scoreboard says. */
 export function tokenWords(token: string): string {
   const pipe = /^([A-Z]?)@(\d+)$/.exec(token);
   if (pipe !== null) {
     const back = Number(pipe[2]);
-    const which = PIPES[pipe[1]] ?? "the pipe of what it reads";
+    const which = PIPES.get(pipe[1]) ?? "the pipe of what it reads";
     return `waits for the ${back === 1 ? "last" : `${back}${["", "st", "nd", "rd"][back] ?? "th"} last`} instruction of ${which}`;
   }
   const message = /^\$(\d+)(?:\.(src|dst))?$/.exec(token);
@@ -135,7 +140,7 @@ export function tokenWords(token: string): string {
   return "takes this token, which others wait for";
 }
 
-export const OPTION_WORDS: Record<string, string> = {
+export const OPTION_WORDS = named({
   Compacted: "compacted to 8 bytes",
   AccWrEn: "writes the accumulator, too",
   EOT: "ends the thread",
@@ -149,4 +154,4 @@ export const OPTION_WORDS: Record<string, string> = {
   Serialize: "serialised",
   ExBSO: "extended descriptor with a surface offset",
   CPS: "coarse pixel shading",
-};
+});

@@ -10,9 +10,13 @@ interface Branch {
   to: number;
 }
 
+/** More are not drawn: nobody could tell them apart, and their lanes would be looked through for seconds. */
+const MOST = 20_000;
+
 export class Branches {
   /** How many lanes hold a branch. */
   readonly used: number;
+  /** Branches of one lane meet nowhere, and ascend. */
   private readonly lanes: Branch[][] = [];
 
   /** Short ones get the inner lanes; what finds none free is not drawn (its label still goes there). */
@@ -20,11 +24,14 @@ export class Branches {
     const branches = Array.from(pairs, ([from, to]) => ({ from, to, top: Math.min(from, to), bottom: Math.max(from, to) }));
     branches.sort((left, right) => left.bottom - left.top - (right.bottom - right.top));
     for (let lane = 0; lane < LANES; lane++) this.lanes.push([]);
-    for (const branch of branches) {
-      const free = this.lanes.find((lane) => lane.every(({ top, bottom }) => branch.bottom < top || branch.top > bottom));
-      free?.push(branch);
+    for (const branch of branches.slice(0, MOST)) {
+      for (const lane of this.lanes) {
+        const at = firstFrom(lane, branch.top);
+        if (lane[at] !== undefined && lane[at].top <= branch.bottom) continue;
+        lane.splice(at, 0, branch);
+        break;
+      }
     }
-    for (const lane of this.lanes) lane.sort((left, right) => left.top - right.top);
     this.used = this.lanes.filter((lane) => lane.length > 0).length;
   }
 
@@ -32,19 +39,23 @@ export class Branches {
   at(line: number): string {
     let text = "";
     for (let lane = this.used - 1; lane >= 0; lane--) {
-      const branches = this.lanes[lane];
-      let low = 0;
-      let high = branches.length;
-      while (low < high) {
-        const middle = (low + high) >> 1;
-        if (branches[middle].bottom < line) low = middle + 1;
-        else high = middle;
-      }
-      const branch = branches[low];
+      const branch = this.lanes[lane][firstFrom(this.lanes[lane], line)];
       text += branch === undefined || branch.top > line ? " " : letter(branch, line);
     }
     return text;
   }
+}
+
+/** The first branch of a lane that does not end above a line. */
+function firstFrom(lane: readonly Branch[], line: number): number {
+  let low = 0;
+  let high = lane.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (lane[middle].bottom < line) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 /** `|` passes; `a` and `b` are the upper and lower end without a head, `A` and `B` those with one. */

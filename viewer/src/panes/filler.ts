@@ -1,36 +1,46 @@
 import type { App } from "../app";
 import { told } from "../app";
 import type { Kernel } from "../document/kernel";
-import type { FileInfo, MetaChunk, ProgramInfo, TextChunk } from "../document/schema";
+import { readTable, readText } from "../document/read";
+import type { FileInfo, ProgramInfo } from "../document/schema";
 import { copyText, fill, h } from "../dom";
-import type { Slot } from "../frame/layout";
+import { type Kind, NAMES, type Slot } from "../frame/layout";
 import { CodePane } from "./code";
 import { SourcePane } from "./source";
 import { StagePane } from "./stage";
 
 /** Puts a kernel's panes into the slots, with the tabs above them; and says why where there is nothing to show. */
 export class Filler {
-  private file = -1;
   private kernel: Kernel | null = null;
+  private turn = 0;
 
   constructor(private readonly app: App) {}
 
   /** Fills all slots; with `keep` only those that show nothing of this kernel. */
   async fill(keep: boolean): Promise<void> {
-    const { kernel, layout } = this.app;
+    const { kernel, compiler, layout } = this.app;
     if (kernel === null) return;
-    if (this.kernel !== kernel) {
-      this.kernel = kernel;
-      const linked = kernel.files.findIndex((path) => path === this.app.state.line?.path);
-      this.file = linked >= 0 ? linked : (this.files()[0] ?? 0);
-    }
+    const isOther = this.kernel !== kernel;
+    this.kernel = kernel;
     for (const slot of layout.slots) {
-      if (keep && slot.linked?.kernel === kernel) continue;
-      if (slot.kind === "code") this.code(slot);
-      else if (slot.kind === "stage") this.stage(slot);
-      else await this.showSource(slot);
+      if (isOther || slot.path === "") slot.path = this.pathFor(slot);
+      if (!keep || slot.linked?.kernel !== kernel) await this.put(slot);
     }
+    compiler?.freshen();
     this.heads();
+  }
+
+  /** Fills one slot. What cannot be shown is an error in its place, and the others stand. */
+  async put(slot: Slot): Promise<void> {
+    const { kernel } = this;
+    if (kernel === null) return;
+    try {
+      if (slot.kind === "code") this.code(slot, kernel);
+      else if (slot.kind === "stage") this.stage(slot, kernel);
+      else await this.source(slot, kernel);
+    } catch (problem) {
+      if (kernel === this.kernel) slot.message(...told(problem, () => void this.put(slot).then(() => this.heads())));
+    }
   }
 
   /** The tabs and tools above the panes. */
@@ -47,30 +57,39 @@ export class Filler {
   async failed(program: ProgramInfo | null): Promise<void> {
     const { layout, source } = this.app;
     const [first, ...others] = layout.slots;
+    const turn = ++this.turn;
+    this.kernel = null;
+    for (const slot of layout.slots) slot.path = "";
     this.heads();
     for (const slot of others) slot.message(h("p", { class: "dim" }, "Nothing to show."));
-    if (program === null) return first.message(h("p", {}, "This document holds no program."));
-    first.message(h("p", {}, program.ok ? "This program holds no kernel." : `The build failed: ${program.reason ?? "no reason is known"}`));
-    if (program.log === null) return;
+    const why = program === null ? "This document holds no program." : program.ok ? "This program holds no kernel." : `The build failed: ${program.reason ?? "no reason is known"}`;
+    first.message(h("p", {}, why));
+    if (program === null || program.log === null) return;
     try {
-      const { text } = (await source.chunk(program.log)) as TextChunk;
-      first.message(h("p", {}, program.ok ? "This program holds no kernel." : `The build failed: ${program.reason ?? ""}`), h("pre", { class: "log", tabindex: "0" }, text));
+      const log = readText(await source.chunk(program.log));
+      // Meanwhile something else may have been opened.
+      if (this.kernel === null && turn === this.turn) first.message(h("p", {}, why), h("pre", { class: "log", tabindex: "0" }, log));
     } catch (problem) {
       first.message(...told(problem, () => void this.failed(program)));
     }
   }
 
   /** The source pane with this file in it, null where there is none. */
-  async source(file: number): Promise<SourcePane | null> {
-    const slot = this.app.layout.of("source");
-    if (slot === null) return null;
-    if (!(slot.linked instanceof SourcePane) || slot.linked.file !== file) {
-      this.file = file;
-      await this.showSource(slot);
-      this.heads();
-    }
+  async file(path: string): Promise<SourcePane | null> {
+    const slots = this.app.layout.slots.filter(({ kind }) => kind === "source");
+    const slot = slots.find((each) => each.path === path) ?? slots[0];
+    if (slot === undefined) return null;
+    await this.selectFile(slot, path);
     this.app.layout.bringToFront(slot);
     return slot.linked instanceof SourcePane ? slot.linked : null;
+  }
+
+  private async selectFile(slot: Slot, path: string): Promise<void> {
+    if (slot.path === path && slot.linked !== null) return;
+    slot.path = path;
+    await this.put(slot);
+    this.app.compiler?.freshen();
+    this.heads();
   }
 
   /** Stages that have a text of this kernel. */
@@ -81,27 +100,23 @@ export class Filler {
   selectStage(slot: Slot, name: string): void {
     slot.stage = name;
     if (slot === this.app.layout.of("stage")) this.app.go({ stage: name }, "replace");
-    this.stage(slot);
+    void this.put(slot);
     this.heads();
     this.app.pinning.restoreLight();
   }
 
-  code(slot: Slot): void {
-    const { kernel } = this;
-    if (kernel === null) return;
+  private code(slot: Slot, kernel: Kernel): void {
     if (kernel.code.count === 0)
       return slot.message(h("p", {}, `There is no machine code to show: ${kernel.missing.code ?? "the kernel is empty"}`));
     slot.show(new CodePane(kernel, this.app.isShort, this.app.pinning));
   }
 
-  private stage(slot: Slot): void {
-    const { kernel } = this;
-    if (kernel === null) return;
+  private stage(slot: Slot, kernel: Kernel): void {
     const names = this.stages();
     if (names.length === 0) {
       const why = kernel.program.no_stages ?? "no stages are known for this program";
       const [reason, command] = why.split("; ");
-      return slot.message(h("p", {}, `No stages: ${reason}.`), command === undefined ? "" : copyOf(command, this.app));
+      return slot.message(h("p", {}, `${reason.replace(/^[a-z]/, (letter) => letter.toUpperCase())}.`), command === undefined ? "" : copyOf(command, this.app));
     }
     const wanted = slot.stage || this.app.state.stage;
     const stage = kernel.stages.find(({ name }) => name === wanted) ?? kernel.stages.findLast(({ name, missing }) => name.startsWith("llvm") && missing === null) ?? kernel.stages[0];
@@ -109,69 +124,87 @@ export class Filler {
     if (stage.missing !== null) return slot.message(h("p", {}, `${this.titleOf(stage.name)}: ${stage.missing}`));
     const pane = new StagePane(kernel, stage, this.titleOf(stage.name), this.app.pinning);
     slot.show(pane);
+    if (pane.pane.cursor > 0) return; // where the reader was
     // What the kernel uses comes before it.
     const own = stage.functions.find(([name]) => name === kernel.name)?.[1] ?? stage.place.findIndex((place) => place >= 0) - 2;
     // Lines have their heights when they were drawn once.
-    if (own > 0) requestAnimationFrame(() => slot.linked === pane && this.app.links.pinned === null && pane.pane.show(own, "start"));
+    if (own > 0) requestAnimationFrame(() => slot.linked === pane && this.app.links.pinned === null && pane.pane.show(pane.lineOf(own), "start"));
   }
 
-  private async showSource(slot: Slot): Promise<void> {
-    const { kernel, file } = this;
-    if (kernel === null) return;
-    if (kernel.files.length === 0) {
-      const reason = kernel.program.reasons[String(kernel.row)] ?? kernel.missing.lines ?? "it has no line table";
-      slot.message(h("p", {}, `No source lines are known: ${reason}.`), h("p", { class: "dim" }, "Build with -gline-tables-only to have them; the machine code is shown all the same."));
+  private async source(slot: Slot, kernel: Kernel): Promise<void> {
+    const { path } = slot;
+    const edited = this.app.compiler?.paneOf(kernel.program, path) ?? null;
+    if (edited !== null && (this.app.layout.slotOf(edited) ?? slot) === slot) {
+      // The text that is edited stays, whatever has become of it.
+      edited.adopt(kernel, kernel.files.indexOf(path));
+      const isBack = slot.linked !== edited;
+      slot.show(edited);
+      if (isBack) edited.pane.show(edited.pane.cursor);
       return;
     }
-    const info = this.infoOf(file);
-    if (slot.linked instanceof SourcePane && slot.linked.edited) {
-      // The text that is edited stays, whatever has become of it.
-      const edited = slot.linked;
-      slot.rest();
-      return edited.adopt(kernel, kernel.files.indexOf(edited.title));
+    if (kernel.files.length === 0) {
+      const reason = kernel.program.reasons.get(String(kernel.row)) ?? kernel.missing.lines ?? "it has no line table";
+      const asked = /(^|\s)-g/.test(kernel.program.options ?? "");
+      const next = `${asked ? "The" : "Build with -gline-tables-only to have them; the"} machine code is shown all the same.`;
+      return slot.message(h("p", {}, `No source lines are known: ${reason}.`), h("p", { class: "dim" }, next));
     }
-    let text: string | null = null;
-    try {
-      if (info.chunk !== null) text = ((await this.app.source.chunk(info.chunk)) as TextChunk).text;
-    } catch (problem) {
-      return slot.message(...told(problem, () => void this.showSource(slot)));
-    }
-    if (kernel !== this.kernel) return;
-    slot.show(new SourcePane(kernel, file, info, text, this.app.pinning));
+    const info = this.infoOf(path);
+    const text = info.chunk === null ? null : readText(await this.app.source.chunk(info.chunk));
+    // Meanwhile something else may have been chosen.
+    if (kernel === this.kernel && path === slot.path) slot.show(new SourcePane(kernel, kernel.files.indexOf(path), info, text, this.app.pinning));
   }
 
-  private infoOf(file: number): FileInfo {
-    const path = this.kernel?.files[file] ?? "";
+  private infoOf(path: string): FileInfo {
     const known = this.kernel?.program.files.find((info) => info.path === path);
-    return known ?? { path, origin: null, lines: null, chunk: null, missing: "its text was not recorded" };
+    return known ?? { path, chunk: null, missing: "its text was not recorded" };
+  }
+
+  /** The file that a slot shows of another kernel: the pinned line's, else the one with most code. */
+  private pathFor(slot: Slot): string {
+    const { app, kernel } = this;
+    if (slot.kind !== "source" || kernel === null) return "";
+    // While a source is edited, what becomes of it comes again and again: whoever types, or reads another file, stays there.
+    const { compiler } = app;
+    const edited = compiler?.pathOf(kernel.program) ?? null;
+    if (slot.path === "" && edited !== null) return edited;
+    if (compiler?.hasMade(kernel.program) && (compiler.paneOf(kernel.program, slot.path) !== null || kernel.files.includes(slot.path))) return slot.path;
+    const pinned = app.state.line?.path;
+    return pinned !== undefined && kernel.files.includes(pinned) ? pinned : (this.files()[0] ?? kernel.files[0] ?? "");
   }
 
   /** Files with code of this kernel, most first. */
-  private files(): number[] {
+  private files(): string[] {
     const { kernel } = this;
     if (kernel === null) return [];
     const counts = kernel.files.map(() => 0);
     for (let key = 0; key < kernel.places.keys; key++) counts[kernel.places.keyFile[key]] += kernel.weights.instructions[key];
     const files = counts.flatMap((each, file) => (each > 0 ? [file] : []));
-    return files.sort((left, right) => counts[right] - counts[left]);
+    return files.sort((left, right) => counts[right] - counts[left]).map((file) => kernel.files[file]);
   }
 
   private sourceTabs(slot: Slot): void {
     const { kernel, app } = this;
-    if (kernel === null || kernel.files.length === 0) return fill(slot.tabs, h("span", { class: "tab on" }, "Source"));
-    const files = this.files();
-    if (!files.includes(this.file) && kernel.files.length > 0) files.push(this.file);
-    const names = files.map((file) => kernel.files[file]);
-    const open = (file: number): void => void this.source(file).then(() => app.pinning.restoreLight());
-    const tabs = files.slice(0, 3).map((file) => this.tab(shortest(kernel.files[file], names), kernel.files[file], file === this.file, () => open(file)));
-    const rest = files.slice(3);
-    fill(slot.tabs, ...tabs, rest.length === 0 ? null : picker("More files", rest.map((file) => [String(file), kernel.files[file]]), String(this.file), (value) => open(Number(value)), `${rest.length} more`));
+    const paths = this.files();
+    const edited = kernel === null ? null : (app.compiler?.pathOf(kernel.program) ?? null);
+    for (const path of [slot.path, edited]) if (path !== null && path !== "" && !paths.includes(path)) paths.push(path);
+    if (paths.length === 0) return fill(slot.tabs, h("span", { class: "tab on" }, "Source"));
+    const open = (path: string): void => void this.selectFile(slot, path).then(() => app.pinning.restoreLight());
+    const name = (path: string): string => `${path === edited ? "✎ " : ""}${shortest(path, paths)}`;
+    const tabs = paths.slice(0, 3).map((path) => this.tab(name(path), path, path === slot.path, () => open(path)));
+    const rest = paths.slice(3);
+    fill(slot.tabs, ...tabs, rest.length === 0 ? null : picker("More files", rest.map((path) => [path, path]), slot.path, open, `${rest.length} more`));
     const { linked } = slot;
-    const info = this.infoOf(this.file);
-    if (linked instanceof SourcePane && linked.bare) slot.told.textContent = "";
+    const info = this.infoOf(slot.path);
+    const notes: [word: string, title: string][] = [];
+    if (linked instanceof SourcePane && linked.bare) {
+      slot.told.textContent = "";
+      notes.push([`no text: ${info.missing ?? "not recorded"}`, info.missing ?? ""]);
+    } else if (linked instanceof SourcePane && !linked.fresh && !linked.edited) {
+      notes.push(["not compiled", "What is shown of this kernel was not made from this text: no line is tied to it"]);
+    }
+    if (kernel !== null && kernel.warning !== null) notes.push(["lines in doubt", kernel.warning]);
     const [value, share] = app.heading;
-    const note = linked instanceof SourcePane && linked.bare ? h("span", { class: "warn", title: info.missing ?? "" }, `no text: ${info.missing ?? "not recorded"}`) : null;
-    slot.tools.prepend(...(note === null ? [] : [note]), h("span", { class: "columns" }, h("span", {}, value), h("span", {}, share)));
+    slot.tools.prepend(...notes.map(([word, title]) => h("span", { class: "warn", title }, word)), h("span", { class: "columns" }, h("span", {}, value), h("span", {}, share)));
   }
 
   private stageTabs(slot: Slot): void {
@@ -205,8 +238,7 @@ export class Filler {
     const id = this.tablesOf(slot);
     if (id === null) return;
     try {
-      const { stages } = (await app.source.chunk(id)) as MetaChunk;
-      const text = stages.find(({ stage }) => stage === slot.stage)?.text ?? "";
+      const text = readTable(await app.source.chunk(id), slot.stage);
       app.dialog.open(`${this.titleOf(slot.stage)}: metadata tables of the whole program`, h("pre", { class: "log" }, text));
     } catch (problem) {
       app.dialog.open("Metadata tables", ...told(problem, () => void this.tables(slot)));
@@ -234,16 +266,20 @@ export class Filler {
         "aria-label": `${slot.element.getAttribute("aria-label")}: split, exchange or close`,
         title: "Split, exchange or close this pane",
         onchange: () => {
-          if (menu.value === "tables") void this.tables(slot);
-          const act = { split: () => layout.split(slot), swap: () => layout.swap(slot), close: () => layout.close(slot) }[menu.value];
+          const [what, kind] = menu.value.split(" ");
           menu.value = "";
-          act?.();
+          if (what === "tables") void this.tables(slot);
+          else if (what === "split") layout.split(slot);
+          else if (what === "swap") layout.swap(slot);
+          else if (what === "close") layout.close(slot);
+          else if (what === "open") layout.open(kind as Kind);
         },
       },
       h("option", { value: "", disabled: true, hidden: true }, "⋯"),
       h("option", { value: "split" }, "Split: a second pane beside this one"),
       h("option", { value: "swap" }, "Exchange with the next pane"),
       layout.slots.length > 1 ? h("option", { value: "close" }, "Close this pane") : null,
+      ...layout.closed.map((kind) => h("option", { value: `open ${kind}` }, `Bring back: ${NAMES[kind]}`)),
       slot.kind === "stage" && this.tablesOf(slot) !== null ? h("option", { value: "tables" }, "Metadata tables of this stage") : null,
     );
     menu.value = "";

@@ -21,6 +21,8 @@ export abstract class Linked {
   abstract readonly kind: "source" | "stage" | "code";
   abstract readonly title: string;
   abstract readonly pane: Pane;
+  /** Somebody else holds on to it, as whoever edits it: it outlives its place on the screen. */
+  isHeld = false;
 
   constructor(
     public kernel: Kernel,

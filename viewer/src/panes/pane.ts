@@ -1,6 +1,6 @@
 import { defaultKeymap, history, historyKeymap, standardKeymap } from "@codemirror/commands";
 import { Compartment, EditorSelection, EditorState, type Extension, Text } from "@codemirror/state";
-import { drawSelection, EditorView, highlightActiveLine, keymap } from "@codemirror/view";
+import { drawSelection, EditorView, highlightActiveLine, highlightSpecialChars, keymap } from "@codemirror/view";
 
 import { lastAtMost } from "../document/csr";
 import { lineClasses, refresh } from "./classes";
@@ -45,7 +45,8 @@ export class Pane {
   private hovered = -1;
   private quiet = false;
   private readonly mode = new Compartment();
-  private isEdited = false;
+  /** Somebody types here. */
+  isEdited = false;
 
   constructor(private readonly options: PaneOptions) {
     this.element = document.createElement("div");
@@ -57,6 +58,8 @@ export class Pane {
         EditorView.contentAttributes.of({ tabindex: "0", role: "textbox", "aria-multiline": "true", "aria-label": options.label }),
         drawSelection({ cursorBlinkRate: 0 }),
         highlightActiveLine(),
+        // Escapes, and what turns the direction of a line so that it reads otherwise than the compiler reads it.
+        highlightSpecialChars({ addSpecialChars: /[\u202a-\u202c\u2068]/ }),
         keymap.of(standardKeymap),
         lineClasses((line) => (this.isFound(line) ? `${options.classOf(line)} found` : options.classOf(line))),
         EditorView.updateListener.of((update) => {
@@ -91,6 +94,15 @@ export class Pane {
 
   get lineCount(): number {
     return this.view.state.doc.lines;
+  }
+
+  /** The first line in sight, behind what is folded there. */
+  get first(): number {
+    const { view } = this;
+    const { from, to } = view.lineBlockAtHeight(view.scrollDOM.scrollTop);
+    const { doc } = view.state;
+    const line = doc.lineAt(from);
+    return to <= line.to ? line.number - 1 : Math.min(doc.lineAt(to).number, doc.lines - 1);
   }
 
   /** The line of the cursor. */

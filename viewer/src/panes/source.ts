@@ -39,7 +39,6 @@ export class SourcePane extends Linked {
   readonly pane: Pane;
   private keys: Int32Array;
   private readonly folds = new Compartment();
-  private isEdited = false;
   /** Whether the text is that of the kernel: while it is edited, lines belong to nothing until it is compiled. */
   fresh = true;
   /** No text was at hand: the lines are empty, and only their numbers are true. */
@@ -107,17 +106,18 @@ export class SourcePane extends Linked {
   }
 
   get edited(): boolean {
-    return this.isEdited;
+    return this.pane.isEdited;
   }
 
   edit(actions: EditActions): void {
-    this.isEdited = true;
+    // All lines are there now; the reader stays with those that were in sight.
+    const { first } = this.pane;
     this.pane.view.dispatch({ effects: this.folds.reconfigure([]) });
+    this.pane.show(first, "start");
     this.pane.edit(actions, problems);
   }
 
   endEditing(): void {
-    this.isEdited = false;
     this.pane.endEditing();
   }
 

@@ -7,10 +7,13 @@ import { grammarOf, highlight } from "./highlight";
 import { Linked, type Surroundings } from "./linked";
 import { Pane } from "./pane";
 
-/** Half of SPIR-V's lines give names, decorations and places, which other panes and the gutter show. */
-function namesFolded(stage: Stage): Extension {
-  const isOther = (text: string): boolean => !/^\s*Op(?:Name|MemberName|Decorate|MemberDecorate|GroupDecorate|Source|String|Line|NoLine|ModuleProcessed)\b/.test(text);
-  return gaps(Uint8Array.from(stage.lines, (text) => Number(isOther(text))), "of names and decorations", { before: 0, after: 0 });
+/** Rows that say nothing but the source line of those behind them, which stands beside each of these: half of SPIR-V's. */
+const PLACES = /^\s*(?:OpLine|OpNoLine|\.?LOC \d+)\b/;
+
+/** A third of SPIR-V's lines give names and decorations, which other panes show. */
+function namesFolded(lines: readonly string[]): Extension {
+  const isOther = (text: string): boolean => !/^\s*Op(?:Name|MemberName|Decorate|MemberDecorate|GroupDecorate|Source|String|ModuleProcessed)\b/.test(text);
+  return gaps(Uint8Array.from(lines, (text) => Number(isOther(text))), "of names and decorations", { before: 0, after: 0 });
 }
 
 /** One stage's text of the kernel. */
@@ -18,6 +21,9 @@ export class StagePane extends Linked {
   readonly kind = "stage";
   readonly title: string;
   readonly pane: Pane;
+  /** Rows that are drawn, by line; and the line of each row, of one that is not drawn the next. */
+  private readonly drawn: Int32Array;
+  private readonly lineOfRow: Int32Array;
 
   constructor(
     kernel: Kernel,
@@ -27,25 +33,36 @@ export class StagePane extends Linked {
   ) {
     super(kernel, stage);
     this.title = title;
+    const isSpirv = stage.name.startsWith("spirv");
+    const isBinary = isSpirv || stage.name.startsWith("visa");
+    const drawn: number[] = [];
+    this.lineOfRow = new Int32Array(stage.lines.length);
+    stage.lines.forEach((text, row) => {
+      this.lineOfRow[row] = drawn.length;
+      if (!isBinary || !PLACES.test(text)) drawn.push(row);
+    });
+    this.drawn = Int32Array.from(drawn);
+    // SPIR-V is indented so that all of its equal signs stand below one another, 30 columns from the edge.
+    const lines = drawn.map((row) => (isSpirv ? stage.lines[row].trimStart() : stage.lines[row]));
     const grammar = grammarOf(stage.name);
+    const shadeAt = (line: number): number => around.shade(stage.key[this.drawn[line]]);
     this.pane = new Pane({
       root: around.root,
       kind: "stage",
       label: title,
-      // Its text is indented so that all of its equal signs stand below one another, 30 columns from the edge.
-      lines: stage.name.startsWith("spirv") ? stage.lines.map((text) => text.trimStart()) : stage.lines,
-      classOf: (line) => this.classesOf(line, around.shade(stage.key[line])),
+      lines,
+      classOf: (line) => this.classesOf(this.drawn[line], shadeAt(line)),
       extensions: [
         cells("numbers", (line) => {
-          const shade = around.shade(stage.key[line]);
-          return new Cell(`${line} ${shade}`, this.classesOf(line, shade), () => [
-            part("ln", String(stage.numbers[line] ?? "")),
+          const shade = shadeAt(line);
+          return new Cell(`${line} ${shade}`, this.classesOf(this.drawn[line], shade), () => [
+            part("ln", this.numberAt(line)),
             part(`bar ${shadeClass(shade)}`),
-            part("from", this.lineLabel(line)),
+            part("from", this.lineLabel(this.drawn[line])),
           ]);
         }),
         ...(grammar === null ? [] : [highlight(grammar)]),
-        ...(stage.name.startsWith("spirv") ? [namesFolded(stage)] : []),
+        ...(isSpirv ? [namesFolded(lines)] : []),
       ],
       onHover: (line) => around.hover(this, line),
       onPin: (line) => around.pin(this, line),
@@ -53,7 +70,15 @@ export class StagePane extends Linked {
     });
   }
 
+  override rowAt(line: number): number {
+    return this.drawn[line] ?? -1;
+  }
+
+  override lineOf(row: number): number {
+    return Math.max(0, Math.min(this.lineOfRow[row] ?? 0, this.drawn.length - 1));
+  }
+
   override numberAt(line: number): string {
-    return String(this.stage.numbers[line]);
+    return String(this.stage.numbers[this.drawn[line]] ?? "");
   }
 }

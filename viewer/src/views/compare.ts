@@ -1,7 +1,8 @@
 import type { App } from "../app";
 import { told } from "../app";
 import type { Kernel } from "../document/kernel";
-import type { TextChunk } from "../document/schema";
+import { withoutLines } from "../document/options";
+import { readText } from "../document/read";
 import { count, fill, h } from "../dom";
 import { type Entry, entriesOf } from "../frame/kernels";
 import { align, normal, type Pair } from "./align";
@@ -140,7 +141,7 @@ function keyOf({ program, name }: Entry): string {
 }
 
 function wordsOf({ program, shown }: Entry): string {
-  return [program.edited ? `${shown} (edited)` : shown, program.device ?? "?", program.toolchain ?? "?", program.options, program.name].filter((word) => word !== "").join(" · ");
+  return [program.edited ? `${shown} (edited)` : shown, program.device ?? "?", program.toolchain ?? "?", withoutLines(program.options ?? ""), program.name].filter((word) => word !== "").join(" · ");
 }
 
 function base(path: string): string {
@@ -159,12 +160,16 @@ function delta(value: number): HTMLElement {
   return h("td", { class: value > 0 ? "number worse" : value < 0 ? "number better" : "number" }, signed(value));
 }
 
+function optionsOf({ program }: Entry): string {
+  return program.options === null ? "not known" : program.options || "none";
+}
+
 /** What the builds and the kernels' figures differ in. */
 function differences(left: Entry, right: Entry): HTMLElement {
   const facts: [string, string, string][] = [
     ["device", left.program.device ?? "–", right.program.device ?? "–"],
     ["toolchain", left.program.toolchain ?? "–", right.program.toolchain ?? "–"],
-    ["options", left.program.options || "none", right.program.options || "none"],
+    ["options", optionsOf(left), optionsOf(right)],
   ];
   for (const [key, word] of [["instructions", "instructions"], ["simd", "SIMD"], ["registers", "registers"], ["peak", "peak registers"], ["spill_bytes", "bytes spilled"]] as const) {
     const [a, b] = [left, right].map(({ program, row }) => program.kernels[key][row]);
@@ -241,7 +246,7 @@ async function textsOf(app: App, kernel: Kernel): Promise<(string | null)[]> {
   return Promise.all(
     kernel.files.map(async (path) => {
       const chunk = kernel.program.files.find((info) => info.path === path)?.chunk ?? null;
-      return chunk === null ? null : ((await app.source.chunk(chunk)) as TextChunk).text;
+      return chunk === null ? null : readText(await app.source.chunk(chunk));
     }),
   );
 }
@@ -263,7 +268,7 @@ function sides(left: Kernel, right: Kernel, leftRows: Int32Array, rightRows: Int
   const pairs = paired(left, right, leftRows, rightRows);
   if (pairs === null) return [nothing("The two differ too much to be set side by side as a whole.", "Choose a line: its instructions are few enough.")];
   const cell = (kernel: Kernel, row: number, kind: string): HTMLElement =>
-    h("span", { class: `mono cell ${kind}` }, row < 0 ? "" : `${kernel.code.offset[row].toString(16).padStart(4, "0")}  ${kernel.code.lines[row].replace(/\s+/g, " ")}`);
+    h("span", { class: `mono half ${kind}` }, row < 0 ? "" : `${kernel.code.offset[row].toString(16).padStart(4, "0")}  ${kernel.code.lines[row].replace(/\s+/g, " ")}`);
   const drawn: HTMLElement[] = [h("div", { class: "row head" }, h("b", {}, "left"), h("b", {}, "right"))];
   for (let at = 0; at < pairs.length && drawn.length <= MOST_ROWS; ) {
     // A run of what only one side has: its entries face one another.

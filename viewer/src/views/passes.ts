@@ -1,13 +1,12 @@
 import type { App } from "../app";
 import { told } from "../app";
-import type { PassesChunk } from "../document/schema";
+import { readPasses } from "../document/read";
+import type { Pass } from "../document/schema";
 import { count, fill, h } from "../dom";
 import { nothing, type View } from "./view";
 
 /** Lines of a change that are drawn. */
 const MOST_LINES = 6000;
-
-type Pass = PassesChunk["passes"][number];
 
 /** The compiler's single passes over LLVM IR, in their order, and what each changed. */
 export class PassesView implements View {
@@ -59,7 +58,7 @@ export class PassesView implements View {
   private async read(chunk: string): Promise<void> {
     const turn = ++this.turn;
     try {
-      const read = (await this.app.source.chunk(chunk)) as PassesChunk;
+      const read = readPasses(await this.app.source.chunk(chunk));
       if (turn !== this.turn) return;
       // Runs without effect are one entry of the chunk.
       const passes = read.passes.flatMap((each) => each.names.map((pass) => ({ ...each, pass })));
@@ -84,15 +83,19 @@ export class PassesView implements View {
       if (!wanted(at)) continue;
       let end = at;
       while (end < this.passes.length && !acts(this.passes[end]) && wanted(end)) end++;
-      if (end - at > 1 && typed === "" && !this.unfolded.has(at)) {
-        const first = at;
+      const first = at;
+      if (end - at > 1 && typed === "" && !this.unfolded.has(first)) {
         const open = (): void => {
           this.unfolded.add(first);
           this.draw();
         };
         items.push(h("li", {}, h("button", { type: "button", class: "quiet", "aria-expanded": "false", onclick: open }, `▸ ${end - at} without effect`)));
         at = end - 1;
-      } else items.push(this.item(at));
+      } else {
+        // All of a run that was opened.
+        for (; at < Math.max(end, first + 1); at++) items.push(this.item(at));
+        at--;
+      }
     }
     fill(this.list, ...(items.length > 0 ? items : [h("li", { class: "dim" }, "No pass is called so.")]));
   }
@@ -104,9 +107,7 @@ export class PassesView implements View {
   }
 
   private item(at: number): HTMLElement {
-    const { pass, attempt, seconds, changed } = this.passes[at];
-    const added = this.passes[at].added ?? 0;
-    const removed = this.passes[at].removed ?? 0;
+    const { pass, attempt, seconds, changed, added, removed } = this.passes[at];
     const effect = changed === null ? h("em", { title: "Only a part of the program was dumped here" }, "not known") : h("em", {}, acts(this.passes[at]) ? [added > 0 ? `+${added}` : "", removed > 0 ? `−${removed}` : ""].join(" ") || "moved" : "");
     const title = [pass, attempt === null ? "" : `attempt ${attempt}`, seconds === null ? "" : `${seconds.toFixed(3)} s`].filter((word) => word !== "").join(", ");
     return h(

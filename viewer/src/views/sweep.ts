@@ -1,25 +1,27 @@
 import type { App } from "../app";
 import { HttpSource } from "../document/http";
-import type { Index } from "../document/schema";
+import { figure, list, object, text, textOrNull } from "../document/checked";
+import { withoutLines } from "../document/options";
+import type { Figure, Index, ProgramInfo } from "../document/schema";
+import { sentenceOf } from "../document/source";
 import { count, fill, h, largest } from "../dom";
 import { entriesOf } from "../frame/kernels";
 import { nothing, type View } from "./view";
 
-/** The answer of `kernlens sweep --json` (docs/json.md). */
-interface SweepAnswer {
-  rows: {
-    source: string;
-    device: string;
-    toolchain: string;
-    compiler: string | null;
-    options: string;
-    kernel: string | null;
-    figures: Record<string, number | null> | null;
-    reason: string | null;
-  }[];
+/** A row of the answer of `kernlens sweep --json` (docs/json.md); `figures` is null for one that failed. */
+interface Row {
+  source: string;
+  device: string;
+  toolchain: string;
+  compiler: string | null;
+  options: string;
+  kernel: string | null;
+  figures: Map<string, Figure> | null;
+  reason: string | null;
 }
 
-type Row = SweepAnswer["rows"][number];
+/** Kernels that are drawn. */
+const MOST_ROWS = 2000;
 /** Of this figure less is worse. */
 const LESS_IS_WORSE = new Set(["simd"]);
 
@@ -30,52 +32,59 @@ export class SweepView implements View {
   readonly title = "Sweep";
   readonly hint = "Kernels by devices, toolchains and options";
   readonly element = h("div", { class: "sweep" });
-  private read: Promise<SweepAnswer | null> | null = null;
+  private read: Promise<Row[] | null> | null = null;
 
   constructor(private readonly app: App) {}
 
   show(): void {
     const { source } = this.app;
     // That a server has no table of a sweep is nothing wrong.
-    this.read ??= source instanceof HttpSource ? (source.json("/api/sweep") as Promise<SweepAnswer>).catch(() => null) : Promise.resolve(null);
-    void this.read.then((answer) => {
-      const { index, state } = this.app;
-      if (index !== null) this.draw(answer ?? sweepOf(index), state.more.figure ?? "spill_bytes");
-    });
+    this.read ??= source instanceof HttpSource ? source.json("/api/sweep").then(rowsOf, () => null) : Promise.resolve(null);
+    this.read.then(
+      (rows) => {
+        const { index, state } = this.app;
+        if (index !== null) this.draw(rows ?? sweepOf(index), state.more.figure ?? null);
+      },
+      (problem: unknown) => fill(this.element, nothing(sentenceOf(problem))),
+    );
   }
 
-  private draw({ rows }: SweepAnswer, wanted: string): void {
-    const figures = [...new Set(rows.flatMap((row) => Object.keys(row.figures ?? {})))];
+  private draw(rows: Row[], wanted: string | null): void {
+    const figures = [...new Set(rows.flatMap((row) => [...(row.figures ?? [])].flatMap(([key, value]) => (value === null ? [] : [key]))))];
     if (figures.length === 0) return fill(this.element, nothing("No cell of this sweep has a kernel.", rows[0]?.reason ?? null));
-    const figure = figures.includes(wanted) ? wanted : figures[0];
+    // Spills are the first thing to look at, where there are any.
+    const spills = rows.some((row) => (row.figures?.get("spill_bytes") ?? 0) > 0);
+    const figure = [wanted, spills ? "spill_bytes" : null, "instructions"].find((each) => each !== null && figures.includes(each)) ?? figures[0];
     const columns = [...new Map(rows.map((row) => [columnOf(row), row])).values()];
     if (columns.length < 2)
       return fill(this.element, nothing("All of this is one configuration, and a sweep needs several.", "kernlens sweep SOURCE --device all -o X.klens, and open X.klens"));
     const kernels = new Map<string, Map<string, Row>>();
     for (const row of rows) {
-      const key = `${row.source} ${row.kernel ?? ""}`;
+      let key = `${row.source} ${row.kernel ?? ""}`;
+      // Of two programs alike, each has a row.
+      while (kernels.get(key)?.has(columnOf(row))) key += " ";
       kernels.set(key, (kernels.get(key) ?? new Map<string, Row>()).set(columnOf(row), row));
     }
     const select = h("select", { "aria-label": "Figure" }, ...figures.map((each) => h("option", { value: each, selected: each === figure }, this.headingOf(each))));
     select.addEventListener("change", () => {
       this.app.go({ more: { ...this.app.state.more, figure: select.value } }, "replace");
-      this.draw({ rows }, select.value);
-      this.element.querySelector("select")?.focus();
+      this.draw(rows, select.value);
     });
-    const most = largest(rows.map((row) => row.figures?.[figure] ?? 0), 1);
+    const most = largest(rows.map((row) => row.figures?.get(figure) ?? 0), 1);
     const body = [...kernels.values()].map((cells) => this.line(cells, columns, figure, most));
-    body.sort((one, other) => other.worst - one.worst);
-    const head = h("tr", {}, h("th", { scope: "col" }, "kernel"), ...columns.map((row) => h("th", { scope: "col", title: row.compiler ?? "" }, row.device, h("br"), row.toolchain, h("br"), row.options || "no options")));
-    const told_ = `${count(kernels.size)} kernels, ${count(columns.length)} configurations. The worst cell of each row is outlined; a cell opens its kernel.`;
+    body.sort((one, other) => (other.worst === one.worst ? 0 : other.worst - one.worst));
+    const head = h("tr", {}, h("th", { scope: "col" }, "kernel"), ...columns.map((row) => h("th", { scope: "col", title: row.compiler ?? "" }, row.device, h("br"), row.toolchain, h("br"), withoutLines(row.options) || "no options")));
+    const words = `${count(kernels.size)} kernels, ${count(columns.length)} configurations. The worst cell of each row is outlined; a cell opens its kernel.`;
+    const more = body.length > MOST_ROWS ? ` The worst ${count(MOST_ROWS)} are drawn.` : "";
     fill(
       this.element,
-      h("div", { class: "choice" }, h("label", {}, "Figure ", select), h("span", { class: "dim" }, told_)),
-      h("div", { class: "cells", tabindex: "0" }, h("table", {}, h("caption", { class: "spoken" }, "Sweep"), h("thead", {}, head), h("tbody", {}, ...body.map(({ element }) => element)))),
+      h("div", { class: "choice" }, h("label", {}, "Figure ", select), h("span", { class: "dim" }, words + more)),
+      h("div", { class: "cells", tabindex: "0" }, h("table", {}, h("caption", { class: "spoken" }, "Sweep"), h("thead", {}, head), h("tbody", {}, ...body.slice(0, MOST_ROWS).map(({ element }) => element)))),
     );
   }
 
   private line(cells: Map<string, Row>, columns: Row[], figure: string, most: number): { element: HTMLElement; worst: number } {
-    const values = [...cells.values()].map((row) => row.figures?.[figure] ?? null).filter((value) => value !== null);
+    const values = [...cells.values()].map((row) => row.figures?.get(figure) ?? null).filter((value) => value !== null);
     const less = LESS_IS_WORSE.has(figure);
     const worst = values.length === 0 ? null : less ? Math.min(...values) : Math.max(...values);
     const differs = values.some((value) => value !== worst);
@@ -87,7 +96,7 @@ export class SweepView implements View {
       ...columns.map((column) => {
         const row = cells.get(columnOf(column));
         if (row === undefined) return h("td", {}, "");
-        const value = row.figures?.[figure] ?? null;
+        const value = row.figures?.get(figure) ?? null;
         if (value === null) return h("td", { class: row.figures === null ? "failed" : null, title: row.reason ?? "not known" }, row.figures === null ? "failed" : "–");
         const shade = less || value <= 0 ? 0 : Math.max(1, Math.round((8 * Math.log1p(value)) / Math.log1p(most)));
         const classes = `h${shade}${differs && value === worst ? " worst" : ""}`;
@@ -104,7 +113,8 @@ export class SweepView implements View {
   private open(row: Row): void {
     const { index } = this.app;
     const entries = index === null ? [] : entriesOf(index).filter(({ name, program }) => name === row.kernel && program.device === row.device);
-    const entry = entries.find(({ program }) => program.options === row.options && (program.toolchain ?? row.toolchain) === row.toolchain) ?? entries.find(({ program }) => program.options === row.options);
+    const alike = entries.filter(({ program }) => withoutLines(program.options ?? "") === withoutLines(row.options));
+    const entry = alike.find(({ program }) => (program.toolchain ?? row.toolchain) === row.toolchain) ?? alike[0];
     if (entry === undefined) return this.app.tell(`The code of this cell was not kept: kernlens compile ${row.source} --device ${row.device} --toolchain ${row.toolchain}${row.options ? ` --options "${row.options}"` : ""}`);
     this.app.go({ view: "panes" }, "push");
     void this.app.open(entry);
@@ -112,21 +122,37 @@ export class SweepView implements View {
 }
 
 /** Each kernel of the document with the figures that its index has. */
-function sweepOf({ programs, figures }: Index): SweepAnswer {
+function sweepOf({ programs, figures }: Index): Row[] {
   const keys = [...figures.map(({ key }) => key), "memory", "peak"];
-  const rows = programs.flatMap(({ name, device, toolchain, options, kernels, versions }) =>
-    kernels.name.map((kernel, row) => ({
-      source: name,
+  return programs.flatMap((program) => {
+    const { device, toolchain, options, kernels, versions } = program;
+    return kernels.name.map((kernel, row) => ({
+      source: sourceOf(program),
       device: device ?? "?",
       toolchain: toolchain ?? "?",
       compiler: versions.join(" · "),
-      options,
+      options: options ?? "",
       kernel,
-      figures: Object.fromEntries(keys.flatMap((key) => (typeof kernels[key]?.[row] === "number" ? [[key, kernels[key][row] as number]] : []))),
+      figures: new Map(keys.map((key) => [key, kernels.figures.get(key)?.[row] ?? null])),
       reason: null,
-    })),
-  );
-  return { rows };
+    }));
+  });
+}
+
+/** A program's name without what recordings add to tell builds apart: `soften:dg2:system#2`. */
+function sourceOf({ name, device, toolchain }: ProgramInfo): string {
+  const bare = name.replace(/#\d+$/, "");
+  const build = `:${device}:${toolchain}`;
+  return bare.endsWith(build) ? bare.slice(0, -build.length) : bare;
+}
+
+function rowsOf(given: unknown): Row[] {
+  return list(object(given, "the sweep").rows, "rows").map((each) => {
+    const row = object(each, "rows");
+    const figures = row.figures === null ? null : new Map(Object.entries(object(row.figures, "figures")).map(([key, value]) => [key, figure(value, key)]));
+    const words = { source: text(row.source, "source"), device: text(row.device, "device"), toolchain: text(row.toolchain, "toolchain"), options: text(row.options, "options") };
+    return { ...words, figures, compiler: textOrNull(row.compiler, "compiler"), kernel: textOrNull(row.kernel, "kernel"), reason: textOrNull(row.reason, "reason") };
+  });
 }
 
 function columnOf({ device, toolchain, options }: Row): string {

@@ -9,7 +9,7 @@ import type { View } from "./view";
 
 /** What can stand where the panes are, and the buttons that put it there; the panes come back by the same button, or Esc. */
 export class Views {
-  readonly element = h("section", { class: "view", hidden: true });
+  readonly element = h("section", { class: "view", hidden: true, tabindex: "-1" });
   readonly buttons = h("div", { class: "views", role: "group", "aria-label": "Views" });
   private readonly views: View[];
 
@@ -35,7 +35,13 @@ export class Views {
 
   /** From the panes to a view, and back. */
   turn(name: string): void {
-    this.app.go({ view: this.app.state.view === name ? "panes" : name }, "push");
+    const { app } = this;
+    app.go({ view: app.state.view === name ? "panes" : name }, "push");
     this.show();
+    // Whoever was in what is out of sight now goes on in what stands in its place, not at the page's beginning.
+    const { activeElement } = app.root;
+    if (activeElement?.checkVisibility() === true) return;
+    if (this.element.hidden) (app.layout.of("source") ?? app.layout.slots[0]).linked?.pane.focus();
+    else this.element.focus();
   }
 }

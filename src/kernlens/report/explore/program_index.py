@@ -36,6 +36,8 @@ STAGES = {
 _COLUMNS = ("name", "shown", "lines", "chunk")
 #: The bit of an instruction's first doubleword that says it is compacted to 8 bytes, on all devices.
 _COMPACTED = 1 << 29
+#: SYCL names a kernel by the type of its class or lambda: that much they all have in common.
+_KERNEL_CLASS = "typeinfo name for "
 _NOT_KEPT = "no stages of the compile were kept; kernlens stages {source} --device {device} -o FILE keeps them"
 _LEFT_OUT = "source text was left out of this document"
 _NOT_AT_HAND = "the text of this file is not at hand; --source-root DIR looks for it in a folder"
@@ -79,7 +81,7 @@ class ProgramEntries:
             "files": self._files(program, kernels),
             "kernels": {
                 "name": [kernel.name for kernel in kernels],
-                "shown": [readable(kernel.name) for kernel in kernels],
+                "shown": [readable(kernel.name).removeprefix(_KERNEL_CLASS) for kernel in kernels],
                 **{figure.key: [_value(kernel, figure) for kernel in kernels] for figure in FIGURES},
                 "lines": [int(reason is None) for reason in reasons],
                 "chunk": [self._kernel(program, kernel, identity) for kernel in kernels],
@@ -128,7 +130,7 @@ class ProgramEntries:
         return {
             "toolchain": build.toolchain.name if build.toolchain else None,
             "versions": [build.toolchain.title] if build.toolchain else [],
-            "options": build.options,
+            "options": build.own_options,
             "command": build.command or None,
             "ok": build.ok,
             "reason": reason or None,
@@ -209,7 +211,9 @@ class ProgramEntries:
     def _why_no_stages(self, program: Program) -> str:
         if not self._has_stages:
             return "the stages of the compile were left out of this document"
-        return _NOT_KEPT.format(source=program.build.source or "SOURCE", device=program.device or "DEVICE")
+        build = program.build
+        source = build.path or next(iter(build.parts.source_paths), "RECORDING" if build.created else "SOURCE")
+        return _NOT_KEPT.format(source=source, device=program.device or "DEVICE")
 
 
 def _paths(kernel: Kernel) -> list[str]:

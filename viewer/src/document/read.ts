@@ -1,0 +1,115 @@
+import { damaged, figure, integer, list, MOST, object, text, textOrNull, texts, textsByName } from "./checked";
+import type { ChunkEntry, FileInfo, Figure, Index, KernelColumns, Passes, ProgramInfo, StageInfo } from "./schema";
+import { DocumentError } from "./source";
+
+const SCHEMA = 2;
+
+/** Takes an index over. A program that is damaged stands in it as one that failed, with the reason; throws DocumentError if the
+ * index itself is damaged, or of another schema. */
+export function readIndex(given: unknown): Index {
+  const index = object(given, "the index");
+  if (index.schema !== SCHEMA) throw new DocumentError(`This document is of schema ${String(index.schema).slice(0, 40)}, and this page reads schema ${SCHEMA}.`, "Make it anew with the kernlens that is installed.");
+  return {
+    title: text(index.title, "title"),
+    opcodes: textsByName(index.opcodes, "opcodes"),
+    figures: list(index.figures, "figures").map((each) => {
+      const { key, heading } = object(each, "figures");
+      return { key: text(key, "figures"), heading: text(heading, "figures") };
+    }),
+    programs: list(index.programs, "programs").map(program),
+    chunks: new Map(Object.entries(object(index.chunks, "chunks")).map(([id, entry]) => [id, place(entry)])),
+  };
+}
+
+function place(given: unknown): ChunkEntry {
+  const { offset, packed } = object(given, "chunks");
+  const bytes = (value: unknown): number | null => (value === undefined ? null : integer(value, 0, MOST, "chunks"));
+  return { offset: bytes(offset), packed: bytes(packed) };
+}
+
+function program(given: unknown, number: number): ProgramInfo {
+  try {
+    return readProgram(given);
+  } catch (problem) {
+    if (!(problem instanceof DocumentError)) throw problem;
+    const unknown = { device: null, device_title: null, toolchain: null, versions: [], options: null, command: null, log: null, no_stages: null, passes: null };
+    return { ...unknown, id: `damaged ${number}`, name: `program ${number + 1}`, ok: false, reason: problem.message, files: [], kernels: columns(0, new Map()), reasons: new Map(), stages: [], edited: false };
+  }
+}
+
+function readProgram(given: unknown): ProgramInfo {
+  const entry = object(given, "a program");
+  return {
+    id: text(entry.id, "id"),
+    name: text(entry.name, "name"),
+    device: textOrNull(entry.device, "device"),
+    device_title: textOrNull(entry.device_title, "device_title"),
+    toolchain: textOrNull(entry.toolchain, "toolchain"),
+    versions: texts(entry.versions, "versions"),
+    options: textOrNull(entry.options, "options"),
+    command: textOrNull(entry.command, "command"),
+    ok: entry.ok === true,
+    reason: textOrNull(entry.reason, "reason"),
+    log: textOrNull(entry.log, "log"),
+    files: list(entry.files, "files").map(file),
+    kernels: kernels(entry.kernels),
+    reasons: textsByName(entry.reasons, "reasons"),
+    stages: list(entry.stages, "stages").map(stage),
+    no_stages: textOrNull(entry.no_stages, "no_stages"),
+    passes: textOrNull(entry.passes, "passes"),
+    edited: false,
+  };
+}
+
+function file(given: unknown): FileInfo {
+  const entry = object(given, "files");
+  return { path: text(entry.path, "files"), chunk: textOrNull(entry.chunk, "files"), missing: textOrNull(entry.missing, "files") };
+}
+
+function stage(given: unknown): StageInfo {
+  const entry = object(given, "stages");
+  const words = { name: text(entry.name, "stages"), title: text(entry.title, "stages"), sentence: text(entry.sentence, "stages") };
+  return { ...words, attempt: figure(entry.attempt, "stages"), meta: textOrNull(entry.meta, "stages") };
+}
+
+function kernels(given: unknown): KernelColumns {
+  const entry = object(given, "kernels");
+  const words = { name: texts(entry.name, "kernels.name"), shown: texts(entry.shown, "kernels.shown"), chunk: texts(entry.chunk, "kernels.chunk") };
+  const count = words.name.length;
+  const all = new Map<string, Figure[]>();
+  for (const [key, value] of Object.entries(entry)) {
+    const column = list(value, `kernels.${key}`);
+    if (column.length !== count) damaged(`kernels.${key} has ${column.length} entries, not ${count}`);
+    if (!Object.hasOwn(words, key)) all.set(key, column.map((each) => figure(each, `kernels.${key}`)));
+  }
+  return { ...columns(count, all), ...words };
+}
+
+/** A figure that the document does not have is known of no kernel. */
+function columns(count: number, figures: Map<string, Figure[]>): KernelColumns {
+  const of = (key: string): Figure[] => figures.get(key) ?? new Array<Figure>(count).fill(null);
+  const known = { simd: of("simd"), registers: of("registers"), spill_bytes: of("spill_bytes"), instructions: of("instructions"), peak: of("peak") };
+  return { name: [], shown: [], chunk: [], ...known, figures };
+}
+
+/** A source file, or a build's log. */
+export function readText(given: unknown): string {
+  return text(object(given, "a text").text, "a text");
+}
+
+/** The metadata table of a stage; "" if the chunk has none of it. */
+export function readTable(given: unknown, name: string): string {
+  const tables = list(object(given, "tables").stages, "tables").map((each) => object(each, "tables"));
+  return text(tables.find((each) => each.stage === name)?.text ?? "", "tables");
+}
+
+export function readPasses(given: unknown): Passes {
+  const chunk = object(given, "passes");
+  const passes = list(chunk.passes, "passes").map((each) => {
+    const entry = object(each, "passes");
+    const numbers = { attempt: figure(entry.attempt, "passes"), seconds: figure(entry.seconds, "passes"), added: figure(entry.added, "passes") ?? 0, removed: figure(entry.removed, "passes") ?? 0 };
+    const words = { pass: text(entry.pass, "passes"), names: texts(entry.names, "passes"), diff: textOrNull(entry.diff, "passes"), missing: textOrNull(entry.missing, "passes") };
+    return { ...numbers, ...words, changed: typeof entry.changed === "boolean" ? entry.changed : null };
+  });
+  return { passes, missing: textOrNull(chunk.missing, "passes") };
+}
