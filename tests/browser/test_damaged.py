@@ -67,6 +67,9 @@ WRONG: dict[str, Callable[[Chunk], None]] = {
     "no first block": code(block=[2], depth=[0]),
     "a branch out of the kernel": code(targets=[[3, 99]]),
     "a branch without a row": code(targets=[[]]),
+    "a distance before the beginning": code(distance=[1, [2, 3]]),
+    "a distance too many": code(distance=[1] * 9),
+    "a distance that is a text": code(distance=["1", "1"]),
     "a wait for nobody": code(wait={"row": [4], "back": [77]}),
     "a message of no kind": code(message={"row": [2], "kind": [5], "kinds": []}),
     "words that are a list": code(message={"row": [2], "kind": [0], "kinds": [{"words": [], "bytes": 1}]}),
@@ -101,6 +104,9 @@ def test_a_damaged_kernel_is_an_error_of_its_own(open_report: Open) -> None:
         change(kernels[name])
     kernels["named"] = chunk_of(made(rows=NAMED))
     kernels["named"]["code"]["opcode"] = ["__proto__"]
+    # Nobody tells who is waited for: that is nothing wrong.
+    kernels["untold"] = deepcopy(right)
+    kernels["untold"]["code"]["distance"] = []
     kernels["right"] = right
     viewer = open_report(with_kernels(kernels, opcodes={"mov": "Copies."}), at="#k=right")
     assert viewer.line("gen", "add").is_visible()
@@ -114,8 +120,10 @@ def test_a_damaged_kernel_is_an_error_of_its_own(open_report: Open) -> None:
         viewer.find("aside b", has_text=opcode).wait_for()
         assert "function" not in viewer.text("aside")
         assert "native code" not in viewer.text("aside")
-    viewer.tab.get_by_title("right: 5 instructions").click()
-    viewer.line("gen", "add").wait_for()
+    for name in ("untold", "right"):
+        viewer.tab.get_by_title(f"{name}: 5 instructions").click()
+        viewer.find(".pick .name", has_text=name).wait_for()
+        viewer.line("gen", "add").wait_for()
     assert viewer.line("source", "a[0] += 1").is_visible()
 
 

@@ -80,7 +80,8 @@ export class Code extends Rows {
     this.tokens = waitsOf(waiting, back, last);
     const counting = this.lines.flatMap((line, row) => (DISTANCE.test(line) ? [row] : []));
     const distances = list(chunk.distance, "code.distance");
-    if (distances.length !== counting.length) damaged(`${counting.length} rows have a distance, and it tells of ${distances.length}`);
+    // None are told where the decoder does not know the pipes.
+    if (distances.length > counting.length) damaged(`${counting.length} rows have a distance, and it tells of ${distances.length}`);
     const pairs = distances.flatMap((each, index) => {
       const backs = Array.isArray(each) ? integers(each, each.length, 0, last, "code.distance") : [integer(each, 0, last, "code.distance")];
       return Array.from(backs).filter((rows) => rows > 0).map((rows) => [counting[index], rows]);
