@@ -33,10 +33,12 @@ def options_in_file(path: str | os.PathLike[str]) -> list[str]:
         lines = content.decode("utf-8-sig").splitlines()
     except UnicodeDecodeError:
         raise KernlensError(f"{os.fspath(path)} is no text in UTF-8; write one set of build options a line") from None
-    sets = []
-    for number, line in enumerate(map(str.strip, lines), start=1):
-        if line and not line.startswith("#"):
-            sets.append(checked(line, f"{os.fspath(path)}:{number}"))
+    named = [(number, text) for number, line in enumerate(lines, start=1) if (text := line.strip()) and text[0] != "#"]
+    if len(named) > SETS_LIMIT:
+        raise KernlensError(
+            f"{os.fspath(path)} holds {len(named):,} sets of options; at most {SETS_LIMIT:,} are swept at a time: split it"
+        )
+    sets = [checked(text, f"{os.fspath(path)}:{number}") for number, text in named]
     if not sets:
         raise KernlensError(f'{os.fspath(path)} holds no options; write one set a line, and "" for none')
     return sets
