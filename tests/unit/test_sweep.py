@@ -252,6 +252,10 @@ def test_parquet_holds_the_same(kernlens: Kernlens, source: Path) -> None:
         (("--options-file", "empty"), "empty holds no options"),
         (("--options-file", "binary"), "is no text in UTF-8"),
         (("--options-file", "many"), "many holds 200,000 sets of options; at most 100,000 are swept at a time"),
+        (
+            ("--options-file", "long"),
+            "long:1: 3,000,003 characters are too many for a compiler; a set has at most 100,000",
+        ),
         (("--options-file", "large"), "large is larger than 16 MB"),
         (("--jobs", "2", "--scheduler", "tcp://x:1"), "--jobs is for this machine"),
         (("unreadable.cl",), "there is no source file unreadable.cl"),
@@ -265,6 +269,7 @@ def test_what_is_refused_before_anything_is_compiled(
     Path("empty").write_text("\n# nothing\n")
     Path("binary").write_bytes(b"\xff\xfe-D")
     Path("many").write_text("-DA\n" * 200_000 if "many" in words else "")
+    Path("long").write_text(f"-DA{'a' * 3_000_000}\n")
     with Path("large").open("wb") as large:
         large.truncate(17 << 20)
     device = () if "--device" in words else ("--device", "skl")

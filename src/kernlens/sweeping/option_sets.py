@@ -15,6 +15,8 @@ from kernlens.toolchain.source_reading import open_regular
 #: A file of options may have so many bytes, and a sweep so many sets.
 _FILE_LIMIT = 16 << 20
 SETS_LIMIT = 100_000
+#: Linux gives a program no word of more than 128 KB; options are one, with the source's path and others added.
+_LONGEST = 100_000
 
 _MACRO = re.compile(r"[A-Za-z_]\w*")
 
@@ -46,7 +48,11 @@ def options_in_file(path: str | os.PathLike[str]) -> list[str]:
 
 def checked(options: str, place: str) -> str:
     """Return a set of options, "" for two double quotes. Raises KernlensError, with the ``place`` that it is from, if a quote
-    is not closed or it has control characters."""
+    is not closed, it has control characters, or is too long."""
+    if len(options) > _LONGEST:
+        raise KernlensError(
+            f"{place}: {len(options):,} characters are too many for a compiler; a set has at most {_LONGEST:,}"
+        )
     if options.count('"') % 2:
         raise KernlensError(f"{place}: a double quote is not closed in {options}")
     if not options.isprintable():
