@@ -24,6 +24,8 @@ from kernlens.toolchain.source_reading import open_regular
 PathName = str | os.PathLike[str]
 #: Kinds of kernels that a check can be told to fail for.
 NEW, MISSING = "new", "missing"
+#: A file of budgets may have so many bytes.
+_FILE_LIMIT = 1 << 20
 
 
 def check(
@@ -158,7 +160,11 @@ def judged(
 
 def _read(path: str) -> BudgetFile:
     with open_regular(path, "budget file") as file:
-        content = file.read()
+        content = file.read(_FILE_LIMIT + 1)
+    if len(content) > _FILE_LIMIT:
+        raise KernlensError(
+            f"{path} is larger than {_FILE_LIMIT >> 20} MB; it is no file of budgets, name one with --budget"
+        )
     found = read_budget_file(content, path)
     for rule in found.rules:
         if rule.device is not None:

@@ -31,6 +31,9 @@ def test_every_figure_can_be_bounded_by_every_name_and_no_name_is_of_two() -> No
         ("max-spill", 1.5, "not 1.5"),
         ("max-spill", True, "not True"),
         ("max-spill", "0", "not '0'"),
+        pytest.param("max-spill", 1 << 99_999, "not a number of more than 18 digits", id="long"),
+        ("max-spill", [1 << 99_999], "not an array"),
+        ("max-spill", "0" * 999, f"not '{'0' * 79}[.][.][.]$"),
     ],
 )
 def test_a_bound_that_there_is_not(name: str, value: object, said: str) -> None:
@@ -61,7 +64,8 @@ def test_a_tolerance(name: str, value: object, before: int, limit: int | None, t
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("spil", 0), ("spill", "-1"), ("spill", "much"), ("spill", "%"), ("spill", True)]
+    ("name", "value"),
+    [("spil", 0), ("spill", "-1"), ("spill", "much"), ("spill", "%"), ("spill", True), ("spill", "9" * 400)],
 )
 def test_a_tolerance_that_is_none(name: str, value: object) -> None:
     with pytest.raises(KernlensError, match=r"did you mean spill|is a number"):
@@ -117,6 +121,10 @@ def test_a_file() -> None:
         ("[kernel\n", FormatError, "no TOML"),
         ("\xff", FormatError, "no TOML"),
         ("a = " + "[" * 5000, FormatError, "no TOML"),
+        ("a = " + "9" * 5000, FormatError, "no TOML"),
+        ('[kernel."*"]\nmax-spill = 0x1' + "0" * 5000, KernlensError, "whole number"),
+        ("[tolerance]\nspill = 0x1" + "0" * 5000, KernlensError, "is a number"),
+        ("a" * 99_999 + " = 1", NotFoundError, r"no key 'a{79}[.][.][.]; there are"),
     ],
 )
 def test_a_file_that_is_wrong(content: str, error: type[KernlensError], said: str) -> None:

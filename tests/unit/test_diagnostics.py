@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from kernlens.errors import UnsupportedError
 from kernlens.toolchain.diagnostics import ErrorLine, error_lines
 from kernlens.toolchain.includes import include_folders, join_options, source_files, split_options
+from tests.limits import processor_time
 
 LOG = """\
 In file included from 1:1:
@@ -66,6 +68,18 @@ def test_options_are_words(options: str, words: list[str]) -> None:
 @given(st.lists(st.text(st.characters(exclude_characters='"', exclude_categories=["Cs"]), max_size=8)))
 def test_words_that_are_joined_split_again(words: list[str]) -> None:
     assert split_options(join_options(words)) == words
+
+
+@given(st.text('ab \t\n""\'\\#', max_size=12))
+def test_options_are_split_as_python_splits_words(options: str) -> None:
+    lexer = shlex.shlex(options, posix=True, punctuation_chars=False)
+    lexer.whitespace_split, lexer.quotes, lexer.escape, lexer.commenters = True, '"', "", ""
+    assert split_options(options) == (options.split() if options.count('"') % 2 else list(lexer))
+
+
+def test_long_options_take_linear_time() -> None:
+    with processor_time(5):
+        assert split_options(f'-DX={"a" * 3_000_000} "{"b " * 500_000}"')[0] == "-DX=" + "a" * 3_000_000
 
 
 def test_a_string_of_options_stays_as_it_is() -> None:

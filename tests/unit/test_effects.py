@@ -9,9 +9,20 @@ import pytest
 
 from kernlens.isa.device_table import GEN9, XE2, XE3
 from kernlens.isa.effects import effects_of
-from kernlens.model.effects import ACCUMULATORS, ADDRESSES, FLAGS, GENERAL, SCALARS, Effect, Effects, Route
+from kernlens.model.effects import (
+    ACCUMULATORS,
+    ADDRESSES,
+    FLAGS,
+    GENERAL,
+    SCALARS,
+    Effect,
+    Effects,
+    Route,
+    registers_in,
+)
 from kernlens.model.instruction import DESCRIPTOR_IMMEDIATE, EXTENDED_IMMEDIATE, EXTENDED_REGISTER, LABEL, SEND
 from kernlens.model.instruction_record import NO_REGION, REGIONS_SIZE
+from tests.corpus.oracles.register_texts import said_of_registers
 from tests.writers.instruction_records import DIRECT, IMMEDIATE, INDIRECT, NO_OPERAND, Operand, record
 
 MNEMONICS = (
@@ -263,3 +274,12 @@ def test_calls_and_returns() -> None:
 @pytest.mark.parametrize("name", ["goto", "if", "while", "break"])
 def test_targets_outside_are_none(name: str) -> None:
     assert routes(name, "mov", targets={0: (99, 99)}, predicated=(0,)) == {0: Route(True, ())}
+
+
+def test_the_oracle_reads_early_out_conditions() -> None:
+    """Those of division and roots in double precision, which no program of the corpus has."""
+    text = "        math.invm (4|M0) (eo)f0.1  r2.mme0:df  r36.nomme:df      r32.nomme:df    "
+    said = said_of_registers(text, 32)
+    registers = [list(registers_in(places, 32)) for places in (said.reads, said.writes)]
+    assert (registers, said.is_predicated) == ([[32, 36], [2]], False)
+    assert said.writes & (1 << ADDRESSES) - 1 == 0b1111 << 16

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
 from pathlib import Path
+from random import Random
 
 import pytest
 
-from kernlens.analysis.kernel_names import kernels_named
+from kernlens.analysis.kernel_names import is_named, kernels_named
 from kernlens.errors import UnknownKernelError
 from kernlens.model.build import Build, HeldParts
 from kernlens.recording.writer import RecordingWriter
@@ -53,6 +55,24 @@ def test_near_names_among_thousands() -> None:
     known = [f"_ZN3rng{len(name)}{name}IfEEvPT_" for name in (f"kernel_of_number_{number}" for number in range(5000))]
     with processor_time(10), pytest.raises(UnknownKernelError, match="kernel_of_number_17"):
         kernels_named("*kernel_of_numbr_17*", known)
+
+
+def test_patterns_mean_what_those_of_the_shell_do() -> None:
+    """Against Python's own fnmatch, with few letters, so that many fit."""
+    random = Random(13)
+    fitting = 0
+    for _ in range(5000):
+        pattern = "".join(random.choices("ab*?", k=random.randrange(8)))
+        name = "".join(random.choices("ab", k=random.randrange(10)))
+        assert is_named(pattern, name) == fnmatchcase(name, pattern), (pattern, name)
+        fitting += is_named(pattern, name)
+    assert fitting > 500
+
+
+def test_a_pattern_of_many_stars_takes_no_longer() -> None:
+    with processor_time(5):
+        assert not is_named("*a" * 30 + "*b", "a" * 4000)
+        assert is_named("*a" * 30 + "*", "a" * 4000)
 
 
 @pytest.mark.parametrize("verb", ["annotate", "disasm"])

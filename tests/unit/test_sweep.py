@@ -8,6 +8,7 @@ import json
 import subprocess
 import sys
 import threading
+from array import array
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -17,7 +18,10 @@ import kernlens as package
 from kernlens.errors import KernlensError
 from kernlens.loading import open_build
 from kernlens.model.build import Build
+from kernlens.model.kernel import Kernel
+from kernlens.model.pressure import Pressure
 from kernlens.model.program import Program
+from kernlens.sweeping.cells import matrix
 from kernlens.sweeping.option_sets import macro_sets, option_sets, options_in_file
 from kernlens.toolchain.parallel_compiles import OnStart, do_many
 from tests.limits import memory, processor_time
@@ -85,6 +89,50 @@ def test_in_python(source: Path, tmp_path: Path) -> None:
     ]
     assert rows[0].figures["simd"] == 16
     assert seen == [(1, 2), (2, 2)]
+
+
+def test_registers_needed_are_measured_where_they_are_asked_for(
+    kernlens: Kernlens, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def pressure(kernel: Kernel) -> Pressure:
+        asked.append(kernel.name)
+        return Pressure(array("H", [3, len(kernel.name)]), len(kernel.name), 1, 9, 32, False, False)
+
+    monkeypatch.setattr("kernlens.model.kernel.Kernel.pressure", property(pressure))
+    words = ("sweep", "scale.cl", "broken.cl", "--device", "skl,dg2", "--csv", "x.csv")
+    Path("broken.cl").write_text("broken\n")
+    assert "peak registers" not in kernlens(*words).out
+    assert not asked
+    first, *_ = rows_of(Path("x.csv").read_text())
+    assert "peak_registers" not in first
+    counts = []
+    for _ in range(2):
+        done = kernlens(*words, "--figure", "peak-registers", "--parquet", "x.parquet")
+        assert done.out.splitlines()[0].split()[:5] == ["kernel", "source", "device", "peak", "registers"]
+        rows = rows_of(Path("x.csv").read_text())
+        told = [(row["kernel"], row["peak_registers"], row["named_registers"]) for row in rows]
+        assert told == 2 * [("scale", "5", "9"), ("plain", "5", "9")] + 2 * [("", "", "")]
+        counts.append(len(asked))
+    assert counts[0] == counts[1] > 0, "the second time it is taken from the cache"
+    assert package.sweep(source, "skl", pressure=True)[0].figures["peak_registers"] == 5
+    assert "peak_registers" not in package.sweep(source, "skl")[0].figures
+
+
+def test_a_source_that_goes_meanwhile(kernlens: Kernlens, source: Path, compiler: Path) -> None:
+    for name in ("a", "b", "c"):
+        Path(f"{name}.cl").write_text(f"// {name}\n{SOURCE}")
+    fate = f'    case "$source" in *a.cl) rm -f {source.parent}/c.cl ;; esac\n'
+    compiler.write_text(compiler.read_text().replace("    if grep", f"{fate}    if grep"))
+    done = kernlens("sweep", "a.cl", "b.cl", "c.cl", "--device", "skl", "--jobs", "1")
+    assert done.status == 3
+    assert "3 compiles, 4 kernels, 1 failed" in done.out
+    assert done.err == "kernlens: c.cl (skl system): c.cl does not compile for skl: there is no source file c.cl\n"
+    Path("c.cl").write_text(SOURCE)
+    planned = matrix(["a.cl", "c.cl"], ["skl"], ["system"], [""])
+    Path("c.cl").unlink()
+    assert [cell.source for cell in planned.largest_first()] == ["a.cl", "c.cl"]
 
 
 def test_what_is_the_same_is_compiled_once(kernlens: Kernlens, source: Path, compiler: Path) -> None:
@@ -189,7 +237,8 @@ def test_parquet_holds_the_same(kernlens: Kernlens, source: Path) -> None:
         (("--csv", "."), ". cannot be written"),
         (("--csv", "x", "--parquet", "x"), "two outputs go to the same file"),
         (("--heat-map", "x.jpg"), "--heat-map writes X.html or X.png"),
-        (("--figure", "peak-registers"), "sweep does not measure peak-registers"),
+        (("--csv", "scale.cl"), "scale.cl is named twice in this command"),
+        (("--options-file", "bad", "--csv", "./bad"), "./bad is named twice in this command"),
         (("--figure", "spil"), "there is no figure 'spil'; did you mean spill"),
         (("--device", "sk"), "knows no device 'sk'; the nearest are: skl"),
         (("--toolchain", "old"), "there is no toolchain 'old'"),
@@ -202,6 +251,12 @@ def test_parquet_holds_the_same(kernlens: Kernlens, source: Path) -> None:
         (("--options-file", "bad"), 'bad:3: a double quote is not closed in -DB="2'),
         (("--options-file", "empty"), "empty holds no options"),
         (("--options-file", "binary"), "is no text in UTF-8"),
+        (("--options-file", "many"), "many holds 200,000 sets of options; at most 100,000 are swept at a time"),
+        (
+            ("--options-file", "long"),
+            "long:1: 3,000,003 characters are too many for a compiler; a set has at most 100,000",
+        ),
+        (("--options-file", "large"), "large is larger than 16 MB"),
         (("--jobs", "2", "--scheduler", "tcp://x:1"), "--jobs is for this machine"),
         (("unreadable.cl",), "there is no source file unreadable.cl"),
         ((".",), ". is a folder"),
@@ -213,6 +268,10 @@ def test_what_is_refused_before_anything_is_compiled(
     Path("bad").write_text('# two sets\n-DA=1\n-DB="2\n')
     Path("empty").write_text("\n# nothing\n")
     Path("binary").write_bytes(b"\xff\xfe-D")
+    Path("many").write_text("-DA\n" * 200_000 if "many" in words else "")
+    Path("long").write_text(f"-DA{'a' * 3_000_000}\n")
+    with Path("large").open("wb") as large:
+        large.truncate(17 << 20)
     device = () if "--device" in words else ("--device", "skl")
     done = kernlens("sweep", "scale.cl", *device, *words)
     assert (done.status, done.out) == (2, "")

@@ -50,4 +50,11 @@ def _near(wanted: str, known: Collection[str]) -> list[str]:
 
 @functools.lru_cache
 def _pattern(pattern: str) -> re.Pattern[str]:
-    return re.compile("".join({"*": ".*", "?": "."}.get(letter) or re.escape(letter) for letter in pattern), re.DOTALL)
+    first, *parts = (
+        "".join("." if letter == "?" else re.escape(letter) for letter in part) for part in re.split(r"\*+", pattern)
+    )
+    if parts:
+        *middle, last = parts
+        # What is between two stars is looked for once, where it comes first: no name takes longer the more stars there are.
+        first += "".join(f"(?>.*?{part})" for part in middle) + f".*{last}"
+    return re.compile(first, re.DOTALL)

@@ -23,7 +23,7 @@ from kernlens.cli.options import (
     toolchain_option,
     verb,
 )
-from kernlens.cli.output import print_json, print_lines, write_bytes
+from kernlens.cli.output import print_json, print_lines, written
 from kernlens.errors import KernlensError
 from kernlens.model.bounds import Rule, bound, bound_names, tolerance
 from kernlens.model.figures import FIGURES
@@ -131,15 +131,15 @@ def command(
             allow_unknown=allow_unknown,
             source_roots=source_roots,
         )
-    _write_files(verdict, junit, sarif)
-    if as_json:
-        from kernlens.report.verdict_document import verdict_document
+    with written([(junit, lambda: _junit(verdict)), (sarif, lambda: _sarif(verdict))]):
+        if as_json:
+            from kernlens.report.verdict_document import verdict_document
 
-        print_json(verdict_document(verdict))
-    else:
-        from kernlens.report.verdict import verdict_lines
+            print_json(verdict_document(verdict))
+        else:
+            from kernlens.report.verdict import verdict_lines
 
-        print_lines(verdict_lines(verdict))
+            print_lines(verdict_lines(verdict))
     sys.exit(verdict.exit_status)
 
 
@@ -152,16 +152,17 @@ def _tolerance(words: str) -> Tolerance:
     return tolerance(name, value, "--tolerance")
 
 
-def _write_files(verdict: Verdict, junit: str | None, sarif: str | None) -> None:
-    if junit is not None:
-        from kernlens.report.junit import junit_xml
+def _junit(verdict: Verdict) -> list[bytes]:
+    from kernlens.report.junit import junit_xml
 
-        write_bytes(junit, [junit_xml(verdict).encode("utf-8", "backslashreplace")])
-    if sarif is not None:
-        from kernlens.report.json_text import indented
-        from kernlens.report.sarif import sarif_document
+    return [junit_xml(verdict).encode("utf-8", "backslashreplace")]
 
-        write_bytes(sarif, [indented(sarif_document(verdict, __version__, _located)).encode(), b"\n"])
+
+def _sarif(verdict: Verdict) -> list[bytes]:
+    from kernlens.report.json_text import indented
+    from kernlens.report.sarif import sarif_document
+
+    return [indented(sarif_document(verdict, __version__, _located)).encode(), b"\n"]
 
 
 def _located(path: str) -> str:

@@ -19,10 +19,12 @@ from kernlens.cli.options import (
     toolchain_option,
     verb,
 )
-from kernlens.cli.output import is_styled, print_json, print_lines, write_bytes
+from kernlens.cli.output import is_styled, print_json, print_lines, written
 from kernlens.errors import KernlensError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from kernlens.comparing import Difference
 
 
@@ -85,18 +87,21 @@ def command(
             source_roots=source_roots,
         )
     has_instructions = lines or bool(kernel_names)
-    if html is not None:
-        _write_page(difference, html, has_instructions)
+    with written([(html, lambda: _page(difference, has_instructions))]):
+        _print(difference, has_instructions, as_json)
+    sys.exit(0 if difference.equal else 1)
+
+
+def _print(difference: Difference, has_instructions: bool, as_json: bool) -> None:
+    from kernlens.report.comparison import figure_table, kernel_lines, summary
+
     if as_json:
         print_json(difference.document(lines=has_instructions))
-    else:
-        from kernlens.report.comparison import figure_table, kernel_lines, summary
-
-        print_lines(summary(*_titles(difference), difference.pairing, difference.changes))
-        print_lines(figure_table(difference.changes))
-        for change, parting in zip(difference.changes, difference.partings, strict=True):
-            print_lines(kernel_lines(change, parting=parting, has_instructions=has_instructions))
-    sys.exit(0 if difference.equal else 1)
+        return
+    print_lines(summary(*_titles(difference), difference.pairing, difference.changes))
+    print_lines(figure_table(difference.changes))
+    for change, parting in zip(difference.changes, difference.partings, strict=True):
+        print_lines(kernel_lines(change, parting=parting, has_instructions=has_instructions))
 
 
 def _titles(difference: Difference) -> tuple[str, str]:
@@ -105,7 +110,7 @@ def _titles(difference: Difference) -> tuple[str, str]:
     return side_title(difference.old, difference.old_title), side_title(difference.new, difference.new_title)
 
 
-def _write_page(difference: Difference, path: str, has_instructions: bool) -> None:
+def _page(difference: Difference, has_instructions: bool) -> Iterator[bytes]:
     from kernlens.report.comparison_page import comparison_page
 
     with is_styled():
@@ -116,4 +121,4 @@ def _write_page(difference: Difference, path: str, has_instructions: bool) -> No
             difference.partings,
             has_instructions=has_instructions,
         )
-        write_bytes(path, (piece.encode() for piece in pieces))
+        yield from (piece.encode() for piece in pieces)

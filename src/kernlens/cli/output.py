@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import os
+import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import IO, TYPE_CHECKING, Any, TextIO
@@ -237,12 +239,72 @@ def _output_errors() -> Iterator[None]:
 
 
 def write_bytes(path: str, pieces: Iterable[bytes]) -> None:
-    """Write bytes to a file that the user named. Raises OutputError with the system's reason."""
+    """Write bytes to a file that the user named, whose old content stays until the new one is whole: a full disk, or another
+    process that writes it too, leaves no half of either. Raises OutputError with the system's reason, and what
+    ``refuse_input`` raises."""
+    refuse_input(path)
     try:
-        with open(path, "wb") as file:
+        with _whole(os.path.realpath(path)) as file:
             file.writelines(pieces)
     except OSError as error:
-        raise OutputError(f"cannot write {path}: {error.strerror}; name another place with -o") from error
+        raise OutputError(f"cannot write {path}: {error.strerror}; name another place") from error
+
+
+@contextlib.contextmanager
+def _whole(target: str) -> Iterator[IO[bytes]]:
+    """A file that gets this name when it is whole. A pipe, a file that may not be written, and one in a folder that may not
+    be, are opened as they are."""
+    folder, is_there = os.path.dirname(target), os.path.lexists(target)
+    if not os.access(folder, os.W_OK) or (is_there and not (os.path.isfile(target) and os.access(target, os.W_OK))):
+        with open(target, "wb") as file:
+            yield file
+        return
+    partial = os.path.join(folder, f".kernlens-{os.urandom(8).hex()}")
+    try:
+        with open(partial, "xb") as file:
+            yield file
+        if is_there:
+            os.chmod(partial, stat.S_IMODE(os.stat(target).st_mode))
+        os.replace(partial, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(partial)
+        raise
+
+
+def refuse_input(path: str) -> None:
+    """Raises OutputError for a file to write that the command's words name once more: as what it reads, or for other output."""
+    import click
+
+    context = click.get_current_context(silent=True)
+    if context is None or not os.path.isfile(path):
+        return
+    named = [
+        context.params.get(each.name or "") for each in context.command.params if isinstance(each.type, click.Path)
+    ]
+    every = [file for value in named for file in (value if isinstance(value, tuple) else (value,)) if file is not None]
+    if [os.path.realpath(file) for file in every].count(os.path.realpath(path)) > 1:
+        raise OutputError(f"{path} is named twice in this command, and writing it would destroy it; name another file")
+
+
+@contextlib.contextmanager
+def written(files: Iterable[tuple[str | None, Callable[[], Iterable[bytes]]]]) -> Iterator[None]:
+    """Write each file that has a path, then do what prints the answer, which is not lost where a file cannot be written: then
+    OutputError is raised at last."""
+    errors = []
+    for path, pieces in files:
+        try:
+            if path is not None:
+                write_bytes(path, pieces())
+        except OutputError as error:
+            errors.append(error)
+    try:
+        yield
+    except BrokenPipeError:  # Whoever read the answer has gone: that is no error, but what could not be written is.
+        if not errors:
+            raise
+    if errors:
+        raise OutputError("; ".join(map(str, errors)))
 
 
 class Progress:

@@ -23,7 +23,7 @@ from kernlens.cli.options import (
     toolchain_option,
     verb,
 )
-from kernlens.cli.output import Progress, print_json, print_lines, print_message, write_bytes
+from kernlens.cli.output import Progress, print_json, print_lines, print_message, refuse_input, written
 from kernlens.errors import OutputError
 
 if TYPE_CHECKING:
@@ -90,15 +90,13 @@ def command(
     """
     if jobs is not None and scheduler is not None:
         raise click.UsageError("--jobs is for this machine; on a cluster the workers' threads count")
-    from kernlens.model.figures import figure_named
-    from kernlens.model.sweep_row import MEASURED
+    from kernlens.model.figures import PRESSURES, figure_named
     from kernlens.sweeping.cells import matrix
     from kernlens.sweeping.option_sets import option_sets, options_in_file
     from kernlens.sweeping.sweep import in_order, measure
 
     ordered_by = figure_named(figure)
-    if ordered_by not in MEASURED:
-        raise click.UsageError(f"sweep does not measure {figure}; annotate --top tells it of one kernel")
+    has_pressure = ordered_by in PRESSURES
     _check_outputs(csv_file, parquet_file, heat_map_file, output)
     given = [*options, *(options_in_file(options_file) if options_file else [])]
     planned = matrix(
@@ -117,11 +115,18 @@ def command(
             cache=cache,
             order=order,
             keep_builds=on_result is not None,
+            pressure=has_pressure,
         )
         progress = stack.enter_context(Progress("compiling", quiet=as_json))
         rows = in_order(planned, results, lambda done, total: progress.show(done, total, "compiling"), on_result)
-    _write(rows, ordered_by, csv_file, parquet_file, heat_map_file)
-    _print(rows, planned, ordered_by, top, as_json)
+    with written(
+        [
+            (csv_file, lambda: _csv(rows, has_pressure)),
+            (parquet_file, lambda: _parquet(rows, has_pressure)),
+            (heat_map_file, lambda: _heat_map(rows, ordered_by, is_picture=not is_page)),
+        ]
+    ):
+        _print(rows, planned, ordered_by, top, as_json)
     sys.exit(3 if any(row.reason for row in rows) else 0)
 
 
@@ -140,6 +145,7 @@ def _check_outputs(
     if len({os.path.realpath(path) for path in files}) < len(files):
         raise click.UsageError("two outputs go to the same file")
     for path in files:
+        refuse_input(path)
         folder = os.path.dirname(path) or "."
         if not os.path.isdir(folder):
             raise OutputError(f"there is no folder {folder} to write {path} to; make it first")
@@ -171,25 +177,19 @@ def _recorded(output: str, stack: ExitStack) -> Callable[[Measured], None]:
     return keep
 
 
-def _write(
-    rows: Sequence[SweepRow],
-    figure: Figure,
-    csv_file: str | None,
-    parquet_file: str | None,
-    heat_map_file: str | None,
-) -> None:
-    from kernlens.report.sweep_parquet import sweep_parquet
+def _csv(rows: Sequence[SweepRow], has_pressure: bool) -> Iterator[bytes]:
     from kernlens.report.sweep_table import csv_rows
 
-    if csv_file is not None:
-        write_bytes(csv_file, (f"{line}\n".encode() for line in csv_rows(rows)))
-    if parquet_file is not None:
-        write_bytes(parquet_file, [sweep_parquet(rows)])
-    if heat_map_file is not None:
-        write_bytes(heat_map_file, _heat_map(rows, figure, _is_picture(heat_map_file)))
+    return (f"{line}\n".encode() for line in csv_rows(rows, has_pressure=has_pressure))
 
 
-def _heat_map(rows: Sequence[SweepRow], figure: Figure, is_picture: bool) -> Iterator[bytes]:
+def _parquet(rows: Sequence[SweepRow], has_pressure: bool) -> list[bytes]:
+    from kernlens.report.sweep_parquet import sweep_parquet
+
+    return [sweep_parquet(rows, has_pressure=has_pressure)]
+
+
+def _heat_map(rows: Sequence[SweepRow], figure: Figure, *, is_picture: bool) -> Iterator[bytes]:
     from kernlens.report.heat_map import heat_map, heat_map_page
     from kernlens.report.heat_map_picture import KERNELS_IN_PICTURE, heat_map_picture
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from kernlens.dataclass import dataclass
 from kernlens.errors import FormatError, KernlensError, NotFoundError, nearest
-from kernlens.model.bounds import Rule, Tolerance, bound, bound_names, tolerance
+from kernlens.model.bounds import Rule, Tolerance, bound, bound_names, told, tolerance
 from kernlens.model.figures import as_name
 
 #: What the file is called where it is looked for.
@@ -34,7 +34,10 @@ def read_budget_file(content: bytes, name: str) -> BudgetFile:
 
     try:
         document = tomllib.loads(content.decode("utf-8"))
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+    except (
+        ValueError,
+        RecursionError,
+    ) as error:  # ValueError: of encodings, of TOML, and of numbers with 5,000 digits.
         raise FormatError(f"this is no TOML: {error}", format=name) from None
     _check_keys(document, _TABLES, name)
     rules = [
@@ -66,7 +69,7 @@ def _rule(pattern: str, table: Mapping[str, object], device: str | None, place: 
         elif isinstance(value, bool):
             allows_unknown = value
         else:
-            raise KernlensError(f"{place}: {key} is true or false, not {value!r}")
+            raise KernlensError(f"{place}: {key} is true or false, not {told(value)}")
     return Rule(pattern, tuple(bounds), device, allows_unknown, place)
 
 
@@ -75,12 +78,12 @@ def _check_keys(table: Mapping[str, object], known: tuple[str, ...], place: str)
         if key not in known:
             near = nearest(key, known)
             meant = f"did you mean {', '.join(near)}?" if near else f"there are {', '.join(known[:8])}"
-            raise NotFoundError(f"{place}: there is no key {key!r}; {meant}")
+            raise NotFoundError(f"{place}: there is no key {told(key)}; {meant}")
 
 
 def _table(value: object, place: str) -> dict[str, object]:
     if not isinstance(value, dict):
-        raise KernlensError(f"{place}: this is a table, not {value!r}")
+        raise KernlensError(f"{place}: this is a table, not {told(value)}")
     return value
 
 

@@ -14,6 +14,10 @@ from kernlens.model.figures import EVERY_FIGURE, Figure, at, figure_named, known
 
 #: Stands for a tolerance without an end.
 ANY = "any"
+#: Numbers from here on are nobody's budget.
+_END = 10**18
+#: The most characters of a wrong value that an error tells.
+_TOLD = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,20 +94,31 @@ def bound(name: str, value: object, origin: str = "") -> Bound:
     none, KernlensError if the value is no whole number from 0 on."""
     names = bound_names()
     figure, is_least = names[known_name(names, name, "budget", origin)]
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise KernlensError(f"{at(origin)}{name} takes a whole number from 0 on, not {value!r}")
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < _END:
+        raise KernlensError(f"{at(origin)}{name} takes a whole number from 0 on, not {told(value)}")
     return Bound(figure, is_least, value, origin)
 
 
 def tolerance(name: str, value: object, origin: str = "") -> Tolerance:
     """Returns by how much the figure of that name may get worse: a number, ``5%`` or ``any``. Raises NotFoundError, with
     the nearest names, for an unknown figure, and KernlensError for anything else."""
-    figure, words = figure_named(name, origin), str(value).strip()
+    figure, words = figure_named(name, origin), (value if isinstance(value, str) else told(value)).strip()
     if words == ANY:
         return Tolerance(figure, None)
     digits = words.removesuffix("%")
-    if isinstance(value, bool) or not digits.replace(".", "", 1).isdecimal() or not digits.isascii():
+    is_number = digits.replace(".", "", 1).isdecimal() and digits.isascii() and len(digits) <= len(str(_END))
+    if isinstance(value, bool) or not is_number:
         raise KernlensError(
-            f"{at(origin)}the tolerance of {name} is a number, a number with %, or {ANY}, not {value!r}"
+            f"{at(origin)}the tolerance of {name} is a number, a number with %, or {ANY}, not {told(value)}"
         )
     return Tolerance(figure, Fraction(digits), words.endswith("%"))
+
+
+def told(value: object) -> str:
+    """A value in the words of an error, in one short line however large it is."""
+    if isinstance(value, dict | list):
+        return "a table" if isinstance(value, dict) else "an array"
+    if isinstance(value, int) and not -_END < value < _END:
+        return "a number of more than 18 digits"
+    text = repr(value)
+    return text if len(text) <= _TOLD else f"{text[:_TOLD]}..."

@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kernlens.dataclass import dataclass
-from kernlens.model.figures import COSTS, FIGURES, Figure
+from kernlens.model.figures import COSTS, FIGURES, PRESSURES, Figure
 
 #: The figures of a row, in its order: those that tables show, then the costs.
 MEASURED = (*FIGURES, *COSTS)
-_PLACES = {figure.key: place for place, figure in enumerate(MEASURED)}
+_PLACES = {figure.key: place for place, figure in enumerate((*MEASURED, *PRESSURES))}
+
+
+def measured_figures(*, has_pressure: bool) -> tuple[Figure, ...]:
+    """The figures of a sweep's rows: those of ``MEASURED``, and with ``has_pressure`` those that take an analysis of each
+    kernel's registers."""
+    return (*MEASURED, *PRESSURES) if has_pressure else MEASURED
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +36,7 @@ class SweepRow:
     """The figures of one kernel in one compile.
 
     ``source`` is the file as the caller named it, ``toolchain`` the toolchain's name and ``compiler`` its versions,
-    ``options`` the build options of the sweep. ``values`` are those of ``MEASURED``; None is not known. ``reason`` says
+    ``options`` the build options of the sweep. ``values`` are those of ``measured_figures``; None is not known. ``reason`` says
     what could not be measured, and why; a compile that failed has a row without ``kernel``. ``lines`` are the costliest, if
     they were asked for.
     """
@@ -48,7 +54,7 @@ class SweepRow:
     @property
     def figures(self) -> dict[str, int | None]:
         """The values by the keys of their figures; all None in a row without a kernel."""
-        return dict(zip(_PLACES, self.values or (None,) * len(_PLACES), strict=True))
+        return dict(zip(_PLACES, self.values or (None,) * len(MEASURED), strict=False))
 
     def value(self, figure: Figure) -> int | None:
         """The value of one figure; None if it is not known."""

@@ -18,14 +18,14 @@ def check_parquet() -> None:
         raise UnsupportedError("--parquet needs pyarrow: pip install 'kernlens[parquet]', or use --csv") from error
 
 
-def sweep_parquet(rows: Sequence[SweepRow]) -> bytes:
+def sweep_parquet(rows: Sequence[SweepRow], *, has_pressure: bool = False) -> bytes:
     """The content of a Parquet file. Raises UnsupportedError without pyarrow."""
     check_parquet()
     import pyarrow
     import pyarrow.parquet
 
     kinds = dict.fromkeys((*LABELS, "reason"), pyarrow.string())
-    columns = sweep_columns(rows)
+    columns = sweep_columns(rows, has_pressure=has_pressure)
     arrays = {name: pyarrow.array(values, kinds.get(name, pyarrow.int64())) for name, values in columns.items()}
     content = io.BytesIO()
     pyarrow.parquet.write_table(pyarrow.table(arrays), content, compression="zstd")

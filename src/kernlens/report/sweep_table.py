@@ -7,7 +7,7 @@ from typing import Any
 
 from kernlens.analysis.cxx_names import readable
 from kernlens.model.figures import FIGURES, Figure, notes_on_unknown
-from kernlens.model.sweep_row import MEASURED, SweepRow, worst_first
+from kernlens.model.sweep_row import SweepRow, measured_figures, worst_first
 from kernlens.report.describe import plural, short_names
 from kernlens.report.rows import csv_line, spreadsheet_safe
 from kernlens.report.style import rendered, style
@@ -15,7 +15,6 @@ from kernlens.report.table import Cell, table
 
 #: The columns before those of the figures; "reason" follows them.
 LABELS = ("source", "device", "toolchain", "compiler", "options", "kernel")
-COLUMNS = (*LABELS, *(figure.key for figure in MEASURED), "reason")
 
 
 def sweep_table(rows: Sequence[SweepRow], figure: Figure, top: int) -> Iterator[str]:
@@ -58,12 +57,13 @@ def _telling(rows: Iterable[SweepRow]) -> list[str]:
     return [name for name in labels if name == "device" or len({getattr(row, name) for row in rows}) > 1]
 
 
-def csv_rows(rows: Iterable[SweepRow]) -> Iterator[str]:
+def csv_rows(rows: Iterable[SweepRow], *, has_pressure: bool = False) -> Iterator[str]:
     """The heading and a line for each row. Texts that files hold begin with nothing that spreadsheets take for a formula;
     options are as the user gave them."""
-    yield csv_line(COLUMNS)
+    figures = measured_figures(has_pressure=has_pressure)
+    yield csv_line((*LABELS, *(figure.key for figure in figures), "reason"))
     for row in rows:
-        values = ("" if value is None else value for value in row.values or (None,) * len(MEASURED))
+        values = ("" if value is None else value for value in row.values or (None,) * len(figures))
         yield csv_line(
             (
                 _text(row.source),
@@ -82,13 +82,13 @@ def _text(text: str) -> str:
     return spreadsheet_safe(rendered(text))
 
 
-def sweep_columns(rows: Sequence[SweepRow]) -> dict[str, list[Any]]:
+def sweep_columns(rows: Sequence[SweepRow], *, has_pressure: bool = False) -> dict[str, list[Any]]:
     """The rows by column; a value that is not known is None. Texts have no control characters, and are all Unicode."""
     columns: dict[str, list[Any]] = {}
     for name in LABELS:
         texts = [getattr(row, name) for row in rows]
         columns[name] = [None if text is None else rendered(text) for text in texts]
-    for figure in MEASURED:
+    for figure in measured_figures(has_pressure=has_pressure):
         columns[figure.key] = [row.value(figure) for row in rows]
     return columns | {"reason": [rendered(row.reason) or None for row in rows]}
 

@@ -37,8 +37,16 @@ class Matrix:
 
     def largest_first(self) -> list[Cell]:
         """The cells in the order in which to do them: at the end none is left that takes long."""
-        sizes = {cell.job.source: os.path.getsize(cell.job.source) for cell in self.cells}
+        sizes = {source: _size(source) for source in {cell.job.source for cell in self.cells}}
         return sorted(self.cells, key=lambda cell: -sizes[cell.job.source])
+
+
+def _size(source: Path) -> int:
+    """A source's size; 0 of one that has gone meanwhile, as its cells will say."""
+    try:
+        return source.stat().st_size
+    except OSError:
+        return 0
 
 
 def matrix(

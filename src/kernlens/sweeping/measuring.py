@@ -20,7 +20,7 @@ from kernlens.model.build import Build
 from kernlens.model.figures import LINE_ORDERS
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
-from kernlens.model.sweep_row import MEASURED, CostlyLine, SweepRow
+from kernlens.model.sweep_row import CostlyLine, SweepRow, measured_figures
 from kernlens.sweeping.cells import Cell
 from kernlens.toolchain.compile_cache import CompileCache
 from kernlens.toolchain.parallel_compiles import OnStart, compile_job
@@ -32,12 +32,13 @@ _INSTRUCTIONS = 6
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is wanted of each cell: the costliest lines by ``order`` (one of LINE_ORDERS; "": none), and the Build itself.
-    ``folder`` is the working folder of who asks: names in answers are relative to it."""
+    """What is wanted of each cell: the costliest lines by ``order`` (one of LINE_ORDERS; "": none), the Build itself, and how
+    many registers the code needs. ``folder`` is the working folder of who asks: names in answers are relative to it."""
 
     folder: str
     order: str = ""
     build: bool = False
+    pressure: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,9 @@ def _rows(cell: Cell, build: Build, wanted: Wanted) -> Iterator[SweepRow]:
         for kernel in kernels:
             count += 1
             lines = tuple(_costliest(program, kernel, wanted)) if wanted.order and not reason else ()
-            yield replace(blank, kernel=kernel.name, values=_values(kernel, not reason), reason=reason, lines=lines)
+            yield replace(
+                blank, kernel=kernel.name, values=_values(kernel, not reason, wanted), reason=reason, lines=lines
+            )
     if not count:
         yield replace(blank, reason="the program holds no kernel")
 
@@ -104,8 +107,9 @@ def _blank(cell: Cell) -> SweepRow:
     return SweepRow(cell.source, job.device, job.toolchain.name, job.toolchain.title, cell.options, None)
 
 
-def _values(kernel: Kernel, is_decoded: bool) -> tuple[int | None, ...]:
-    return tuple(figure.read(kernel) if is_decoded or not figure.needs_decoding else None for figure in MEASURED)
+def _values(kernel: Kernel, is_decoded: bool, wanted: Wanted) -> tuple[int | None, ...]:
+    figures = measured_figures(has_pressure=wanted.pressure)
+    return tuple(figure.read(kernel) if is_decoded or not figure.needs_decoding else None for figure in figures)
 
 
 def _costliest(program: Program, kernel: Kernel, wanted: Wanted) -> Iterator[CostlyLine]:
@@ -145,7 +149,7 @@ def _rows_of(cell: Cell, entry: bytes) -> Iterator[SweepRow]:
 
 def _key(compile_key: str, wanted: Wanted) -> str:
     """The key of a cell's figures: that of its compile, what is measured, and what measures it."""
-    parts = (compile_key, wanted.order, wanted.folder, _own_files(), _decoders())
+    parts = (compile_key, wanted.order, wanted.pressure, wanted.folder, _own_files(), _decoders())
     return hashlib.sha256(repr(parts).encode("utf-8", "surrogateescape")).hexdigest()
 
 

@@ -15,6 +15,8 @@ from kernlens.toolchain.source_reading import open_regular
 #: A file of options may have so many bytes, and a sweep so many sets.
 _FILE_LIMIT = 16 << 20
 SETS_LIMIT = 100_000
+#: Linux gives a program no word of more than 128 KB; options are one, with the source's path and others added.
+_LONGEST = 100_000
 
 _MACRO = re.compile(r"[A-Za-z_]\w*")
 
@@ -33,10 +35,12 @@ def options_in_file(path: str | os.PathLike[str]) -> list[str]:
         lines = content.decode("utf-8-sig").splitlines()
     except UnicodeDecodeError:
         raise KernlensError(f"{os.fspath(path)} is no text in UTF-8; write one set of build options a line") from None
-    sets = []
-    for number, line in enumerate(map(str.strip, lines), start=1):
-        if line and not line.startswith("#"):
-            sets.append(checked(line, f"{os.fspath(path)}:{number}"))
+    named = [(number, text) for number, line in enumerate(lines, start=1) if (text := line.strip()) and text[0] != "#"]
+    if len(named) > SETS_LIMIT:
+        raise KernlensError(
+            f"{os.fspath(path)} holds {len(named):,} sets of options; at most {SETS_LIMIT:,} are swept at a time: split it"
+        )
+    sets = [checked(text, f"{os.fspath(path)}:{number}") for number, text in named]
     if not sets:
         raise KernlensError(f'{os.fspath(path)} holds no options; write one set a line, and "" for none')
     return sets
@@ -44,7 +48,11 @@ def options_in_file(path: str | os.PathLike[str]) -> list[str]:
 
 def checked(options: str, place: str) -> str:
     """Return a set of options, "" for two double quotes. Raises KernlensError, with the ``place`` that it is from, if a quote
-    is not closed or it has control characters."""
+    is not closed, it has control characters, or is too long."""
+    if len(options) > _LONGEST:
+        raise KernlensError(
+            f"{place}: {len(options):,} characters are too many for a compiler; a set has at most {_LONGEST:,}"
+        )
     if options.count('"') % 2:
         raise KernlensError(f"{place}: a double quote is not closed in {options}")
     if not options.isprintable():

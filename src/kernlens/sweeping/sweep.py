@@ -31,6 +31,7 @@ def sweep(
     timeout: float = TIMEOUT,
     scheduler: str | None = None,
     cache: bool = True,
+    pressure: bool = False,
     on_progress: Progress | None = None,
 ) -> list[SweepRow]:
     """Compile every source for every device with every toolchain and set of options; return a row for each kernel.
@@ -38,7 +39,8 @@ def sweep(
     ``options`` are one option string, or several sets, each a string or words. ``lines`` adds -gline-tables-only, as
     ``compile`` does. ``jobs`` compiles run at a time (None: one per processor), each for ``timeout`` seconds at most, or as
     many as the workers of the Dask ``scheduler`` have threads. What was measured before is taken from the user's ``cache``,
-    unless that is False. A device is called by any name that ``kernlens devices`` shows; "all": all of a toolchain.
+    unless that is False. With ``pressure`` the rows' figures have ``peak_registers`` and ``named_registers`` too, which take an
+    analysis of each kernel. A device is called by any name that ``kernlens devices`` shows; "all": all of a toolchain.
 
     The rows are in the order of the arguments. A compile that fails, crashes or hangs has a row without kernel, whose
     ``reason`` says so. Raises NotFoundError for a source, device or toolchain that does not exist, ToolError if the scheduler
@@ -49,7 +51,9 @@ def sweep(
     chosen = [toolchains] if isinstance(toolchains, str) else list(toolchains)
     sets = option_sets([options] if isinstance(options, str) else list(map(join_options, options)))
     planned = matrix(listed, names, chosen, sets, lines=lines, timeout=timeout)
-    results = measure(planned, workers=jobs, scheduler=scheduler, cache=open_cache() if cache else None)
+    results = measure(
+        planned, workers=jobs, scheduler=scheduler, cache=open_cache() if cache else None, pressure=pressure
+    )
     return in_order(planned, results, on_progress)
 
 
@@ -61,13 +65,15 @@ def measure(
     cache: CompileCache | None = None,
     order: str = "",
     keep_builds: bool = False,
+    pressure: bool = False,
 ) -> Generator[Measured]:
     """Do the cells of a matrix, and yield what came of each as it finishes.
 
     ``order`` is one of LINE_ORDERS: each row gets its kernel's costliest lines by it. With ``keep_builds`` each result has its
-    Build. Workers of a cluster have caches of their own, and use them if there is a ``cache`` here.
+    Build, with ``pressure`` each row the figures of registers needed. Workers of a cluster have caches of their own, and use
+    them if there is a ``cache`` here.
     """
-    wanted = Wanted(os.getcwd(), order, keep_builds)
+    wanted = Wanted(os.getcwd(), order, keep_builds, pressure)
     cells = planned.largest_first()
     if scheduler is not None:
         from kernlens.sweeping.cluster import measure_on_cluster

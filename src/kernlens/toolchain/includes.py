@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -17,6 +16,8 @@ from kernlens.toolchain.source_reading import SourceFolders, open_regular
 #: Files beyond this total size in bytes, or beyond this number, are left out.
 TOTAL_LIMIT = 64 << 20
 COUNT_LIMIT = 1000
+
+_WORDS = re.compile(r'(?:[^ \t\r\n"]++|"[^"]*+")++')
 
 
 def existing_source(source: str | os.PathLike[str]) -> Path:
@@ -31,16 +32,10 @@ def split_options(options: str) -> list[str]:
 
     Sources: clBuildProgram's description, and what the offline compilers of NEO 22.43 and 26.27 accept.
     """
-    lexer = shlex.shlex(options, posix=True, punctuation_chars=False)
-    lexer.whitespace_split = True
-    lexer.quotes = '"'
-    lexer.escape = ""
-    lexer.commenters = ""
-    try:
-        return list(lexer)
-    except ValueError:
+    if options.count('"') % 2:
         # A quote is not closed. The compiler will complain; here only the words count.
         return options.split()
+    return [word.replace('"', "") for word in _WORDS.findall(options)]
 
 
 def join_options(options: str | Sequence[str]) -> str:

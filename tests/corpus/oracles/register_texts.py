@@ -19,7 +19,7 @@ _TYPE_BITS = {
     "ud": 32, "d": 32, "f": 32, "tf32": 32, "uq": 64, "q": 64, "df": 64, "v": 32, "uv": 32, "vf": 32,
 }  # fmt: skip
 _HEAD = re.compile(r"(?:\((W)?&?(~)?(f\d+\.\d+)?(?:\.(\w+))?\))?\s*([a-z]\S*)\s*(?:\((\d+)\|M(\d+)\))?\s*(.*)")
-_CONDITION = re.compile(r"\((eq|ne|gt|ge|lt|le|ov|un|ez|nz)\)(f\d+\.\d+)\s*")
+_CONDITION = re.compile(r"\((eq|ne|gt|ge|lt|le|ov|un|ez|nz|eo)\)(f\d+\.\d+)\s*")
 _OPERAND = re.compile(r"^[-~]?(?:\(abs\))?r(\d+)(?:\.(\d+|mme\d|nomme))?(?:<(\d+)(?:;(?:(\d+),)?(\d+))?>)?(?::(\w+))?$")
 _FLAG_OPERAND = re.compile(r"^[-~]?f(\d+)\.(\d+)(?:<[\d;,]*>)?:(\w+)$")
 _SEND_OPERAND = re.compile(r"^(?:r(\d+)|null|r\[(s0\.\d+)\])(?::(?:\d+|[a-z]\w*|a0\.\d+#?\d*))?$")

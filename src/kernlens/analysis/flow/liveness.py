@@ -65,9 +65,9 @@ class Liveness:
         """The places that are live just before instruction ``index``."""
         block = self.blocks.block_of(index)
         code = self.blocks.code[block]
-        return self._within(block)[index - code.start]
+        return self.within(block)[index - code.start]
 
-    def _within(self, block: int) -> list[int]:
+    def within(self, block: int) -> list[int]:
         """The places that are live before each instruction of a block."""
         code, live = self.blocks.code[block], self._after[block]
         found = []
@@ -91,7 +91,7 @@ class Liveness:
         count_of = _Counter(self.effects)
         counts = array("H", bytes(2 * len(self.effects.effects)))
         for block, code in enumerate(self.blocks.code):
-            live = self._within(block)
+            live = self.within(block)
             for position, index in enumerate(code):
                 counts[index] = count_of.registers(live[position] | mask(self.effects.effects[index].writes))
         return counts
