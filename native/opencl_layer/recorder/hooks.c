@@ -4,8 +4,8 @@
 #include "opencl_layer/below.h"
 #include "opencl_layer/recorder/added_options.h"
 #include "opencl_layer/recorder/build_event.h"
-#include "opencl_layer/recorder/command_buffers.h"
 #include "opencl_layer/recorder/constants.h"
+#include "opencl_layer/recorder/extension_launches.h"
 #include "recording/counters.h"
 #include "opencl_layer/recorder/recorder.h"
 #include "opencl_layer/recorder/replacing.h"
@@ -171,6 +171,17 @@ static cl_kernel CL_API_CALL create_kernel(cl_program program, const char *name,
     return kernel;
 }
 
+/* Mangled names of C++ may have thousands of letters. */
+static char *kernel_name(cl_kernel kernel)
+{
+    size_t size = 0;
+    if (below->clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, 0, NULL, &size) != CL_SUCCESS || size == 0)
+        return NULL;
+    FREED char *name = malloc(size);
+    bool known = name != NULL && below->clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, size, name, NULL) == CL_SUCCESS;
+    return known ? GIVE(name) : NULL;
+}
+
 static cl_int CL_API_CALL create_kernels(cl_program program, cl_uint count, cl_kernel *kernels, cl_uint *count_ret)
 {
     cl_uint made = 0;
@@ -178,8 +189,8 @@ static cl_int CL_API_CALL create_kernels(cl_program program, cl_uint count, cl_k
     if (count_ret != NULL && status == CL_SUCCESS)
         *count_ret = made;
     for (cl_uint index = 0; status == CL_SUCCESS && kernels != NULL && index < made && index < count; ++index) {
-        char name[1024];
-        if (below->clGetKernelInfo(kernels[index], CL_KERNEL_FUNCTION_NAME, sizeof name, name, NULL) == CL_SUCCESS)
+        FREED char *name = kernel_name(kernels[index]);
+        if (name != NULL)
             counters_created(kernels[index], program, name);
     }
     return status;
@@ -199,7 +210,6 @@ static void count_launch(cl_command_queue queue, cl_kernel kernel, cl_uint dimen
     cl_device_id device;
     if (below->clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof device, &device, NULL) == CL_SUCCESS)
         counters_launched(kernel, device, &shape);
-    counters_write_now_and_then();
 }
 
 static cl_int CL_API_CALL enqueue_range(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t *offset,
@@ -222,15 +232,9 @@ static cl_int CL_API_CALL enqueue_task(cl_command_queue queue, cl_kernel kernel,
     return status;
 }
 
-static cl_int CL_API_CALL finish(cl_command_queue queue)
-{
-    counters_write_now_and_then(); /* before what may last long, or for ever */
-    return next->clFinish(queue);
-}
-
 void *recorder_function(cl_platform_id platform, const char *name, void *of_platform)
 {
-    return next != NULL ? command_buffer_function(platform, name, of_platform) : of_platform;
+    return next != NULL ? extension_launch_function(platform, name, of_platform) : of_platform;
 }
 
 void recorder_new_program(cl_program program)
@@ -253,7 +257,7 @@ void recorder_hook(cl_icd_dispatch *dispatch, size_t entries)
     memcpy(next, dispatch, entries * sizeof(void *));
     added_options_open();
     counters_watch();
-    command_buffers_watch();
+    extension_launches_watch();
     constants_watch();
     dispatch->clBuildProgram = build_program;
     dispatch->clCompileProgram = compile_program;
@@ -265,7 +269,6 @@ void recorder_hook(cl_icd_dispatch *dispatch, size_t entries)
     dispatch->clCloneKernel = clone_kernel;
     dispatch->clEnqueueNDRangeKernel = enqueue_range;
     dispatch->clEnqueueTask = enqueue_task;
-    dispatch->clFinish = finish;
     replacing_hook(dispatch, next);
     spool_here();
 }

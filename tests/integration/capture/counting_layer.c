@@ -81,6 +81,15 @@ static cl_int CL_API_CALL launch(cl_command_queue queue, cl_kernel kernel, cl_ui
     return status;
 }
 
+static cl_int CL_API_CALL launch_task(cl_command_queue queue, cl_kernel kernel, cl_uint events, const cl_event *list,
+                                      cl_event *event)
+{
+    cl_int status = below.clEnqueueTask(queue, kernel, events, list, event);
+    if (status == CL_SUCCESS)
+        count("launch\n");
+    return status;
+}
+
 CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t room, void *value, size_t *size)
 {
     (void)room;
@@ -106,6 +115,7 @@ CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint entries, const cl_icd_dispat
     table.clCreateKernelsInProgram = create_all;
     table.clCloneKernel = clone_kernel;
     table.clEnqueueNDRangeKernel = launch;
+    table.clEnqueueTask = launch_task;
     *layer = &table;
     *count_ret = (cl_uint)(size / sizeof(void *));
     return CL_SUCCESS;
