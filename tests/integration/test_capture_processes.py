@@ -141,6 +141,23 @@ def test_a_loader_that_is_too_old(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert f"the OpenCL loader {tmp_path}/libOpenCL.so.1 is too old to take layers" in capture(["true"]).reason
 
 
+def test_a_loader_in_a_wheel_that_is_too_old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    python, loader = (
+        Path("venv/bin/python"),
+        Path("venv/lib/python3.11/site-packages/some.libs/libOpenCL-1234.so.1.0.0"),
+    )
+    for path in (python, loader):
+        path.parent.mkdir(parents=True)
+    python.symlink_to("/bin/true")
+    loader.write_bytes(b"OCL_ICD_VENDORS")
+    reason = capture([python]).reason
+    assert f"by {tmp_path / loader}: this OpenCL loader, which came with a Python package, is too old" in reason
+    assert "LD_PRELOAD=/usr/lib/x86_64-linux-gnu/libOpenCL.so.1 kernlens capture ..." in reason
+    loader.write_bytes(b"OPENCL_LAYERS")
+    assert "is it statically linked" in capture([python]).reason
+
+
 def test_two_captures_into_one_file(waiting: subprocess.Popen[str], tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="another process is writing the recording"):
         capture(["true"], tmp_path / "x.klens")
