@@ -164,3 +164,12 @@ void spool_file(const char *kind, const struct writer *fields, const char *what)
     if (error != 0)
         spool_missing(what, error);
 }
+
+void spool_remove(const char *name)
+{
+    int before = errno;
+    FREED char *path = text_format("%s/%s", folder, name);
+    if (path != NULL)
+        unlink(path);
+    errno = before;
+}

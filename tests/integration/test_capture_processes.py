@@ -18,9 +18,10 @@ import kernlens
 from kernlens.capturing.capture import capture, recover
 from kernlens.errors import NotFoundError, OutputError, ToolError, UnsupportedError
 from kernlens.recording.reader import Recording
+from kernlens.toolchain.native_layers import OPENCL_LAYER, needed_layer
 from tests.integration import capture_stress
 from tests.integration.capture_fixtures import MAIN, captured, dg2, environment, folder, platform
-from tests.integration.opencl_layer_fixtures import Platform
+from tests.integration.opencl_layer_fixtures import Platform, pocl
 
 __all__ = ["dg2", "folder", "platform"]
 
@@ -260,6 +261,21 @@ def test_a_recording_that_cannot_be_written_at_the_end(dg2: Platform, folder: Pa
     recording = Recording(tmp_path / "other.klens")
     assert json.loads(recording.metadata["command_line"]) == ["sh", "-c", taken]
     assert {"visa", "gen-assembly"} <= {snapshot.stage for snapshot in recording.builds()[0].snapshots}
+
+
+def test_a_driver_that_crashes_in_a_build(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The layer that counts does, below the recorder's."""
+    layers = f"{folder}/count.so:{needed_layer(OPENCL_LAYER)}"
+    crashing = {"OPENCL_LAYERS": layers, "COUNTED": str(tmp_path / "counted"), "CRASHING": "1"}
+    for name, value in environment(pocl(tmp_path), **crashing).items():
+        monkeypatch.setenv(name, value)
+    done = capture([folder / "app", "source"], tmp_path / "x.klens")
+    assert (done.exit_status, done.builds, done.failed) == (-signal.SIGABRT, 1, 1)
+    assert done.findings[0].startswith("the application's process ended within the build of program-1")
+    (build,) = Recording(tmp_path / "x.klens").builds()
+    assert (build.ok, build.options) == (False, "-cl-fast-relaxed-math")
+    assert build.reason == "the application's process ended within this build"
+    assert "kernel void add" in build.sources[0].text
 
 
 def test_a_statically_linked_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

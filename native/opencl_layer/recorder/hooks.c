@@ -102,7 +102,9 @@ static cl_int CL_API_CALL build_program(cl_program program, cl_uint count, const
                                         const char *options, notification notify, void *user_data)
 {
     FREED char *given = added_to_build(program, count, devices, options);
-    struct call call = call_begin(build_event_begin("build", count, devices, options, given), false, notify, user_data);
+    struct build_event *event = build_event_begin("build", count, devices, options, given);
+    build_event_start(event, program);
+    struct call call = call_begin(event, false, notify, user_data);
     cl_int status = next->clBuildProgram(program, count, devices, given != NULL ? given : options, call.notify, call.user_data);
     call_end(&call, program, status);
     return status;
@@ -116,6 +118,7 @@ static cl_int CL_API_CALL compile_program(cl_program program, cl_uint count, con
     struct build_event *event = build_event_begin("compile", count, devices, options, given);
     for (cl_uint index = 0; headers != NULL && header_names != NULL && index < header_count; ++index)
         build_event_header(event, headers[index], header_names[index]);
+    build_event_start(event, program);
     struct call call = call_begin(event, false, notify, user_data);
     cl_int status = next->clCompileProgram(program, count, devices, given != NULL ? given : options, header_count, headers,
                                            header_names, call.notify, call.user_data);
@@ -131,6 +134,7 @@ static cl_program CL_API_CALL link_program(cl_context context, cl_uint count, co
     struct build_event *event = build_event_begin("link", count, devices, options, given);
     for (cl_uint index = 0; programs != NULL && index < program_count; ++index)
         build_event_input(event, programs[index]);
+    build_event_start(event, NULL);
     struct call call = call_begin(event, true, notify, user_data);
     cl_int error = CL_SUCCESS;
     cl_program linked = next->clLinkProgram(context, count, devices, given != NULL ? given : options, program_count, programs,

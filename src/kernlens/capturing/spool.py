@@ -1,8 +1,9 @@
 """The folder that the recorders in an application's processes write to (``native/recording``), and its files.
 
 Each file is whole, and named after the process that wrote it, a number and a kind: ``process`` (the layer is in there),
-``build`` (a build has finished) and ``counters`` (how often kernels were created and launched so far: memory of the process).
-The others consist of fields: a name, ended by a zero byte, and bytes, each preceded by its size (64 bits, little-endian).
+``build`` (a build has finished), ``started`` (one has not yet) and ``counters`` (how often kernels were created and launched
+so far: memory of the process). All but the counters consist of fields: a name, ended by a zero byte, and bytes, each preceded
+by its size (64 bits, little-endian).
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ class BuildEvent(Given):
     ``module`` or ``dynamic link`` of the ``interface`` ``level-zero``. ``hash`` is the SHA-256 of source or IL. ``time`` and
     ``duration`` are nanoseconds, ``time`` since 1970. ``program`` is None if the driver made none; ``inputs`` are the
     programs that were linked, ``static_inputs`` what a module was linked from. ``log`` is that of a dynamic link, which is for
-    no one device.
+    no one device. ``has_ended`` is False if the driver has not returned: mostly the process ended then.
     """
 
     operation: str = ""
@@ -108,6 +109,7 @@ class BuildEvent(Given):
     static_inputs: list[Given] = field(default_factory=list)
     log: str = ""
     devices: list[BuiltDevice] = field(default_factory=list)
+    has_ended: bool = True
 
     @property
     def got_more_options(self) -> bool:
@@ -212,6 +214,10 @@ class Spool:
     def build_files(self) -> Sequence[Path]:
         """The files of all builds, in the order in which each process finished them."""
         return self._files("build")
+
+    def started_files(self) -> Sequence[Path]:
+        """The files of builds that have not ended, and maybe of some that had as their process ended."""
+        return self._files("started")
 
     def counters(self) -> Iterator[Counter]:
         """The counters of all processes."""
