@@ -62,8 +62,19 @@ APPLICATIONS = {
         is_timed=True,
     ),
     "x264": Application(
-        ("x264", "--opencl", "--demuxer", "raw", "--input-res", "320x240", "--frames", "12")
-        + ("-o", "/dev/null", "/dev/zero"),
+        (
+            "x264",
+            "--opencl",
+            "--demuxer",
+            "raw",
+            "--input-res",
+            "320x240",
+            "--frames",
+            "12",
+            "-o",
+            "/dev/null",
+            "/dev/zero",
+        ),
         "x264",
     ),
     "openvino": Application(
