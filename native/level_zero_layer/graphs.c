@@ -1,8 +1,9 @@
 #define _GNU_SOURCE
 #include "level_zero_layer/graphs.h"
 
-#include "recording/lists.h"
+#include "base/locks.h"
 #include "level_zero_layer/driver.h"
+#include "recording/lists.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -43,7 +44,6 @@ static ze_result_t ZE_APICALL append(ze_command_list_handle_t list, void *execut
     ze_result_t result = next_append(list, executable, extensions, event, count, events);
     if (result == ZE_RESULT_SUCCESS)
         list_appended_list(list, graph_of(list), executable);
-    counters_write_now_and_then();
     return result;
 }
 
@@ -95,6 +95,17 @@ static const struct {
     {"zeExecutableGraphDestroyExt", (void *)destroy_executable, &next_destroy_executable},
 };
 
+/* What is there already stays: other threads call it, without a lock. */
+static void keep_first(void *place, const void *function)
+{
+    const void *known;
+    lock_take(LOCK_PLATFORMS);
+    memcpy(&known, place, sizeof known);
+    if (known == NULL)
+        memcpy(place, &function, sizeof function);
+    lock_give(LOCK_PLATFORMS);
+}
+
 static ze_result_t ZE_APICALL function_address(ze_driver_handle_t of, const char *name, void **address)
 {
     ze_result_t result = next_function_address(of, name, address);
@@ -102,7 +113,7 @@ static ze_result_t ZE_APICALL function_address(ze_driver_handle_t of, const char
         return result;
     for (size_t index = 0; index < sizeof BY_NAME / sizeof *BY_NAME; ++index)
         if (strcmp(name, BY_NAME[index].name) == 0 && *address != BY_NAME[index].function) {
-            memcpy(BY_NAME[index].next, address, sizeof *address);
+            keep_first(BY_NAME[index].next, *address);
             *address = BY_NAME[index].function;
         }
     return result;

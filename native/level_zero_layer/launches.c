@@ -19,10 +19,7 @@ static list_launch_with_arguments next_launch_with_arguments;
 static list_create_clone next_create_clone;
 static list_append_lists next_append_lists;
 static list_append_lists_with_parameters next_append_lists_with_parameters;
-static list_host_synchronize next_list_synchronize;
 static ze_pfnCommandQueueExecuteCommandLists_t next_execute;
-static ze_pfnCommandQueueSynchronize_t next_queue_synchronize;
-static ze_pfnEventHostSynchronize_t next_event_synchronize;
 
 static ze_result_t ZE_APICALL create(ze_context_handle_t context, ze_device_handle_t device,
                                      const ze_command_list_desc_t *description, ze_command_list_handle_t *list)
@@ -69,7 +66,6 @@ static void appended(ze_command_list_handle_t list, ze_kernel_handle_t kernel, c
 {
     struct shape shape = kernel_shape(kernel, groups);
     list_appended(list, graph_of(list), kernel, &shape);
-    counters_write_now_and_then();
 }
 
 /* Defines a function that appends one launch; `known` is what is known of the number of groups. */
@@ -128,7 +124,6 @@ static void lists_appended(ze_command_list_handle_t list, uint32_t count, ze_com
     const void *graph = graph_of(list);
     for (uint32_t index = 0; index < count; ++index)
         list_appended_list(list, graph, lists[index]);
-    counters_write_now_and_then();
 }
 
 static ze_result_t ZE_APICALL append_lists(ze_command_list_handle_t list, uint32_t list_count, ze_command_list_handle_t *lists,
@@ -157,27 +152,7 @@ static ze_result_t ZE_APICALL execute(ze_command_queue_handle_t queue, uint32_t 
     ze_result_t result = next_execute(queue, count, lists, fence);
     for (uint32_t index = 0; result == ZE_RESULT_SUCCESS && index < count; ++index)
         list_executed(lists[index]);
-    counters_write_now_and_then();
     return result;
-}
-
-/* What may last long, or for ever: the counters are written before. */
-static ze_result_t ZE_APICALL list_synchronize(ze_command_list_handle_t list, uint64_t timeout)
-{
-    counters_write_now_and_then();
-    return next_list_synchronize(list, timeout);
-}
-
-static ze_result_t ZE_APICALL queue_synchronize(ze_command_queue_handle_t queue, uint64_t timeout)
-{
-    counters_write_now_and_then();
-    return next_queue_synchronize(queue, timeout);
-}
-
-static ze_result_t ZE_APICALL event_synchronize(ze_event_handle_t event, uint64_t timeout)
-{
-    counters_write_now_and_then();
-    return next_event_synchronize(event, timeout);
 }
 
 void launches_hook_lists(ze_command_list_dditable_t *table, ze_api_version_t version)
@@ -190,8 +165,6 @@ void launches_hook_lists(ze_command_list_dditable_t *table, ze_api_version_t ver
     PUT_IN_FRONT(table->pfnAppendLaunchCooperativeKernel, launch_cooperative, next_launch_cooperative);
     PUT_IN_FRONT(table->pfnAppendLaunchKernelIndirect, launch_indirect, next_launch_indirect);
     PUT_IN_FRONT(table->pfnAppendLaunchMultipleKernelsIndirect, launch_several, next_launch_several);
-    PUT_IN_FRONT_AT(newer_entry(table, LIST_HOST_SYNCHRONIZE, version, LIST_HOST_SYNCHRONIZE_VERSION), list_synchronize,
-                    next_list_synchronize, list_host_synchronize);
     PUT_IN_FRONT_AT(newer_entry(table, LIST_LAUNCH_WITH_PARAMETERS, version, LIST_LAUNCH_WITH_VERSION),
                     launch_with_parameters, next_launch_with_parameters, list_launch_with_parameters);
     PUT_IN_FRONT_AT(newer_entry(table, LIST_LAUNCH_WITH_ARGUMENTS, version, LIST_LAUNCH_WITH_VERSION),
@@ -211,13 +184,6 @@ void launches_hook_newer_lists(struct newer_list_table *table, ze_api_version_t 
 
 void launches_hook_queues(ze_command_queue_dditable_t *table, ze_api_version_t version)
 {
-    (void)version; /* these are in every one */
+    (void)version; /* it is in every one */
     PUT_IN_FRONT(table->pfnExecuteCommandLists, execute, next_execute);
-    PUT_IN_FRONT(table->pfnSynchronize, queue_synchronize, next_queue_synchronize);
-}
-
-void launches_hook_events(ze_event_dditable_t *table, ze_api_version_t version)
-{
-    (void)version;
-    PUT_IN_FRONT(table->pfnHostSynchronize, event_synchronize, next_event_synchronize);
 }

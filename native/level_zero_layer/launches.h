@@ -8,6 +8,5 @@
 void launches_hook_lists(ze_command_list_dditable_t *table, ze_api_version_t version);
 void launches_hook_newer_lists(struct newer_list_table *table, ze_api_version_t version);
 void launches_hook_queues(ze_command_queue_dditable_t *table, ze_api_version_t version);
-void launches_hook_events(ze_event_dditable_t *table, ze_api_version_t version);
 
 #endif

@@ -125,6 +125,19 @@ static const ze_module_desc_t *description_for_driver(const ze_module_desc_t *de
     return made ? &changed->description : description;
 }
 
+/* Notes a single module that is to be compiled, in case that ends the process. Nobody has looked at its descriptor yet. */
+static void start(struct event *event, const ze_module_desc_t *description, ze_device_handle_t device)
+{
+    if (description->format != ZE_MODULE_FORMAT_IL_SPIRV || description->pInputModule == NULL || static_link(description) != NULL)
+        return;
+    size_t kept = event->fields.size;
+    if (description->pBuildFlags != NULL)
+        field_text(&event->fields, "options", description->pBuildFlags);
+    field_bytes(&event->fields, "spirv", description->pInputModule, description->inputSize);
+    field_number(&event->fields, "device", (uint64_t)(uintptr_t)device);
+    event_start(event, kept);
+}
+
 /* Makes a module, and writes it down. What stands in for the application's is its own business: if the driver refuses it, it leaves
  * neither an event nor a log. */
 static ze_result_t create_recorded(ze_context_handle_t context, ze_device_handle_t device, const ze_module_desc_t *description,
@@ -136,6 +149,7 @@ static ze_result_t create_recorded(ze_context_handle_t context, ze_device_handle
     RELEASED_BY(event_free) struct event event = {0};
     event_begin(&event, "module");
     field_text(&event.fields, "interface", "level-zero");
+    start(&event, given, device);
     struct asked_log asked = log_ask(log);
     ze_result_t result = next_create(context, device, given, module, &asked.handle);
     event_ended(&event, result);

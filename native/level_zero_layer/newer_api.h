@@ -8,8 +8,6 @@
 
 /* Entries of ze_command_list_dditable_t by their place, and the version that brought each. Tables only grow at their end. */
 enum {
-    LIST_HOST_SYNCHRONIZE = 28,
-    LIST_HOST_SYNCHRONIZE_VERSION = ZE_MAKE_VERSION(1, 6),
     LIST_LAUNCH_WITH_PARAMETERS = 36,
     LIST_LAUNCH_WITH_ARGUMENTS = 37,
     LIST_LAUNCH_WITH_VERSION = ZE_MAKE_VERSION(1, 14),
@@ -25,7 +23,6 @@ struct newer_group_size {
     uint32_t x, y, z;
 };
 
-typedef ze_result_t(ZE_APICALL *list_host_synchronize)(ze_command_list_handle_t, uint64_t);
 typedef ze_result_t(ZE_APICALL *list_launch_with_parameters)(ze_command_list_handle_t, ze_kernel_handle_t, const ze_group_count_t *,
                                                              const void *, ze_event_handle_t, uint32_t, ze_event_handle_t *);
 typedef ze_result_t(ZE_APICALL *list_launch_with_arguments)(ze_command_list_handle_t, ze_kernel_handle_t, ze_group_count_t,

@@ -6,24 +6,36 @@
 #include "base/records.h"
 #include "recording/spool.h"
 
-#include <stdatomic.h>
+#include <assert.h>
+#include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include <sys/mman.h>
 
-/* Writing takes 1/200 of the time at most. */
-enum { PAUSE_FACTOR = 200 };
-static const uint64_t SHORTEST_PAUSE = UINT64_C(100000000), SECOND = UINT64_C(1000000000);
+/* Memory for counters, which is a file's as soon as one of them counts: what is counted is in the file then, however the process ends.
+ * A child process has a copy, which becomes another file's if it counts, too. */
+struct chunk {
+    struct chunk *next;
+    unsigned char *memory;
+    size_t size, used;
+    bool is_file, is_private; /* private: it can be no file's, and is written at the end */
+};
+enum { CHUNK = 1 << 16 };
 
-/* A kernel of a program on one device; `device` is NULL until it is launched. */
+/* A kernel of a program on one device; `device` is 0 until it is launched. As files have it, one behind the other, up to one whose
+ * size is 0 or the end (kernlens/capturing/spool.py). */
 struct counter {
+    uint64_t size; /* of all of it, in bytes */
     struct program_identity program;
-    const void *device;
-    uint64_t created;
+    uint64_t device, created;
     struct tally launched;
+    /* For this process: */
+    struct chunk *chunk;
     struct counter *all, *of_program, *of_kernel; /* the next ones: of all, of the same program, of the same kernel */
     char name[];
 };
+static_assert(offsetof(struct counter, launched) == 40 && offsetof(struct counter, name) == 600, "the file's layout");
 
 struct known_program {
     struct record record;
@@ -37,33 +49,41 @@ struct known_kernel {
 };
 
 static struct records programs, kernels;
+static struct chunk *chunks;
 static struct counter *counters;
 static uint64_t program_count;
-static bool changed;
-static atomic_uint_fast64_t next_write;
-static char *written; /* the newest file's name */
 
-static uint64_t now(void)
+/* Has other memory take the chunk's place, with what it holds. */
+static bool replace_memory(struct chunk *chunk, void *other)
 {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * SECOND + (uint64_t)time.tv_nsec;
+    if (other == MAP_FAILED)
+        return false;
+    memcpy(other, chunk->memory, chunk->used);
+    return mremap(other, chunk->size, chunk->size, MREMAP_MAYMOVE | MREMAP_FIXED, chunk->memory) != MAP_FAILED;
+}
+
+static void *anonymous(size_t size)
+{
+    return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }
 
 /* A child process counts from nothing what it does itself; its parent's programs and kernels are known to it. */
 static void after_fork(bool (*damaged)(enum lock lock))
 {
-    if (damaged(LOCK_RECORDER)) {
+    bool is_whole = !damaged(LOCK_RECORDER);
+    for (struct chunk *chunk = chunks; is_whole && chunk != NULL; chunk = chunk->next) {
+        is_whole = !chunk->is_file || replace_memory(chunk, anonymous(chunk->size));
+        chunk->is_file = chunk->is_private = false;
+    }
+    if (!is_whole) {
         programs = kernels = (struct records){0};
+        chunks = NULL;
         counters = NULL;
     }
     for (struct counter *counter = counters; counter != NULL; counter = counter->all) {
         counter->created = 0;
         counter->launched = (struct tally){0};
     }
-    changed = false;
-    next_write = 0;
-    written = NULL;
 }
 
 /* These with the lock held; NULL if there is no memory. */
@@ -78,17 +98,44 @@ static struct known_program *find_program(const void *handle)
     return program;
 }
 
+static struct chunk *chunk_with_room(size_t size)
+{
+    if (chunks != NULL && size <= chunks->size - chunks->used)
+        return chunks;
+    FREED struct chunk *chunk = calloc(1, sizeof *chunk);
+    if (chunk == NULL)
+        return NULL;
+    chunk->size = (size + CHUNK - 1) / CHUNK * CHUNK;
+    void *memory = anonymous(chunk->size);
+    if (memory == MAP_FAILED)
+        return NULL;
+    chunk->memory = memory;
+    chunk->next = chunks;
+    chunks = chunk;
+    return GIVE(chunk);
+}
+
 static struct counter *new_counter(struct program_identity program, const char *name)
 {
-    size_t size = strlen(name) + 1;
-    struct counter *counter = calloc(1, sizeof *counter + size);
-    if (counter == NULL)
+    size_t length = strlen(name) + 1, size = (sizeof(struct counter) + length + 7) / 8 * 8;
+    struct chunk *chunk = chunk_with_room(size);
+    if (chunk == NULL)
         return NULL;
-    memcpy(counter->name, name, size);
-    counter->program = program;
-    counter->all = counters;
+    struct counter *counter = (struct counter *)(void *)(chunk->memory + chunk->used);
+    chunk->used += size;
+    *counter = (struct counter){.size = size, .program = program, .chunk = chunk, .all = counters};
+    memcpy(counter->name, name, length);
     counters = counter;
     return counter;
+}
+
+/* A counter of the chunk is about to count. */
+static void keep(struct chunk *chunk)
+{
+    if (!chunk->is_file && !chunk->is_private) {
+        chunk->is_file = replace_memory(chunk, spool_memory("counters", chunk->size));
+        chunk->is_private = !chunk->is_file;
+    }
 }
 
 static struct counter *find_counter(struct known_program *program, const char *name)
@@ -107,14 +154,14 @@ static struct counter *find_counter(struct known_program *program, const char *n
 static struct counter *find_counter_of(struct counter *kernel, const void *device)
 {
     struct counter *counter = kernel;
-    while (counter != NULL && counter->device != device && counter->device != NULL)
+    while (counter != NULL && counter->device != (uintptr_t)device && counter->device != 0)
         counter = counter->of_kernel;
     if (counter == NULL && (counter = new_counter(kernel->program, kernel->name)) != NULL) {
         counter->of_kernel = kernel->of_kernel;
         kernel->of_kernel = counter;
     }
     if (counter != NULL)
-        counter->device = device;
+        counter->device = (uintptr_t)device;
     return counter;
 }
 
@@ -127,9 +174,10 @@ static void kernel_is(const void *handle, struct counter *counter)
     }
     if (kernel != NULL)
         kernel->counter = counter;
-    if (counter != NULL)
+    if (counter != NULL) {
+        keep(counter->chunk);
         ++counter->created;
-    changed = true;
+    }
 }
 
 static struct counter *counter_of(const void *handle)
@@ -216,8 +264,8 @@ struct counter *counters_find(const void *kernel, const void *device)
 
 void counter_add(struct counter *counter, const struct tally *launched)
 {
+    keep(counter->chunk);
     tally_add(&counter->launched, launched);
-    changed = true;
 }
 
 void counters_launched(const void *kernel, const void *device, const struct shape *shape)
@@ -225,60 +273,10 @@ void counters_launched(const void *kernel, const void *device, const struct shap
     lock_take(LOCK_RECORDER);
     struct counter *counter = counters_find(kernel, device);
     if (counter != NULL) {
+        keep(counter->chunk);
         tally_launches(&counter->launched, shape, 1);
-        changed = true;
     }
     lock_give(LOCK_RECORDER);
-}
-
-static void write_counter(struct writer *fields, const struct counter *counter)
-{
-    field_text(fields, "kernel", counter->name);
-    field_bytes(fields, "program", &counter->program, sizeof counter->program);
-    field_number(fields, "device", (uint64_t)(uintptr_t)counter->device);
-    field_number(fields, "created", counter->created);
-    field_number(fields, "launches", counter->launched.launches);
-    for (size_t index = 0; index < counter->launched.shape_count; ++index)
-        field_bytes(fields, "shape", &counter->launched.shapes[index], sizeof counter->launched.shapes[index]);
-}
-
-/* Writes all counters to a new file, then removes the one before: whoever is killed between leaves two, and the newer counts. */
-static void write_all(bool last)
-{
-    RELEASED_BY(writer_free) struct writer fields = {0};
-    lock_take(LOCK_RECORDER);
-    FREED char *name = changed ? spool_name("counters") : NULL;
-    for (const struct counter *counter = counters; name != NULL && counter != NULL; counter = counter->all)
-        if (counter->created > 0 || counter->launched.launches > 0)
-            write_counter(&fields, counter);
-    changed = changed && name == NULL;
-    lock_give(LOCK_RECORDER);
-    if (name == NULL)
-        return;
-    int error = spool_write(name, &fields);
-    if (error != 0 && last)
-        spool_missing("how often kernels were launched", error);
-    lock_take(LOCK_RECORDER);
-    changed = changed || error != 0;
-    /* Another thread may have written later counters sooner; names tell by their numbers. */
-    FREED char *older = written != NULL && (error != 0 || strcmp(written, name) > 0) ? NULL : written;
-    if (error == 0 && (written == NULL || older != NULL))
-        written = GIVE(name);
-    lock_give(LOCK_RECORDER);
-    if (older != NULL)
-        spool_remove(older);
-    else if (error == 0 && name != NULL)
-        spool_remove(name);
-}
-
-void counters_write_now_and_then(void)
-{
-    uint64_t began = now(), due = next_write;
-    if (began < due || !atomic_compare_exchange_strong(&next_write, &due, UINT64_MAX))
-        return; /* another thread writes */
-    write_all(false);
-    uint64_t ended = now(), pause = (ended - began) * PAUSE_FACTOR;
-    next_write = ended + (pause > SHORTEST_PAUSE ? pause : SHORTEST_PAUSE);
 }
 
 void counters_watch(void)
@@ -286,8 +284,11 @@ void counters_watch(void)
     forks_watch(after_fork);
 }
 
-/* Does nothing if nothing is captured: then nothing changed. */
+/* Does nothing if nothing is captured: then there is no counter. */
 __attribute__((destructor)) static void write_at_the_end(void)
 {
-    write_all(true);
+    for (const struct chunk *chunk = chunks; chunk != NULL; chunk = chunk->next)
+        if (chunk->is_private)
+            spool_file("counters", &(struct writer){.bytes = chunk->memory, .size = chunk->used},
+                       "how often kernels were launched");
 }

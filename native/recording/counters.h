@@ -1,7 +1,7 @@
 /* How often kernels were created and launched, and with which sizes. Programs, kernels and devices are a driver's handles.
  *
  * Counted is for each kernel of each program and device: memory grows with those, not with objects or launches. The counters are
- * written from time to time, and when the process ends. */
+ * memory of files: nobody has to write them. */
 #ifndef KERNLENS_COUNTERS_H
 #define KERNLENS_COUNTERS_H
 
@@ -52,9 +52,7 @@ void counters_launched(const void *kernel, const void *device, const struct shap
 /* Returns the kernel's counter for a device, NULL if it is not known, and counts launches. With LOCK_RECORDER held. */
 struct counter *counters_find(const void *kernel, const void *device);
 void counter_add(struct counter *counter, const struct tally *launched);
-/* Writes the counters if the last time was long enough ago. */
-void counters_write_now_and_then(void);
-/* Has forks and the process's end looked after. For a loading layer. */
+/* Has forks looked after. For a loading layer. */
 void counters_watch(void);
 
 #endif

@@ -1,6 +1,9 @@
 #define _GNU_SOURCE
 #include "recording/event.h"
 
+#include "base/locks.h"
+
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -25,6 +28,16 @@ void event_program(struct event *event, const char *field, struct program_identi
     field_bytes(&event->fields, field, &program, sizeof program);
 }
 
+void event_start(struct event *event, size_t kept)
+{
+    lock_take(LOCK_RECORDER);
+    event->started = spool_name("started");
+    lock_give(LOCK_RECORDER);
+    if (event->started != NULL)
+        spool_write(event->started, &event->fields); /* if it cannot be, neither can the event, which is told then */
+    event->fields.size = kept;
+}
+
 void event_ended(struct event *event, int64_t status)
 {
     struct timespec ended;
@@ -41,4 +54,7 @@ void event_write(const struct event *event)
 void event_free(struct event *event)
 {
     writer_free(&event->fields);
+    if (event->started != NULL)
+        spool_remove(event->started);
+    free(event->started);
 }

@@ -10,12 +10,16 @@
 struct event {
     struct writer fields;
     struct timespec began;
+    char *started; /* the file's name that event_start() wrote; NULL if it did not */
 };
 
 /* Begins one: what is done, when, and by whom. */
 void event_begin(struct event *event, const char *operation);
 /* Notes a program under this field's name. */
 void event_program(struct event *event, const char *field, struct program_identity program);
+/* Writes what it has so far, in case the driver ends the process, and takes back all but the first `kept` bytes of it: once it is
+ * written, or freed, that file is gone. */
+void event_start(struct event *event, size_t kept);
 /* Notes that the driver is done, and its answer. */
 void event_ended(struct event *event, int64_t status);
 /* Writes it. */

@@ -9,11 +9,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/magic.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -116,6 +119,40 @@ int spool_write(const char *name, const struct writer *fields)
         unlink(partial);
     errno = before;
     return error;
+}
+
+/* Tells whether the file's pages can be written to as memory for as long as it is there. Elsewhere a page may be without its place on
+ * the disk again once it was written there, and whoever writes to that when the disk is full is ended by a signal. */
+static bool keeps_pages(int file)
+{
+    struct statfs status;
+    if (fstatfs(file, &status) != 0)
+        return false;
+    switch ((unsigned long)status.f_type) {
+    case EXT4_SUPER_MAGIC: /* ext2's and ext3's, too */
+    case XFS_SUPER_MAGIC:
+    case TMPFS_MAGIC:
+    case OVERLAYFS_SUPER_MAGIC: /* in containers: mostly before one of these */
+        return true;
+    default:
+        return false;
+    }
+}
+
+void *spool_memory(const char *kind, size_t size)
+{
+    int before = errno;
+    FREED char *name = spool_name(kind);
+    FREED char *path = name != NULL ? text_format("%s/%s", folder, name) : NULL;
+    FREED void *zeros = size <= file_size_limit() ? calloc(1, size) : NULL;
+    CLOSED int file = path != NULL && zeros != NULL ? open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666) : -1;
+    void *memory = MAP_FAILED;
+    if (file >= 0 && keeps_pages(file) && file_write_all(file, zeros, size)) /* the disk has room for it from now on */
+        memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (file >= 0 && memory == MAP_FAILED)
+        unlink(path);
+    errno = before;
+    return memory;
 }
 
 void spool_file(const char *kind, const struct writer *fields, const char *what)

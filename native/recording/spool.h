@@ -24,9 +24,12 @@ char *spool_name(const char *kind);
 /* Writes the fields to the file of this name; returns 0, or the error number of what kept it from that. The application never hears
  * of it. Without a lock. */
 int spool_write(const char *name, const struct writer *fields);
-/* Puts something on the folder's list of what is missing. */
-void spool_missing(const char *what, int error);
+/* Returns zeroed memory of a new file of this kind, which holds whatever is written there, however the process ends; MAP_FAILED if that
+ * cannot be. With LOCK_RECORDER held. */
+void *spool_memory(const char *kind, size_t size);
 /* Removes a file. */
 void spool_remove(const char *name);
+/* Puts something on the folder's list of what is missing. */
+void spool_missing(const char *what, int error);
 
 #endif

@@ -61,6 +61,22 @@ APPLICATIONS = {
         "clblast-utils",
         is_timed=True,
     ),
+    "x264": Application(
+        (
+            "x264",
+            "--opencl",
+            "--demuxer",
+            "raw",
+            "--input-res",
+            "320x240",
+            "--frames",
+            "12",
+            "-o",
+            "/dev/null",
+            "/dev/zero",
+        ),
+        "x264",
+    ),
     "openvino": Application(
         ("python3", str(HERE / "openvino_convolutions.py")), "a virtual environment: pip install openvino==2024.6.0"
     ),

@@ -19,6 +19,11 @@ from tests.integration.opencl_layer_fixtures import SLICES, Platform, intel, poc
 
 HERE = Path(__file__).parent / "capture"
 FLAGS = ["-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror"]
+#: What gcc makes the application of.
+APPLICATION = (
+    *(str(HERE / f"{part}.c") for part in ("application", "application_launches")),
+    *("-lOpenCL", "-lpthread"),
+)
 MAIN = [sys.executable, "-c", "from kernlens.cli.main import main; main()"]
 
 
@@ -56,8 +61,7 @@ class Done:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The application and the layer that counts."""
     made = tmp_path_factory.mktemp("capture")
-    application = [*FLAGS, "-o", str(made / "app"), str(HERE / "application.c"), "-lOpenCL", "-lpthread"]
-    subprocess.run(["gcc", *application], check=True, timeout=60)
+    subprocess.run(["gcc", *FLAGS, "-o", str(made / "app"), *APPLICATION], check=True, timeout=60)
     return build_counter(made)
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from kernlens.capturing.capture import recover
 from kernlens.recording.reader import Recording
-from tests.integration.capture_fixtures import HERE, MAIN, environment
+from tests.integration.capture_fixtures import APPLICATION, MAIN, environment
 from tests.integration.opencl_layer_fixtures import SLICES, intel
 
 #: How many programs the application builds.
@@ -28,9 +28,7 @@ BUILDS = 6
 def build_application(folder: Path) -> Path:
     """Compile the application of the tests of capture."""
     app = folder / "app"
-    subprocess.run(
-        ["gcc", "-o", str(app), str(HERE / "application.c"), "-lOpenCL", "-lpthread"], check=True, timeout=60
-    )
+    subprocess.run(["gcc", "-o", str(app), *APPLICATION], check=True, timeout=60)
     return app
 
 

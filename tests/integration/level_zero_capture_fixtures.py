@@ -37,7 +37,7 @@ kernel void constants(global int *a) { a[0] = __spirv_SpecConstant(0, 5); a[1] =
 #: Without the tracer that counts.
 UNTRACED = {"LD_PRELOAD": "", "ZE_ENABLE_TRACING_LAYER": "0"}
 #: What gcc makes the application of.
-APPLICATION = (
+LEVEL_ZERO_APPLICATION = (
     *(str(HERE / f"level_zero_{part}.c") for part in ("application", "launches", "graphs")),
     *("-lze_loader", "-lpthread", "-ldl"),
 )
@@ -101,7 +101,7 @@ def level_zero_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The application, the tracer and the modules."""
     made = tmp_path_factory.mktemp("level-zero-capture")
     flags = ["-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror"]
-    application = [*flags, "-o", str(made / "app"), *APPLICATION]
+    application = [*flags, "-o", str(made / "app"), *LEVEL_ZERO_APPLICATION]
     tracer = [
         *flags,
         "-shared",

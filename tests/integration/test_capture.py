@@ -17,8 +17,18 @@ import kernlens
 from kernlens.capturing.changes import Changes, Replacement
 from kernlens.capturing.spool import Spool
 from tests.integration import native_builds
-from tests.integration.capture_fixtures import HERE, MAIN, Done, alone, captured, dg2, environment, folder, platform
-from tests.integration.level_zero_capture_fixtures import APPLICATION, level_zero_folder
+from tests.integration.capture_fixtures import (
+    APPLICATION,
+    MAIN,
+    Done,
+    alone,
+    captured,
+    dg2,
+    environment,
+    folder,
+    platform,
+)
+from tests.integration.level_zero_capture_fixtures import LEVEL_ZERO_APPLICATION, level_zero_folder
 from tests.integration.opencl_layer_fixtures import LAYER, LEVEL_ZERO_LAYER, Platform, pocl
 from tests.integration.test_native_sanitizers import COMPILER, build_layer, findings, sanitized_platform
 
@@ -73,17 +83,6 @@ def test_every_program_is_read_or_says_why_not(dg2: Platform, folder: Path, tmp_
         for kernel in program.kernels.values():
             assert kernel.instructions
             assert "-gline-tables-only" in (kernel.line_table_reason or "")
-
-
-def test_command_buffers_count_each_time_they_are_enqueued(folder: Path, tmp_path: Path) -> None:
-    under = pocl(tmp_path / "cache")
-    without = alone(under, tmp_path, str(folder / "app"), "command-buffer")
-    done = captured(under, folder, tmp_path, str(folder / "app"), "command-buffer")
-    assert (done.status, done.out) == (0, without.stdout)
-    assert "sum 18\n" in done.out
-    assert done.launches() == {"add": 2 * 3}
-    (shapes,) = [each["shapes"] for each in done.noted["kernels"] if each["launches"]]
-    assert shapes == [{"global": [64], "local": [16], "launches": 6}]
 
 
 def test_lines(dg2: Platform, folder: Path, tmp_path: Path) -> None:
@@ -190,8 +189,7 @@ def sanitized_layer(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_sanitizers_find_nothing(platform: Platform, folder: Path, tmp_path: Path, sanitized_layer: Path) -> None:
     """AddressSanitizer and UndefinedBehaviorSanitizer over the recorder: all paths, a fork, a limit of file sizes."""
     app = tmp_path / "app"
-    source = HERE / "application.c"
-    flags = ["-fsanitize=address,undefined", "-g", "-o", str(app), str(source), "-lOpenCL", "-lpthread"]
+    flags = ["-fsanitize=address,undefined", "-g", "-o", str(app), *APPLICATION]
     subprocess.run(["gcc", *flags], check=True, timeout=60)
     spool = tmp_path / "spool"
     spool.mkdir()
@@ -202,8 +200,10 @@ def test_sanitizers_find_nothing(platform: Platform, folder: Path, tmp_path: Pat
     other.write_text("kernel void add(global int *a, int n) {}\nkernel void multiply(global int *a, int n) {}\n")
     replaced = [Replacement.of(program, str(other)) for program in ("0123456789", "no_such_kernel", "multiply")]
     Changes(lines=True, options="-DADDED", replacements=replaced).make(variables, Spool(spool))
+    command_buffers = [f"command-buffer{more}" for more in ("", "-past-layers", "s-in-threads")]
+    special = command_buffers if platform.name == "PoCL" else ["groups", "long-name"]
     for words in (
-        [*ALL_PATHS, "command-buffer", "release-garbage", "limited", "wrong", "unlimited"],
+        [*ALL_PATHS, *special, "release-garbage", "limited", "wrong", "unlimited"],
         ["fork"],
         ["many", "500", "500"],
     ):
@@ -226,7 +226,7 @@ def test_sanitizers_find_nothing_in_the_level_zero_recorder(
     dg2: Platform, level_zero_folder: Path, tmp_path: Path, sanitized_layer: Path
 ) -> None:
     app = tmp_path / "app"
-    flags = ["-fsanitize=address,undefined", "-g", "-o", str(app), *APPLICATION]
+    flags = ["-fsanitize=address,undefined", "-g", "-o", str(app), *LEVEL_ZERO_APPLICATION]
     subprocess.run(["gcc", *flags], check=True, timeout=60)
     spool = tmp_path / "spool"
     spool.mkdir()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from kernlens.capturing.spool import Shape, Spool
 from kernlens.toolchain.toolchains import SYSTEM
+from tests.integration.capture_fixtures import HERE
 from tests.integration.level_zero_capture_fixtures import UNTRACED, Driver, driver, level_zero_folder
 
 __all__ = ["driver", "level_zero_folder"]
@@ -56,6 +58,35 @@ def test_graphs_count_each_time_they_are_appended(word: str, driver: Driver, tmp
         return
     assert "launched\n" in done.out
     assert done.launches() == {"scale": 2 * 3, "clear": 3 + 1}
+
+
+@pytest.mark.parametrize(
+    "way", ["address,undefined", "thread", *(["valgrind"] if "KERNLENS_VALGRIND" in os.environ else [])]
+)
+def test_graphs_of_four_threads_under_sanitizers_and_valgrind(way: str, tmp_path: Path) -> None:
+    """On a driver of the tests, as Intel's one with graphs does not start below valgrind."""
+    driver = tmp_path / "libze_intel_gpu.so.1"
+    flags = ["-std=gnu11", "-g", f"-I{NATIVE}", f'-DLEVEL_ZERO_DRIVER="{driver.name}"', "-Wall", "-Wextra", "-Werror"]
+    if way != "valgrind":
+        flags += [f"-fsanitize={way}", "-fno-sanitize-recover=all"]
+    fake = [*flags, "-shared", "-fPIC", "-o", str(driver), f"-Wl,-soname,{driver.name}"]
+    subprocess.run(["gcc", *fake, str(HERE / "level_zero_fake_driver.c")], check=True, timeout=60)
+    layer = [path for folder in ("base", "recording", "level_zero_layer") for path in (NATIVE / folder).glob("*.c")]
+    sources = [str(path) for path in (HERE / "level_zero_fake_graphs.c", *layer) if path.name != "stand_in.c"]
+    program = tmp_path / "graphs"
+    subprocess.run(
+        ["gcc", *flags, "-o", str(program), *sources, str(driver), "-lpthread", "-ldl"], check=True, timeout=120
+    )
+    (tmp_path / "missing").write_bytes(bytes(65536))
+    # Sanitizers of this age do not know how far kernels of today spread a process's memory.
+    before = ["valgrind", "-q", "--leak-check=full", "--error-exitcode=9"] if way == "valgrind" else ["setarch", "-R"]
+    variables = {"KERNLENS_CAPTURE": str(tmp_path), "LD_LIBRARY_PATH": str(tmp_path), "PATH": os.environ["PATH"]}
+    done = subprocess.run(
+        [*before, str(program)], env=variables, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, "done\n"), done.stdout + done.stderr
+    assert not Spool(tmp_path).missing()
+    assert sum(counter.launches for counter in Spool(tmp_path).counters()) == 4 * 50 * (2 * 5 + 2)
 
 
 CLONES = """\

@@ -18,9 +18,10 @@ import kernlens
 from kernlens.capturing.capture import capture, recover
 from kernlens.errors import NotFoundError, OutputError, ToolError, UnsupportedError
 from kernlens.recording.reader import Recording
+from kernlens.toolchain.native_layers import OPENCL_LAYER, needed_layer
 from tests.integration import capture_stress
 from tests.integration.capture_fixtures import MAIN, captured, dg2, environment, folder, platform
-from tests.integration.opencl_layer_fixtures import Platform
+from tests.integration.opencl_layer_fixtures import Platform, pocl
 
 __all__ = ["dg2", "folder", "platform"]
 
@@ -141,6 +142,23 @@ def test_a_loader_that_is_too_old(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert f"the OpenCL loader {tmp_path}/libOpenCL.so.1 is too old to take layers" in capture(["true"]).reason
 
 
+def test_a_loader_in_a_wheel_that_is_too_old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    python, loader = (
+        Path("venv/bin/python"),
+        Path("venv/lib/python3.11/site-packages/some.libs/libOpenCL-1234.so.1.0.0"),
+    )
+    for path in (python, loader):
+        path.parent.mkdir(parents=True)
+    python.symlink_to("/bin/true")
+    loader.write_bytes(b"OCL_ICD_VENDORS")
+    reason = capture([python]).reason
+    assert f"by {tmp_path / loader}: this OpenCL loader, which came with a Python package, is too old" in reason
+    assert "LD_PRELOAD=/usr/lib/x86_64-linux-gnu/libOpenCL.so.1 kernlens capture ..." in reason
+    loader.write_bytes(b"OPENCL_LAYERS")
+    assert "is it statically linked" in capture([python]).reason
+
+
 def test_two_captures_into_one_file(waiting: subprocess.Popen[str], tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="another process is writing the recording"):
         capture(["true"], tmp_path / "x.klens")
@@ -243,6 +261,21 @@ def test_a_recording_that_cannot_be_written_at_the_end(dg2: Platform, folder: Pa
     recording = Recording(tmp_path / "other.klens")
     assert json.loads(recording.metadata["command_line"]) == ["sh", "-c", taken]
     assert {"visa", "gen-assembly"} <= {snapshot.stage for snapshot in recording.builds()[0].snapshots}
+
+
+def test_a_driver_that_crashes_in_a_build(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The layer that counts does, below the recorder's."""
+    layers = f"{folder}/count.so:{needed_layer(OPENCL_LAYER)}"
+    crashing = {"OPENCL_LAYERS": layers, "COUNTED": str(tmp_path / "counted"), "CRASHING": "1"}
+    for name, value in environment(pocl(tmp_path), **crashing).items():
+        monkeypatch.setenv(name, value)
+    done = capture([folder / "app", "source"], tmp_path / "x.klens")
+    assert (done.exit_status, done.builds, done.failed) == (-signal.SIGABRT, 1, 1)
+    assert done.findings[0].startswith("the application's process ended within the build of program-1")
+    (build,) = Recording(tmp_path / "x.klens").builds()
+    assert (build.ok, build.options) == (False, "-cl-fast-relaxed-math")
+    assert build.reason == "the application's process ended within this build"
+    assert "kernel void add" in build.sources[0].text
 
 
 def test_a_statically_linked_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

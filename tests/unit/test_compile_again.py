@@ -96,6 +96,9 @@ def test_recorded_paths_stay_within_the_folder(tmp_path: Path) -> None:
     for path in ("../../outside.cl", "/../../outside.cl", "..\\..\\outside.cl", "a/../../../outside.cl"):
         written, _ = written_sources((Source(path, "x"),), "", folder)
         assert written == folder / "outside.cl"
+    for path in ("", "/", ".."):  # a program that an application built has no path
+        written, _ = written_sources((Source(path, "x"),), "", folder)
+        assert (written, written.read_text()) == (folder / "program.cl", "x")
     assert [one.name for one in tmp_path.iterdir()] == ["inside"]
 
 

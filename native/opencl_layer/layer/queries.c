@@ -110,21 +110,44 @@ static void *extension_function(const char *name)
     return NULL;
 }
 
+static void *in_front(cl_platform_id platform, const char *name, void *function)
+{
+    if (strcmp(name, "clCreateProgramWithILKHR") == 0)
+        return create_program_with_il_khr(platform, function);
+    return recorder_function(platform, name, function);
+}
+
 static void *CL_API_CALL get_function_for_platform(cl_platform_id platform, const char *name)
 {
     void *ours = name != NULL ? extension_function(name) : NULL;
     if (ours != NULL)
         return ours;
     void *function = below->clGetExtensionFunctionAddressForPlatform(platform, name);
-    if (function != NULL && strcmp(name, "clCreateProgramWithILKHR") == 0)
-        return create_program_with_il_khr(platform, function);
-    return function != NULL ? recorder_function(platform, name, function) : NULL;
+    return function != NULL ? in_front(platform, name, function) : NULL;
+}
+
+/* The platform whose function of that name this is; NULL if it is none's. */
+static cl_platform_id platform_with(const char *name, const void *function)
+{
+    cl_platform_id platforms[16];
+    const cl_uint room = sizeof platforms / sizeof *platforms;
+    cl_uint count = 0;
+    if (below->clGetPlatformIDs(room, platforms, &count) != CL_SUCCESS)
+        return NULL;
+    for (cl_uint index = 0; index < count && index < room; ++index)
+        if (below->clGetExtensionFunctionAddressForPlatform(platforms[index], name) == function)
+            return platforms[index];
+    return NULL;
 }
 
 static void *CL_API_CALL get_function(const char *name)
 {
     void *ours = name != NULL ? extension_function(name) : NULL;
-    return ours != NULL ? ours : below->clGetExtensionFunctionAddress(name);
+    if (ours != NULL)
+        return ours;
+    void *function = below->clGetExtensionFunctionAddress(name);
+    cl_platform_id platform = function != NULL ? platform_with(name, function) : NULL;
+    return platform != NULL ? in_front(platform, name, function) : function;
 }
 
 void queries_hook(cl_icd_dispatch *dispatch)

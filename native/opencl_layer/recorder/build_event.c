@@ -151,7 +151,7 @@ static void add_devices(struct build_event *event, cl_program program, bool succ
     }
 }
 
-static void add_program(struct build_event *event, cl_program program, bool successful)
+static void add_source(struct build_event *event, cl_program program)
 {
     event_program(&event->event, "program", counters_identity(program));
     size_t size = 0;
@@ -163,7 +163,20 @@ static void add_program(struct build_event *event, cl_program program, bool succ
         add_owned(event, "spirv", il, size);
         constants_add(&event->event, program);
     }
-    add_devices(event, program, successful);
+}
+
+void build_event_start(struct build_event *event, cl_program program)
+{
+    if (event == NULL)
+        return;
+    size_t kept = event->event.fields.size, count = event->count;
+    FREED cl_device_id *own = program != NULL && count == 0 ? program_devices(program, &count) : NULL;
+    const cl_device_id *devices = own != NULL ? own : event->devices;
+    if (program != NULL)
+        add_source(event, program);
+    for (size_t index = 0; index < count; ++index)
+        add_device(event, devices[index]);
+    event_start(&event->event, kept);
 }
 
 void build_event_end(struct build_event *event, cl_program program, cl_int status)
@@ -172,8 +185,10 @@ void build_event_end(struct build_event *event, cl_program program, cl_int statu
         return;
     if (was_taken(status)) {
         event_ended(&event->event, status);
-        if (program != NULL)
-            add_program(event, program, status == CL_SUCCESS);
+        if (program != NULL) {
+            add_source(event, program);
+            add_devices(event, program, status == CL_SUCCESS);
+        }
         for (cl_uint index = 0; program == NULL && index < event->count; ++index)
             add_device(event, event->devices[index]);
         event_write(&event->event);

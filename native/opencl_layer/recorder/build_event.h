@@ -15,6 +15,8 @@ struct build_event *build_event_begin(const char *operation, cl_uint count, cons
 /* Notes a linked program, or a header under its name. */
 void build_event_input(struct build_event *event, cl_program program);
 void build_event_header(struct build_event *event, cl_program program, const char *name);
+/* Notes what is to be built, and for what, before the driver does it: NULL is the program of a link. */
+void build_event_start(struct build_event *event, cl_program program);
 /* Writes it and frees it. `program` is what was built, NULL if there is none. */
 void build_event_end(struct build_event *event, cl_program program, cl_int status);
 /* Frees it: there was none. */

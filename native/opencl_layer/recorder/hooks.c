@@ -4,8 +4,8 @@
 #include "opencl_layer/below.h"
 #include "opencl_layer/recorder/added_options.h"
 #include "opencl_layer/recorder/build_event.h"
-#include "opencl_layer/recorder/command_buffers.h"
 #include "opencl_layer/recorder/constants.h"
+#include "opencl_layer/recorder/extension_launches.h"
 #include "recording/counters.h"
 #include "opencl_layer/recorder/recorder.h"
 #include "opencl_layer/recorder/replacing.h"
@@ -102,7 +102,9 @@ static cl_int CL_API_CALL build_program(cl_program program, cl_uint count, const
                                         const char *options, notification notify, void *user_data)
 {
     FREED char *given = added_to_build(program, count, devices, options);
-    struct call call = call_begin(build_event_begin("build", count, devices, options, given), false, notify, user_data);
+    struct build_event *event = build_event_begin("build", count, devices, options, given);
+    build_event_start(event, program);
+    struct call call = call_begin(event, false, notify, user_data);
     cl_int status = next->clBuildProgram(program, count, devices, given != NULL ? given : options, call.notify, call.user_data);
     call_end(&call, program, status);
     return status;
@@ -116,6 +118,7 @@ static cl_int CL_API_CALL compile_program(cl_program program, cl_uint count, con
     struct build_event *event = build_event_begin("compile", count, devices, options, given);
     for (cl_uint index = 0; headers != NULL && header_names != NULL && index < header_count; ++index)
         build_event_header(event, headers[index], header_names[index]);
+    build_event_start(event, program);
     struct call call = call_begin(event, false, notify, user_data);
     cl_int status = next->clCompileProgram(program, count, devices, given != NULL ? given : options, header_count, headers,
                                            header_names, call.notify, call.user_data);
@@ -131,6 +134,7 @@ static cl_program CL_API_CALL link_program(cl_context context, cl_uint count, co
     struct build_event *event = build_event_begin("link", count, devices, options, given);
     for (cl_uint index = 0; programs != NULL && index < program_count; ++index)
         build_event_input(event, programs[index]);
+    build_event_start(event, NULL);
     struct call call = call_begin(event, true, notify, user_data);
     cl_int error = CL_SUCCESS;
     cl_program linked = next->clLinkProgram(context, count, devices, given != NULL ? given : options, program_count, programs,
@@ -171,6 +175,17 @@ static cl_kernel CL_API_CALL create_kernel(cl_program program, const char *name,
     return kernel;
 }
 
+/* Mangled names of C++ may have thousands of letters. */
+static char *kernel_name(cl_kernel kernel)
+{
+    size_t size = 0;
+    if (below->clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, 0, NULL, &size) != CL_SUCCESS || size == 0)
+        return NULL;
+    FREED char *name = malloc(size);
+    bool known = name != NULL && below->clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, size, name, NULL) == CL_SUCCESS;
+    return known ? GIVE(name) : NULL;
+}
+
 static cl_int CL_API_CALL create_kernels(cl_program program, cl_uint count, cl_kernel *kernels, cl_uint *count_ret)
 {
     cl_uint made = 0;
@@ -178,8 +193,8 @@ static cl_int CL_API_CALL create_kernels(cl_program program, cl_uint count, cl_k
     if (count_ret != NULL && status == CL_SUCCESS)
         *count_ret = made;
     for (cl_uint index = 0; status == CL_SUCCESS && kernels != NULL && index < made && index < count; ++index) {
-        char name[1024];
-        if (below->clGetKernelInfo(kernels[index], CL_KERNEL_FUNCTION_NAME, sizeof name, name, NULL) == CL_SUCCESS)
+        FREED char *name = kernel_name(kernels[index]);
+        if (name != NULL)
             counters_created(kernels[index], program, name);
     }
     return status;
@@ -199,7 +214,6 @@ static void count_launch(cl_command_queue queue, cl_kernel kernel, cl_uint dimen
     cl_device_id device;
     if (below->clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof device, &device, NULL) == CL_SUCCESS)
         counters_launched(kernel, device, &shape);
-    counters_write_now_and_then();
 }
 
 static cl_int CL_API_CALL enqueue_range(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t *offset,
@@ -222,15 +236,9 @@ static cl_int CL_API_CALL enqueue_task(cl_command_queue queue, cl_kernel kernel,
     return status;
 }
 
-static cl_int CL_API_CALL finish(cl_command_queue queue)
-{
-    counters_write_now_and_then(); /* before what may last long, or for ever */
-    return next->clFinish(queue);
-}
-
 void *recorder_function(cl_platform_id platform, const char *name, void *of_platform)
 {
-    return next != NULL ? command_buffer_function(platform, name, of_platform) : of_platform;
+    return next != NULL ? extension_launch_function(platform, name, of_platform) : of_platform;
 }
 
 void recorder_new_program(cl_program program)
@@ -253,7 +261,7 @@ void recorder_hook(cl_icd_dispatch *dispatch, size_t entries)
     memcpy(next, dispatch, entries * sizeof(void *));
     added_options_open();
     counters_watch();
-    command_buffers_watch();
+    extension_launches_watch();
     constants_watch();
     dispatch->clBuildProgram = build_program;
     dispatch->clCompileProgram = compile_program;
@@ -265,7 +273,6 @@ void recorder_hook(cl_icd_dispatch *dispatch, size_t entries)
     dispatch->clCloneKernel = clone_kernel;
     dispatch->clEnqueueNDRangeKernel = enqueue_range;
     dispatch->clEnqueueTask = enqueue_task;
-    dispatch->clFinish = finish;
     replacing_hook(dispatch, next);
     spool_here();
 }

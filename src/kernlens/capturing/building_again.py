@@ -67,7 +67,7 @@ class _Again:
         from kernlens.pipeline.second_build import second_build
 
         again = BuiltAgain()
-        if event.operation not in ("build", "link", "module"):
+        if event.operation not in ("build", "link", "module") or not event.has_ended:
             return again  # A compile's stages are those of what it is linked into.
         try:
             if self.wanted.stages:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -243,21 +244,39 @@ def _finish(
         from_binary=captured.from_binary,
         missing=tuple(captured.missing),
         findings=(*findings, *captured.findings),
-        reason="" if captured.builds else _why_nothing(captured, again.environment),
+        reason="" if captured.builds else _why_nothing(captured, again.environment, asked.words),
         lines=asked.changes.lines,
     )
 
 
-def _why_nothing(captured: Captured, environment: Mapping[str, str]) -> str:
+def _is_too_old(loader: Path) -> bool:
+    return _LAYERS.encode() not in loader.read_bytes()
+
+
+def _bundled_loaders(words: Sequence[str]) -> list[Path]:
+    """The loaders that wheels brought into the Python environment that the application's program belongs to."""
+    program = shutil.which(words[0]) if words else None
+    environment = Path(program).absolute().parent.parent if program is not None else None
+    pattern = "lib/python*/site-packages/*.libs/libOpenCL*.so*"
+    return sorted(environment.glob(pattern)) if environment is not None else []
+
+
+def _why_nothing(captured: Captured, environment: Mapping[str, str], words: Sequence[str]) -> str:
     if captured.missing:
         return "nothing could be written of what was built"
     if captured.was_entered:
         return "nothing was built: the application asked for OpenCL or Level Zero, and built no program"
     folders = [*environment.get("LD_LIBRARY_PATH", "").split(":"), *_LIBRARY_FOLDERS]
     loader = next((path for folder in folders if folder and (path := Path(folder, "libOpenCL.so.1")).is_file()), None)
-    if loader is not None and _LAYERS.encode() not in loader.read_bytes():
+    if loader is not None and _is_too_old(loader):
         return (
             f"nothing was captured: the OpenCL loader {loader} is too old to take layers; ocl-icd takes them from 2.3.0 on,"
             " the Khronos loader from 2020.12 on"
+        )
+    bundled = next(filter(_is_too_old, _bundled_loaders(words)), None)
+    if bundled is not None:
+        return (
+            f"nothing was built, or by {bundled}: this OpenCL loader, which came with a Python package, is too old to take"
+            f" layers; to have another one stand in for it: LD_PRELOAD={loader or 'libOpenCL.so.1'} kernlens capture ..."
         )
     return f"nothing was built; is it statically linked, or did it use another interface?{why_not_recorded()}"

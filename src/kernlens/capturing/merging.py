@@ -132,6 +132,7 @@ def merge(spool: Spool, writer: RecordingWriter, again: BuildingAgain, changes: 
     changed_options = 0
     failures: dict[Identity, str] = {}
     findings = Findings()
+    unended: list[str] = []
     captured = Captured(spool.was_entered, missing=spool.missing())
     built: Built = {}
     names_of_build: dict[tuple[Identity, int], tuple[str, str]] = {}
@@ -148,6 +149,8 @@ def merge(spool: Spool, writer: RecordingWriter, again: BuildingAgain, changes: 
         made_from = event.source is not None or event.spirv or event.static_inputs
         captured.from_binary += event.operation in ("build", "module") and not made_from
         name = f"program-{captured.builds}"
+        if not event.has_ended:
+            unended.append(name)
         linked = [names.get(program, "a program that is not known") for program in event.inputs]
         builds = _builds(event, name, linked)
         device_name = ""
@@ -174,21 +177,30 @@ def merge(spool: Spool, writer: RecordingWriter, again: BuildingAgain, changes: 
     _count(spool, captured, built, names_of_build)
     compared = [(kernel.name, kernel.same_code) for kernel in captured.kernels if kernel.same_code is not None]
     kernel_names = [kernel.name for kernel in captured.kernels]
-    captured.findings = findings.sentences(compared) + changes.results(
-        replaced, kernel_names, changed_options, failures
-    )
+    captured.findings = [
+        f"the application's process ended within the build of {name}, which may be the driver's fault; what it is made from is"
+        " recorded"
+        for name in unended
+    ]
+    captured.findings += findings.sentences(compared)
+    captured.findings += changes.results(replaced, kernel_names, changed_options, failures)
     writer.note(CAPTURE, json.dumps({"builds": calls, "kernels": [_used(kernel) for kernel in captured.kernels]}))
     return captured
 
 
 def _events(spool: Spool, captured: Captured) -> Iterator[BuildEvent]:
     """The builds in the order in which they finished; a file that cannot be read is missing."""
-    for path in sorted(spool.build_files(), key=finished_at):
+    ended = set()
+    for path in (*sorted(spool.build_files(), key=finished_at), *spool.started_files()):
         try:
             event = read_build(path)
         except (KernlensError, OSError) as error:
             captured.missing.append(f"a build: {error}")
-        else:
+            continue
+        event.has_ended = path.suffix != ".started"
+        began = event.process, event.thread, event.time
+        if event.has_ended or began not in ended:
+            ended.add(began)
             yield event
 
 
@@ -252,6 +264,8 @@ def _options(event: BuildEvent) -> str:
 
 
 def _reason(event: BuildEvent, device: BuiltDevice, linked: Sequence[str]) -> str | None:
+    if not event.has_ended:
+        return f"the application's process ended within this {event.operation}"
     if event.operation == "built-in kernels":
         return f"the program consists of kernels that the device has built in: {event.options}"
     if event.status != 0:

@@ -1,8 +1,9 @@
 """The folder that the recorders in an application's processes write to (``native/recording``), and its files.
 
 Each file is whole, and named after the process that wrote it, a number and a kind: ``process`` (the layer is in there),
-``build`` (a build has finished) and ``counters`` (how often kernels were created and launched so far). A file consists of
-fields: a name, ended by a zero byte, and bytes, each preceded by its size (64 bits, little-endian).
+``build`` (a build has finished), ``started`` (one has not yet) and ``counters`` (how often kernels were created and launched
+so far: memory of the process). All but the counters consist of fields: a name, ended by a zero byte, and bytes, each preceded
+by its size (64 bits, little-endian).
 """
 
 from __future__ import annotations
@@ -37,6 +38,9 @@ _ASKED = "asked"
 #: There in the folder of programs that are started elsewhere.
 _SHARED = "shared"
 _NUMBER = struct.Struct("<Q")
+#: A counter: its size, its program's process and number, the device, how often the kernel was created and launched, how many
+#: shapes follow; behind them what is for its process alone, then the name.
+_COUNTER, _SHAPE, _SHAPES, _COUNTER_NAME = struct.Struct("<7Q"), struct.Struct("<8Q"), 8, 600
 
 #: A program as all files call it: its process's number and its own.
 Identity = tuple[int, int]
@@ -87,7 +91,7 @@ class BuildEvent(Given):
     ``module`` or ``dynamic link`` of the ``interface`` ``level-zero``. ``hash`` is the SHA-256 of source or IL. ``time`` and
     ``duration`` are nanoseconds, ``time`` since 1970. ``program`` is None if the driver made none; ``inputs`` are the
     programs that were linked, ``static_inputs`` what a module was linked from. ``log`` is that of a dynamic link, which is for
-    no one device.
+    no one device. ``has_ended`` is False if the driver has not returned: mostly the process ended then.
     """
 
     operation: str = ""
@@ -105,6 +109,7 @@ class BuildEvent(Given):
     static_inputs: list[Given] = field(default_factory=list)
     log: str = ""
     devices: list[BuiltDevice] = field(default_factory=list)
+    has_ended: bool = True
 
     @property
     def got_more_options(self) -> bool:
@@ -210,10 +215,13 @@ class Spool:
         """The files of all builds, in the order in which each process finished them."""
         return self._files("build")
 
+    def started_files(self) -> Sequence[Path]:
+        """The files of builds that have not ended, and maybe of some that had as their process ended."""
+        return self._files("started")
+
     def counters(self) -> Iterator[Counter]:
-        """The counters of all processes: of each the newest file's."""
-        newest = {path.name.partition("-")[0]: path for path in self._files("counters")}
-        for path in newest.values():
+        """The counters of all processes."""
+        for path in self._files("counters"):
             yield from read_counters(path)
 
     def missing(self) -> list[str]:
@@ -358,27 +366,28 @@ def _set_device_field(device: BuiltDevice, name: str, value: bytes) -> None:
 
 
 def read_counters(path: Path) -> Iterator[Counter]:
-    """Read a file of counters. Raises FormatError if it is damaged."""
-    counter: Counter | None = None
-    for name, value in read_fields(path):
-        if name == "kernel":
-            if counter is not None:
-                yield counter
-            counter = Counter(_text(value))
-        elif counter is not None:
-            match name:
-                case "program":
-                    counter.program = _identity(value)
-                case "device" | "created" | "launches":
-                    setattr(counter, name, _number(value))
-                case "shape":
-                    counter.shapes.append(_shape(value))
-    if counter is not None:
-        yield counter
+    """Read a file of counters (``native/recording/counters.c``): entries of the kernels that were created or launched, one
+    behind the other up to one of size 0. Raises FormatError if it is damaged."""
+    content = path.read_bytes()
+    start = 0
+    while start + _COUNTER.size <= len(content):
+        size, process, number, device, created, launches, shape_count = _COUNTER.unpack_from(content, start)
+        if size == 0:
+            return
+        if size <= _COUNTER_NAME or start + size > len(content) or shape_count > _SHAPES:
+            raise FormatError(f"{path.name} is damaged", format="capture", offset=start)
+        if created or launches:
+            name = content[start + _COUNTER_NAME : start + size].partition(b"\0")[0].decode("utf-8", "replace")
+            shapes = [
+                _shape(_SHAPE.unpack_from(content, start + _COUNTER.size + place * _SHAPE.size))
+                for place in range(shape_count)
+            ]
+            yield Counter(name, (process, number), device, created, launches, shapes)
+        start += size
 
 
-def _shape(value: bytes) -> Shape:
-    dimensions, *sizes, launches = struct.unpack("<8Q", value.ljust(64, b"\0")[:64])
+def _shape(numbers: tuple[int, ...]) -> Shape:
+    dimensions, *sizes, launches = numbers
     local = tuple(sizes[3:][:dimensions])
     return Shape(tuple(sizes[:3][:dimensions]), local if any(local) else None, launches)
 

@@ -163,8 +163,8 @@ def _compiled_again(path: str, build: Build, options: str | None, toolchain: str
     was, now = build.toolchain, pipeline.build.toolchain
     other = f", not with {was.title} as recorded" if was and now and was.title != now.title else ""
     print_message(
-        f"kernlens: {path} holds no stages: {build.source} was compiled again for {build.device} from the recorded source"
-        + (f", with {now.title}{other}" if now else "")
+        f"kernlens: {path} holds no stages: {build.source or build.name} was compiled again for {build.device} from the"
+        " recorded source" + (f", with {now.title}{other}" if now else "")
     )
     return pipeline
 

@@ -21,7 +21,7 @@ _PASS_HEADINGS = ("pass", "lines added", "removed")
 
 def build_heading(build: Build) -> Iterator[str]:
     """What was compiled, with what, and the exact command."""
-    yield style(f"{build.source} for {build.device}", bold=True) + f"  {', '.join(_versions(build))}"
+    yield style(f"{build.source or build.name} for {build.device}", bold=True) + f"  {', '.join(_versions(build))}"
     outcome = (
         f"compiled in {build.seconds:.2f} s" if build.ok else f"failed after {build.seconds:.2f} s: {build.reason}"
     )

@@ -40,7 +40,7 @@ def written_sources(
     option that names a file; OutputError if nothing can be written.
     """
     folder = Path(os.path.realpath(folder))
-    places = [_below(folder, source.path) for source in sources]
+    places = [_file_below(folder, source.path) for source in sources]
     words, folders = _own_options(split_options(options), folder)
     words += [word for root in roots for word in ("-I", root)]
     texts = {place: CONTINUED.sub("", source.text) for place, source in zip(places, sources, strict=True)}
@@ -90,6 +90,12 @@ def _file_options(options: str) -> Iterator[tuple[str, str]]:
             yield word, next(rest, "")
         elif not PLAIN_OPTION.fullmatch(word):
             yield word, ""
+
+
+def _file_below(folder: Path, path: str) -> Path:
+    """The place of a recorded file; the source of a program that an application built has no path."""
+    place = _below(folder, path)
+    return place if place != folder else folder / "program.cl"
 
 
 def _below(folder: Path, path: str) -> Path:

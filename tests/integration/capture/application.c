@@ -2,10 +2,7 @@
  *
  * Each word of the command line is one thing to do, in that order. */
 #define _GNU_SOURCE
-#define CL_TARGET_OPENCL_VERSION 300
-#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
-#include <CL/cl.h>
-#include <CL/cl_ext.h>
+#include "application.h"
 
 #include <pthread.h>
 #include <stdint.h>
@@ -16,16 +13,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const char SOURCE[] = "kernel void add(global int *a, int n) { a[get_global_id(0)] += n; }\n"
+const char SOURCE[] = "kernel void add(global int *a, int n) { a[get_global_id(0)] += n; }\n"
                              "kernel void multiply(global int *a, int n) { a[get_global_id(0)] *= n; }\n";
 static const char PART[] = "#include \"number.h\"\nint seven(void) { return NUMBER; }\n";
 static const char MAIN[] = "int seven(void);\nkernel void linked(global int *a) { a[get_global_id(0)] = seven(); }\n";
 static const char HEADER[] = "#define NUMBER 7\n";
 static const char WRONG[] = "kernel void wrong(global int *a) { a[0] = no_such_name; }\n";
 
-static cl_device_id device;
-static cl_context context;
-static cl_command_queue queue;
+cl_device_id device;
+cl_context context;
+cl_command_queue queue;
 
 static void set_up(void)
 {
@@ -44,7 +41,7 @@ static cl_program with(const char *source)
     return clCreateProgramWithSource(context, 1, &source, NULL, NULL);
 }
 
-static cl_program built(const char *source, const char *options)
+cl_program built(const char *source, const char *options)
 {
     cl_program program = with(source);
     printf("build %d\n", clBuildProgram(program, 1, &device, options, NULL, NULL));
@@ -114,42 +111,6 @@ static void from_il(void)
     print_binary(program);
 }
 
-/* A command buffer of two launches of "add", enqueued three times, where the platform has such. */
-static void command_buffer(void)
-{
-    cl_platform_id platform;
-    clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL);
-    clCreateCommandBufferKHR_fn create;
-    clCommandNDRangeKernelKHR_fn append;
-    clFinalizeCommandBufferKHR_fn finalize;
-    clEnqueueCommandBufferKHR_fn enqueue;
-    *(void **)&create = clGetExtensionFunctionAddressForPlatform(platform, "clCreateCommandBufferKHR");
-    *(void **)&append = clGetExtensionFunctionAddressForPlatform(platform, "clCommandNDRangeKernelKHR");
-    *(void **)&finalize = clGetExtensionFunctionAddressForPlatform(platform, "clFinalizeCommandBufferKHR");
-    *(void **)&enqueue = clGetExtensionFunctionAddressForPlatform(platform, "clEnqueueCommandBufferKHR");
-    if (create == NULL) {
-        puts("no command buffers");
-        return;
-    }
-    cl_int values[64] = {0}, number = 3, status;
-    cl_mem memory = clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof values, values, NULL);
-    cl_kernel kernel = clCreateKernel(built(SOURCE, ""), "add", NULL);
-    clSetKernelArg(kernel, 0, sizeof memory, &memory);
-    clSetKernelArg(kernel, 1, sizeof number, &number);
-    cl_command_buffer_khr buffer = create(1, &queue, NULL, &status);
-    printf("command buffer %d\n", status);
-    size_t global = 64, local = 16;
-    for (int index = 0; index < 2; ++index)
-        printf("append %d\n", append(buffer, NULL, NULL, kernel, 1, NULL, &global, &local, 0, NULL, NULL, NULL));
-    printf("finalize %d\n", finalize(buffer));
-    for (int index = 0; index < 3; ++index) {
-        printf("enqueue %d\n", enqueue(0, NULL, buffer, 0, NULL, NULL));
-        clFinish(queue);
-    }
-    clEnqueueReadBuffer(queue, memory, CL_TRUE, 0, sizeof values, values, 0, NULL, NULL);
-    printf("sum %d\n", values[0]);
-}
-
 static void link_parts(void)
 {
     cl_program header = with(HEADER), parts[] = {with(PART), with(MAIN)};
@@ -163,6 +124,15 @@ static void link_parts(void)
     cl_uint count = 0;
     printf("kernels %d\n", clCreateKernelsInProgram(linked, 1, &kernel, &count));
     printf("count %u\n", count);
+}
+
+void in_threads(void *(*work)(void *), void *of_all)
+{
+    pthread_t threads[4];
+    for (intptr_t index = 0; index < 4; ++index)
+        pthread_create(&threads[index], NULL, work, of_all != NULL ? of_all : (void *)index);
+    for (int index = 0; index < 4; ++index)
+        pthread_join(threads[index], NULL);
 }
 
 static void CL_CALLBACK notified(cl_program program, void *user_data)
@@ -190,15 +160,6 @@ static void *build_in_thread(void *number)
     for (int index = 0; index < 100; ++index)
         clReleaseKernel(clCreateKernel(program, "add", NULL));
     return NULL;
-}
-
-static void build_in_threads(void)
-{
-    pthread_t threads[4];
-    for (intptr_t index = 0; index < 4; ++index)
-        pthread_create(&threads[index], NULL, build_in_thread, (void *)index);
-    for (int index = 0; index < 4; ++index)
-        pthread_join(threads[index], NULL);
 }
 
 static void build_from_binary(void)
@@ -309,7 +270,19 @@ int main(int count, char **words)
         } else if (strcmp(word, "constants") == 0) {
             from_il();
         } else if (strcmp(word, "command-buffer") == 0) {
-            command_buffer();
+            launch_in_command_buffer(0);
+        } else if (strcmp(word, "command-buffer-past-layers") == 0) {
+            launch_in_command_buffer(1);
+        } else if (strcmp(word, "command-buffers-in-threads") == 0) {
+            launch_in_command_buffers_of_threads();
+        } else if (strcmp(word, "groups") == 0) {
+            launch_groups();
+        } else if (strcmp(word, "long-name") == 0) {
+            launch_long_name();
+        } else if (strcmp(word, "exit-at-once") == 0) {
+            end_at_once(0);
+        } else if (strcmp(word, "abort-in-callback") == 0) {
+            end_at_once(1);
         } else if (strcmp(word, "link") == 0) {
             link_parts();
         } else if (strcmp(word, "wrong") == 0) {
@@ -318,7 +291,7 @@ int main(int count, char **words)
             build_notified(SOURCE);
             build_notified(WRONG);
         } else if (strcmp(word, "threads") == 0) {
-            build_in_threads();
+            in_threads(build_in_thread, NULL);
         } else if (strcmp(word, "binary") == 0) {
             build_from_binary();
         } else if (strcmp(word, "many") == 0) {

@@ -1,4 +1,4 @@
-#include "opencl_layer/recorder/command_buffers.h"
+#include "opencl_layer/recorder/extension_launches.h"
 
 #include "base/locks.h"
 #include "base/records.h"
@@ -11,7 +11,12 @@
 #include <string.h>
 
 static const char CREATE[] = "clCreateCommandBufferKHR", LAUNCH[] = "clCommandNDRangeKernelKHR",
-                  ENQUEUE[] = "clEnqueueCommandBufferKHR";
+                  ENQUEUE[] = "clEnqueueCommandBufferKHR", ENQUEUE_GROUPS[] = "clEnqueueNDCountKernelINTEL";
+
+/* As clEnqueueNDRangeKernel, but for the sizes: numbers of work groups (compute-runtime, opencl/source/api/api.h). */
+typedef cl_int(CL_API_CALL *enqueue_groups_fn)(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t *offset,
+                                               const size_t *groups, const size_t *local, cl_uint count,
+                                               const cl_event *events, cl_event *event);
 
 /* Each platform's functions. */
 enum { PLATFORMS = 16 };
@@ -20,6 +25,7 @@ static struct functions {
     clCreateCommandBufferKHR_fn create;
     clCommandNDRangeKernelKHR_fn launch;
     clEnqueueCommandBufferKHR_fn enqueue;
+    enqueue_groups_fn enqueue_groups;
 } platforms[PLATFORMS];
 static unsigned platform_count;
 
@@ -60,6 +66,18 @@ static cl_device_id device_of(cl_command_queue queue)
     return below->clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof device, &device, NULL) == CL_SUCCESS ? device : NULL;
 }
 
+/* The functions that the queue's platform gave out, and its device; none if it gave out none. */
+static struct functions functions_of_queue(cl_command_queue queue, cl_device_id *device)
+{
+    *device = queue != NULL ? device_of(queue) : NULL;
+    cl_platform_id platform = platform_of(*device);
+    lock_take(LOCK_PLATFORMS);
+    const struct functions *found = platform != NULL ? functions_of(platform) : NULL;
+    struct functions functions = found != NULL ? *found : (struct functions){0};
+    lock_give(LOCK_PLATFORMS);
+    return functions;
+}
+
 static void remember(cl_command_buffer_khr buffer, cl_platform_id platform)
 {
     lock_take(LOCK_PLATFORMS);
@@ -98,20 +116,16 @@ struct shape shape_of(cl_uint dimensions, const size_t *global, const size_t *lo
 static cl_command_buffer_khr CL_API_CALL create(cl_uint count, const cl_command_queue *queues,
                                                 const cl_command_buffer_properties_khr *properties, cl_int *error_ret)
 {
-    cl_device_id device = queues != NULL && count > 0 ? device_of(queues[0]) : NULL;
-    cl_platform_id platform = platform_of(device);
-    lock_take(LOCK_PLATFORMS);
-    const struct functions *functions = platform != NULL ? functions_of(platform) : NULL;
-    clCreateCommandBufferKHR_fn next = functions != NULL ? functions->create : NULL;
-    lock_give(LOCK_PLATFORMS);
-    if (next == NULL) { /* no queue of a platform that ever gave the function out */
+    cl_device_id device;
+    const struct functions functions = functions_of_queue(queues != NULL && count > 0 ? queues[0] : NULL, &device);
+    if (functions.create == NULL) { /* no queue of a platform that ever gave the function out */
         if (error_ret != NULL)
             *error_ret = CL_INVALID_COMMAND_QUEUE;
         return NULL;
     }
-    cl_command_buffer_khr buffer = next(count, queues, properties, error_ret);
+    cl_command_buffer_khr buffer = functions.create(count, queues, properties, error_ret);
     if (buffer != NULL) {
-        remember(buffer, platform);
+        remember(buffer, functions.platform);
         list_created(buffer, device, false);
     }
     return buffer;
@@ -143,7 +157,25 @@ static cl_int CL_API_CALL enqueue(cl_uint queue_count, cl_command_queue *queues,
     cl_int status = functions.enqueue(queue_count, queues, buffer, count, events, event);
     if (status == CL_SUCCESS)
         list_executed(buffer);
-    counters_write_now_and_then();
+    return status;
+}
+
+static cl_int CL_API_CALL enqueue_groups(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t *offset,
+                                         const size_t *groups, const size_t *local, cl_uint count, const cl_event *events,
+                                         cl_event *event)
+{
+    cl_device_id device;
+    const struct functions functions = functions_of_queue(queue, &device);
+    if (functions.enqueue_groups == NULL)
+        return CL_INVALID_COMMAND_QUEUE;
+    cl_int status = functions.enqueue_groups(queue, kernel, dimensions, offset, groups, local, count, events, event);
+    struct shape shape = {0};
+    if (local != NULL)
+        shape = shape_of(dimensions, groups, local);
+    for (cl_uint dimension = 0; dimension < DIMENSIONS; ++dimension)
+        shape.global[dimension] *= shape.local[dimension];
+    if (status == CL_SUCCESS)
+        counters_launched(kernel, device, &shape);
     return status;
 }
 
@@ -158,13 +190,18 @@ static void *put_in_front(struct functions *functions, const char *name, void *o
         functions->launch = (clCommandNDRangeKernelKHR_fn)of_platform;
         return (void *)launch;
     }
-    functions->enqueue = (clEnqueueCommandBufferKHR_fn)of_platform;
-    return (void *)enqueue;
+    if (strcmp(name, ENQUEUE) == 0) {
+        functions->enqueue = (clEnqueueCommandBufferKHR_fn)of_platform;
+        return (void *)enqueue;
+    }
+    functions->enqueue_groups = (enqueue_groups_fn)of_platform;
+    return (void *)enqueue_groups;
 }
 
-void *command_buffer_function(cl_platform_id platform, const char *name, void *of_platform)
+void *extension_launch_function(cl_platform_id platform, const char *name, void *of_platform)
 {
-    if (strcmp(name, CREATE) != 0 && strcmp(name, LAUNCH) != 0 && strcmp(name, ENQUEUE) != 0)
+    if (strcmp(name, CREATE) != 0 && strcmp(name, LAUNCH) != 0 && strcmp(name, ENQUEUE) != 0 &&
+        strcmp(name, ENQUEUE_GROUPS) != 0)
         return of_platform;
     lock_take(LOCK_PLATFORMS);
     struct functions *functions = functions_of(platform);
@@ -173,7 +210,7 @@ void *command_buffer_function(cl_platform_id platform, const char *name, void *o
     return function;
 }
 
-void command_buffers_watch(void)
+void extension_launches_watch(void)
 {
     forks_watch(after_fork);
     lists_watch();
