@@ -24,7 +24,7 @@ struct chunk {
 enum { CHUNK = 1 << 16 };
 
 /* A kernel of a program on one device; `device` is 0 until it is launched. As files have it, one behind the other, up to one whose
- * size is 0 or the end (kernlens/capturing/spool.py). */
+ * size is 0 or the end (kernlens/capturing/counters.py). */
 struct counter {
     uint64_t size; /* of all of it, in bytes */
     struct program_identity program;

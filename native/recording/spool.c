@@ -132,8 +132,9 @@ static bool keeps_pages(int file)
     case EXT4_SUPER_MAGIC: /* ext2's and ext3's, too */
     case XFS_SUPER_MAGIC:
     case TMPFS_MAGIC:
-    case OVERLAYFS_SUPER_MAGIC: /* in containers: mostly before one of these */
         return true;
+    case OVERLAYFS_SUPER_MAGIC: /* in containers: before one of these, or Btrfs, which does not count files */
+        return status.f_files != 0;
     default:
         return false;
     }

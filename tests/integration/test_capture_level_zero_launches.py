@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from kernlens.capturing.spool import Shape, Spool
+from kernlens.capturing.counters import Shape
+from kernlens.capturing.spool import Spool
 from kernlens.toolchain.toolchains import SYSTEM
 from tests.integration.capture_fixtures import HERE
 from tests.integration.level_zero_capture_fixtures import UNTRACED, Driver, driver, level_zero_folder

@@ -10,7 +10,8 @@ import struct
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from kernlens.capturing.spool import OPTIONS, REPLACE, Identity, Replaced, Spool
+from kernlens.capturing.counters import Identity
+from kernlens.capturing.spool import OPTIONS, REPLACE, Replaced, Spool
 from kernlens.dataclass import dataclass, field
 from kernlens.errors import FormatError, NotFoundError, nearest
 from kernlens.formats.spirv.spirv_module import read_spirv

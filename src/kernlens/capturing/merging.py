@@ -13,16 +13,8 @@ from typing import TYPE_CHECKING, Any
 from kernlens import log
 from kernlens.capturing.building_again import BuildingAgain, BuiltAgain, Findings, built_again
 from kernlens.capturing.changes import Changes, used
-from kernlens.capturing.spool import (
-    BuildEvent,
-    BuiltDevice,
-    Counter,
-    Given,
-    Identity,
-    Spool,
-    finished_at,
-    read_build,
-)
+from kernlens.capturing.counters import Counter, Identity
+from kernlens.capturing.spool import BuildEvent, BuiltDevice, Given, Spool, finished_at, read_build
 from kernlens.dataclass import dataclass, field, replace
 from kernlens.errors import KernlensError
 from kernlens.loading import open_build
