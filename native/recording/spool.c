@@ -16,18 +16,21 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
 /* `kernlens capture` makes the list of what is missing before the application starts, with room for so many entries: on a full
  * disk there would be none for it. */
-enum { ENTRIES = 256, ENTRY_SIZE = 256 };
+enum { ENTRIES = 256, ENTRY_SIZE = 256, LIST_SIZE = ENTRIES * ENTRY_SIZE };
 
 static const char *folder; /* NULL: nothing is captured */
 static uint64_t process;   /* 0: not drawn yet */
 static uint64_t file_count;
 static atomic_uint missing_count;
+/* The list as memory: a process that changes its root or gives up rights can write to it still. NULL where that cannot be. */
+static char *missing_list;
 
 void field_bytes(struct writer *fields, const char *name, const void *bytes, size_t size)
 {
@@ -52,11 +55,44 @@ static void after_fork(bool (*damaged)(enum lock lock))
     file_count = 0;
 }
 
+/* Tells whether the file's pages can be written to as memory for as long as it is there. Elsewhere a page may be without its place on
+ * the disk again once it was written there, and whoever writes to that when the disk is full is ended by a signal. */
+static bool keeps_pages(int file)
+{
+    struct statfs status;
+    if (fstatfs(file, &status) != 0)
+        return false;
+    switch ((unsigned long)status.f_type) {
+    case EXT4_SUPER_MAGIC: /* ext2's and ext3's, too */
+    case XFS_SUPER_MAGIC:
+    case TMPFS_MAGIC:
+        return true;
+    case OVERLAYFS_SUPER_MAGIC: /* in containers: before one of these, or Btrfs, which does not count files */
+        return status.f_files != 0;
+    default:
+        return false;
+    }
+}
+
+static void open_missing_list(void)
+{
+    FREED char *path = text_format("%s/missing", folder);
+    CLOSED int list = path != NULL ? open(path, O_RDWR | O_CLOEXEC) : -1;
+    struct stat status;
+    if (list < 0 || fstat(list, &status) != 0 || status.st_size != LIST_SIZE || !keeps_pages(list))
+        return;
+    void *memory = mmap(NULL, LIST_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, list, 0);
+    missing_list = memory != MAP_FAILED ? memory : NULL;
+}
+
 bool spool_open(void)
 {
     const char *named = getenv("KERNLENS_CAPTURE");
     if (named == NULL || named[0] != '/' || (folder = strdup(named)) == NULL)
         return false;
+    int before = errno;
+    open_missing_list();
+    errno = before;
     forks_watch(after_fork);
     return true;
 }
@@ -90,11 +126,16 @@ void spool_missing(const char *what, int error)
     char entry[ENTRY_SIZE];
     /* The number's meaning is looked up later, by who has locales. */
     snprintf(entry, sizeof entry, "%d %s", error, what);
-    FREED char *path = text_format("%s/missing", folder);
-    CLOSED int list = path != NULL ? open(path, O_WRONLY | O_CLOEXEC) : -1;
     /* Processes begin at different entries, by chance. */
     unsigned count = missing_count++;
     off_t place = (off_t)((process + count) % ENTRIES * ENTRY_SIZE);
+    if (missing_list != NULL) {
+        strcpy(missing_list + place, entry);
+        errno = before;
+        return;
+    }
+    FREED char *path = text_format("%s/missing", folder);
+    CLOSED int list = path != NULL ? open(path, O_WRONLY | O_CLOEXEC) : -1;
     bool listed = list >= 0 && lseek(list, place, SEEK_SET) == place && file_write_all(list, entry, strlen(entry) + 1);
     /* Whoever may not write a byte (RLIMIT_FSIZE) can still make an empty file. */
     FREED char *named = listed ? NULL : text_format("%s/%016" PRIx64 "-%u.%s.missing", folder, process, count, entry);
@@ -119,25 +160,6 @@ int spool_write(const char *name, const struct writer *fields)
         unlink(partial);
     errno = before;
     return error;
-}
-
-/* Tells whether the file's pages can be written to as memory for as long as it is there. Elsewhere a page may be without its place on
- * the disk again once it was written there, and whoever writes to that when the disk is full is ended by a signal. */
-static bool keeps_pages(int file)
-{
-    struct statfs status;
-    if (fstatfs(file, &status) != 0)
-        return false;
-    switch ((unsigned long)status.f_type) {
-    case EXT4_SUPER_MAGIC: /* ext2's and ext3's, too */
-    case XFS_SUPER_MAGIC:
-    case TMPFS_MAGIC:
-        return true;
-    case OVERLAYFS_SUPER_MAGIC: /* in containers: before one of these, or Btrfs, which does not count files */
-        return status.f_files != 0;
-    default:
-        return false;
-    }
 }
 
 void *spool_memory(const char *kind, size_t size)

@@ -243,6 +243,15 @@ def test_a_folder_that_cannot_be_written(dg2: Platform, folder: Path, tmp_path: 
     assert not done.recording.exists()
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="who is not root cannot become another user")
+def test_a_process_that_gives_up_its_rights_says_what_is_missing(dg2: Platform, folder: Path, tmp_path: Path) -> None:
+    """As daemons do: the folder of the capture is out of their reach then, as it is in another root."""
+    done = captured(dg2, folder, tmp_path, f"{folder}/app", "source", "other-user", "source", "3")
+    assert (done.status, done.out.count("add 2016"), "another user" in done.err) == (3, 2, False)
+    assert "missing is a build: Permission denied" in done.err
+    assert len(done.builds) == 1
+
+
 def test_a_recording_that_cannot_be_written_at_the_end(dg2: Platform, folder: Path, tmp_path: Path) -> None:
     """The exit status is kernlens's own then (docs/exit_status.md), and nothing is lost."""
     taken = f"rm -f x.klens; mkdir x.klens; {folder}/app source 7"
