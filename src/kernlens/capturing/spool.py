@@ -14,6 +14,7 @@ import struct
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from kernlens import log
 from kernlens.capturing.counters import Counter, Identity, read_counters
@@ -134,19 +135,25 @@ class Spool:
         self.folder = folder
 
     @classmethod
-    def make(cls, recording: Path) -> Spool:
+    def make(cls, recording: Path, *, is_shared: bool = False) -> Spool:
         """Make the folder beside the recording that it is for. Raises OutputError if it is there, or cannot be made."""
         folder = recording.with_name(f"{recording.name}.capture").absolute()
         try:
-            folder.mkdir(0o700)
-            (folder / _RECORDING).write_text(str(recording.absolute()))
-            (folder / MISSING).write_bytes(bytes(ENTRIES * ENTRY_SIZE))
-        except FileExistsError:
-            raise OutputError(
-                f"there is {folder}, which a capture that was killed has left, or is still writing; kernlens capture"
-                f" --recover {folder} makes a recording of it"
-            ) from None
+            # Whole at once, as several may begin at the same time.
+            with TemporaryDirectory(prefix=".kernlens-", dir=folder.parent) as outer:
+                made = Path(outer) / "made"
+                made.mkdir(0o700)
+                (made / _RECORDING).write_text(str(recording.absolute()))
+                (made / MISSING).write_bytes(bytes(ENTRIES * ENTRY_SIZE))
+                if is_shared:
+                    (made / _SHARED).touch()
+                made.rename(folder)
         except OSError as error:
+            if os.path.lexists(folder):
+                raise OutputError(
+                    f"there is {folder}, which a capture that was killed has left, or is still writing; kernlens capture"
+                    f" --recover {folder} makes a recording of it"
+                ) from None
             raise OutputError(
                 f"cannot make the folder {folder}: {error.strerror}; name another place with -o"
             ) from error
@@ -157,11 +164,13 @@ class Spool:
         """Return the folder for programs that somebody else starts, which several calls share. Raises OutputError as
         ``make`` does."""
         folder = recording.with_name(f"{recording.name}.capture").absolute()
-        if (folder / _SHARED).is_file():
-            return cls(folder)
-        spool = cls.make(recording)
-        (folder / _SHARED).touch()
-        return spool
+        if not (folder / _SHARED).is_file():
+            try:
+                return cls.make(recording, is_shared=True)
+            except OutputError:
+                if not (folder / _SHARED).is_file():
+                    raise
+        return cls(folder)
 
     @classmethod
     def open(cls, folder: Path) -> Spool:
