@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The quick check, for every commit: ruff, mypy, and the unit tests, in half a minute. It installs nothing.
+# The quick check, for every commit: ruff, mypy, and the unit tests but for the slow ones, in half a minute. It installs nothing.
 #
 #   bash scripts/check.sh                  all of it
 #   bash scripts/check.sh ruff mypy        some of it: ruff, mypy, unit
@@ -20,13 +20,13 @@ run_ruff() { "$BIN/ruff" check --quiet . && "$BIN/ruff" format --quiet --check .
 
 run_mypy() { "$BIN/mypy"; }
 
-# Two processes, as half of the time is waiting for child processes; one in an environment that is older than xdist.
+# Four processes, as half of the time is waiting for child processes; one in an environment that is older than xdist.
 run_unit() {
   local processes=()
   if compgen -G "$BIN/../lib/python3*/site-packages/xdist" >/dev/null; then
-    processes=(-n 2)
+    processes=(-n 4)
   fi
-  "$BIN/python" -m pytest -q "${processes[@]}" tests/unit
+  "$BIN/python" -m pytest -q "${processes[@]}" -m "not slow" tests/unit
 }
 
 # report PART LOG STATUS: what a part printed, only if it failed.

@@ -326,6 +326,7 @@ def _fill(folder: str, seed: int) -> int:
     return wrong
 
 
+@pytest.mark.slow
 def test_processes_share_a_folder(tmp_path: Path) -> None:
     with multiprocessing.get_context("fork").Pool(3) as pool:
         assert pool.starmap(_fill, [(str(tmp_path / "cache"), seed) for seed in range(3)]) == [0, 0, 0]

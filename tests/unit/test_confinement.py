@@ -52,6 +52,7 @@ def test_it_works_in_its_folder(tmp_path: Path) -> None:
             assert Path(inside).parent == tmp_path
 
 
+@pytest.mark.slow
 def test_what_all_of_them_write_is_limited(tmp_path: Path) -> None:
     script = "import time\nfor n in range(40): open(f'{n}', 'wb').write(bytes(1000))\ntime.sleep(60)"
     with (

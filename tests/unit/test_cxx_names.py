@@ -87,6 +87,7 @@ def test_names_made_to_be_long_or_deep_stay_as_they_are() -> None:
         assert readable(packs) == packs
 
 
+@pytest.mark.slow
 def test_damaged_names_raise_nothing() -> None:
     chance = random.Random(4)
     letters = "_ZNSTIEJPRKFvidDpUl0123456789tLXAMOCLw"

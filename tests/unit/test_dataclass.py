@@ -121,6 +121,7 @@ def test_what_it_does_not_know_is_refused(options: dict[str, Any]) -> None:
         dataclass()(Place)
 
 
+@pytest.mark.slow
 def test_no_class_of_the_package_is_made_the_slow_way() -> None:
     slow = [
         f"{path.relative_to(PACKAGE)}:{node.lineno}"

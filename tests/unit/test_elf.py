@@ -104,6 +104,7 @@ def test_relocations_rel_and_rela() -> None:
     assert (third.symbol, third.type_name, third.addend) == ("", "99", 7)
 
 
+@pytest.mark.slow
 def test_extended_section_numbers() -> None:
     """More sections than 16 bits hold: the count, the name table's index and symbols' sections stand elsewhere."""
     writer = ElfWriter()

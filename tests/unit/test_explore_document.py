@@ -283,6 +283,7 @@ def test_redacted_documents_hold_no_source() -> None:
     assert "left out" in file["missing"]
 
 
+@pytest.mark.slow
 def test_what_many_kernels_have_in_common_is_bounded() -> None:
     """A function that all of 2,000 kernels call would be written 2,000 times."""
     body = "  %a = add i32 1, 1, !dbg !1\n" * 20_000

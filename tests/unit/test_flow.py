@@ -174,6 +174,7 @@ def test_what_holds_the_registers_at_the_peak() -> None:
     assert held_at(Instructions(b"", [""], list), None, 0) == []
 
 
+@pytest.mark.slow
 def test_time_is_linear_in_branches() -> None:
     """Loops in loops, and every one of them changes what is live."""
     count = 16000

@@ -38,6 +38,7 @@ def fill(folder: Path, count: int) -> None:
         (folder / f"{number:04}.bin").write_bytes(binary(kernel=f"kernel{number}"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", VERBS, ids=" ".join)
 def test_memory_does_not_grow_with_the_files(
     words: tuple[str, ...], kernlens: Kernlens, folder: Path, monkeypatch: pytest.MonkeyPatch

@@ -15,6 +15,8 @@ from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
+import pytest
+
 import kernlens
 from kernlens.runtime.driver_environment import WORKER_PARTS
 
@@ -148,6 +150,7 @@ def test_every_room_has_a_rule() -> None:
     assert {room_of(path) for path in files()} <= set(ALLOWED)
 
 
+@pytest.mark.slow
 def test_every_module_can_be_imported() -> None:
     """What is imported only when a verb needs it is broken without anybody noticing it."""
     names = [".".join(("kernlens", *path.relative_to(PACKAGE).with_suffix("").parts)) for path in files()]

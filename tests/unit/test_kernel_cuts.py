@@ -118,6 +118,7 @@ def test_nameless_functions_keep_their_numbers() -> None:
     assert "@0 = constant" in (cut_to_function(text, "k") or "")
 
 
+@pytest.mark.slow
 def test_large_modules_take_linear_time() -> None:
     functions = "".join(f"define void @f{i}() {{\n  call void @f{i + 1}(), !dbg !{i}\n}}\n" for i in range(20_000))
     nodes = "".join(f"!{i} = !{{!{i + 1}, void ()* @f{i}}}\n" for i in range(20_000))

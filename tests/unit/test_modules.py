@@ -165,6 +165,7 @@ def test_a_constant_that_everything_names_ends() -> None:
     assert sum(map(len, found.in_functions.values())) < 4 * len(content) // 4
 
 
+@pytest.mark.slow
 def test_damaged_spirv_raises_only_errors_of_ours() -> None:
     chance = random.Random(3)
     good = bytes(spirv())

@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 import kernlens
 
 PACKAGE = Path(kernlens.__file__).parent
@@ -40,6 +42,7 @@ def words_of(paths: Iterator[Path]) -> Counter[str]:
     return Counter(word for path in paths for word in WORD.findall(path.read_text("utf-8")))
 
 
+@pytest.mark.slow
 def test_nothing_serves_tests_alone() -> None:
     used = words_of(PACKAGE.rglob("*.py"))
     named = words_of(path for folder in ("docs", "examples", "benchmarks") for path in (ROOT / folder).rglob("*.??"))

@@ -113,6 +113,7 @@ def test_a_huge_number_of_kernels_fails_at_once() -> None:
         read_patch_tokens(memoryview(written))
 
 
+@pytest.mark.slow
 def test_mutations_raise_nothing_but_format_errors() -> None:
     """3,000 damaged programs: each ends, quickly, with a result or a FormatError."""
     chosen = random.Random(17)

@@ -82,6 +82,7 @@ def test_a_file_that_was_not_read_may_define_anything() -> None:
     assert list(names) == ["x.h"]
 
 
+@pytest.mark.slow
 def test_hostile_texts_take_no_time() -> None:
     """Each is worked out in steps that grow with the text: a few thousand lines must not take millions."""
     doubling = (

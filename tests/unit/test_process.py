@@ -112,6 +112,7 @@ def test_a_grandchild_that_holds_the_pipe_does_not_hold_us(tmp_path: Path, clock
     assert witness.was_killed()
 
 
+@pytest.mark.slow
 def test_a_child_that_closes_its_output_is_still_timed() -> None:
     with pytest.raises(ToolError, match="did not finish"):
         run([PYTHON, "-c", "import os, time; os.close(1); os.close(2); time.sleep(60)"], timeout=1)

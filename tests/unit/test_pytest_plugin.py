@@ -135,6 +135,7 @@ LOADED = (
 )
 
 
+@pytest.mark.slow
 def test_a_project_without_budgets_does_not_notice_it(project: pytest.Pytester) -> None:
     project.makepyfile(test_plain=PLAIN, test_loaded=LOADED)
     project.runpytest_subprocess(*OTHERS, "-W", "error").assert_outcomes(passed=2)
@@ -142,6 +143,7 @@ def test_a_project_without_budgets_does_not_notice_it(project: pytest.Pytester) 
     result.assert_outcomes(passed=1)
 
 
+@pytest.mark.slow
 def test_marks_are_checked_by_the_processes_of_xdist(project: pytest.Pytester) -> None:
     project.makepyfile(
         f"import pytest\n@pytest.mark.parametrize('number', range(3))\n@pytest.mark.kernel_budget(max_slm=0)\n"

@@ -30,6 +30,7 @@ def test_one_file_after_close_and_readable_where_nothing_can_be_written(tmp_path
     assert read_as_a_stranger(path) == b"add"
 
 
+@pytest.mark.slow
 def test_threads_write_whole_programs(tmp_path: Path) -> None:
     path = tmp_path / "x.klens"
 
@@ -76,6 +77,7 @@ while True:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("attempt", range(8))
 def test_a_kill_at_any_moment_loses_nothing_finished(attempt: int, tmp_path: Path) -> None:
     path = tmp_path / "x.klens"

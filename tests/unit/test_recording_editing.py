@@ -287,6 +287,7 @@ os._exit(0)
         assert recording.metadata["late"] == "note"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("output", ["a.klens", "new.klens"])
 def test_killed_at_any_moment(tmp_path: Path, output: str) -> None:
     path = recorded(tmp_path / "a.klens", *(entry(number, 200_000) for number in range(20)))

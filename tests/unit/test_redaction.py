@@ -51,6 +51,7 @@ def test_a_byte_that_was_no_utf8() -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_very_long_line() -> None:
     line = "float a = " + " + ".join(f"value_{number}" for number in range(20_000)) + ";"
     with processor_time(20):
@@ -110,6 +111,7 @@ def swapped(content: bytes) -> bytes:
     return struct.pack(f"<{len(words)}I", *words)
 
 
+@pytest.mark.slow
 def test_many_beginnings_of_modules_cost_no_more() -> None:
     with processor_time(5):
         assert not list(embedded_texts(struct.pack("<5I", 0x07230203, 0x10000, 0, 9, 0) * 50_000))

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from hashlib import md5
 from types import FrameType
 
+import pytest
+
 from kernlens.analysis.source_matching import match_sources
 from kernlens.model.build import Source
 from kernlens.model.line_table import LineTable, SourceFile
@@ -79,6 +81,7 @@ def test_only_files_that_rows_name_are_asked_for() -> None:
     assert asked == ["/build/k.cl"]
 
 
+@pytest.mark.slow
 def test_many_files_and_many_sources_of_one_name_are_matched_in_one_pass() -> None:
     """Comparing each with each would be nine million comparisons of long paths."""
     deep = "/".join(["d"] * 300)

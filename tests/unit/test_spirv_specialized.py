@@ -45,6 +45,7 @@ def test_a_branch_on_a_given_value_leads_one_way() -> None:
     assert len(without_undecided(module, {5: 0})) == len(module)
 
 
+@pytest.mark.slow
 def test_a_large_module_takes_time_in_proportion() -> None:
     module = branching(copies=20_000)
     with processor_time(6):

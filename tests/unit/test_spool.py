@@ -14,6 +14,7 @@ from kernlens.errors import OutputError
 PROCESSES = 8
 
 
+@pytest.mark.slow
 def test_several_join_at_the_same_time(tmp_path: Path) -> None:
     """Each finds it whole, whoever makes it: shells that start services evaluate kernlens layer --capture together."""
     for number in range(40):

@@ -138,6 +138,7 @@ def test_a_text_of_too_many_lines_is_refused_before_it_is_read(stage: str, endin
         snapshot_map(snapshot(stage, "a\n" * 1_000_001, ending), Beside([]))
 
 
+@pytest.mark.slow
 def test_the_texts_of_a_recording_share_one_bound_of_lines(tmp_path: Path) -> None:
     path = tmp_path / "packed.klens"
     text = b"a\n" * 400_000

@@ -154,6 +154,7 @@ def test_the_worst_come_first_and_the_rest_is_counted(kernlens: Kernlens, source
     assert kernlens("sweep", "scale.cl", "--device", "skl", "--top", "0").out.count("\n") == 4
 
 
+@pytest.mark.slow
 def test_cells_that_crash_or_hang_say_so_and_the_others_finish(
     kernlens: Kernlens, source: Path, compiler: Path
 ) -> None:
@@ -188,6 +189,7 @@ def test_a_fault_in_one_cell_is_its_own(kernlens: Kernlens, source: Path, monkey
     assert "a fault of kernlens itself, please report it: ZeroDivisionError" in done.err
 
 
+@pytest.mark.slow
 def test_an_interrupted_sweep_goes_on(kernlens: Kernlens, source: Path, compiler: Path) -> None:
     """The first run is stopped, as by Ctrl-C, while its third compile runs; what was done is not done again."""
     compiler.write_text(
@@ -322,6 +324,7 @@ def test_formulas_of_spreadsheets_are_texts(kernlens: Kernlens, source: Path) ->
     assert (row["source"], row["options"]) == ("'=cmd.cl", "-DX")
 
 
+@pytest.mark.slow
 def test_jobs_are_taken_as_they_are_done_and_results_are_forgotten() -> None:
     """10,000 jobs: never more taken than a few beside those that were given back, and no result is kept."""
     taken = given = most = 0

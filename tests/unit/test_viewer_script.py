@@ -46,6 +46,7 @@ def build(folder: Path, registry: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
 
 
+@pytest.mark.slow
 def test_without_a_registry_it_says_so(tmp_path: Path) -> None:
     # Nothing listens on port 1.
     done = build(tmp_path, "http://127.0.0.1:1/")
@@ -53,6 +54,7 @@ def test_without_a_registry_it_says_so(tmp_path: Path) -> None:
     assert "ECONNREFUSED" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_registry_that_refuses_is_a_failure(tmp_path: Path, registry: str) -> None:
     done = build(tmp_path, registry)
     assert done.returncode == 1

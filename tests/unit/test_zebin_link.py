@@ -300,6 +300,7 @@ def test_a_buffer_of_a_strange_kind_is_one_of_its_own() -> None:
     assert text.count("- type:") == 2
 
 
+@pytest.mark.slow
 def test_damaged_modules_raise_only_errors_of_ours() -> None:
     """Bytes changed at random in one of two modules; both the merge and the filling-in must hold."""
     chance = random.Random(5)
