@@ -8,6 +8,7 @@ import pytest
 
 from kernlens.model.build import LINE_OPTIONS, Build
 from kernlens.toolchain.includes import source_options
+from tests.limits import processor_time
 
 
 @pytest.mark.parametrize("path", ["/a/k.cl", "/a b/k.cl", "/k.cl"])
@@ -23,6 +24,13 @@ def test_options_are_those_that_were_given(path: str, given: str) -> None:
 @pytest.mark.parametrize("options", [None, "", "-I /a", "-s /a/k.cl -I /b", "-DN=1 -x cl"])
 def test_options_that_name_no_source_stay(options: str | None) -> None:
     assert Build("k", options=options).own_options == options
+
+
+@pytest.mark.parametrize("piece", [" ", "-s ", '-s "', " -s x -I "])
+def test_options_of_megabytes_take_time_in_proportion(piece: str) -> None:
+    """A recording may hold any: white space alone took quadratic time."""
+    with processor_time(2):
+        assert Build("k", options=piece * 300_000 + "x").own_options
 
 
 @pytest.mark.parametrize(

@@ -112,6 +112,13 @@ def test_the_listed_functions_are_those_that_can_be_cut_out() -> None:
     assert cut_to_function("declare void @late()\ndefine void @late() {\n}\n", "late") is not None
 
 
+def test_of_two_functions_of_one_name_the_first_counts_and_never_one_that_is_cut_off() -> None:
+    twice = "define void @f() {\n  ret void\n}\ndefine void @f() {\n  unreachable\n"
+    for text in (twice, f"{twice}}}\n"):
+        assert set(functions_of(text)) == {"f"}
+        assert cut_to_function(text, "f") == "define void @f() {\n  ret void\n}\n"
+
+
 def test_nameless_functions_keep_their_numbers() -> None:
     """LLVM accepts ``@1`` only after ``@0``."""
     text = "@0 = constant i32 0\n\ndefine void @1() {\n  ret void\n}\n\ndefine void @k() {\n  call void @1()\n  ret void\n}\n"

@@ -34,10 +34,8 @@ def read_budget_file(content: bytes, name: str) -> BudgetFile:
 
     try:
         document = tomllib.loads(content.decode("utf-8"))
-    except (
-        ValueError,
-        RecursionError,
-    ) as error:  # ValueError: of encodings, of TOML, and of numbers with 5,000 digits.
+    # ValueError is that of encodings, of TOML, and of numbers with 5,000 digits.
+    except (ValueError, RecursionError) as error:
         raise FormatError(f"this is no TOML: {error}", format=name) from None
     _check_keys(document, _TABLES, name)
     rules = [

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kernlens.model.stage import Snapshot
 
 #: What kernlens adds to the options of a source (``toolchain/includes.py``), and compilers write into their binaries.
-_NAMED = re.compile(r'(?:^|\s+)-s (?P<path>"[^"]*"|\S+)(?: -I (?P<folder>"[^"]*"|\S+))?$')
+_NAMED = re.compile(r'(?:^|\s)-s (?P<path>"[^"]*"|\S+)(?: -I (?P<folder>"[^"]*"|\S+))?$')
 #: The build options that have compilers write line tables. The first is what kernlens adds.
 LINE_OPTIONS = ("-gline-tables-only", "-g")
 
@@ -134,7 +134,7 @@ class Build:
             return self.options
         path, folder = ((named[each] or "").strip('"') for each in ("path", "folder"))
         is_added = folder in ("", path.rpartition("/")[0] or "/")
-        return self.options[: named.start() if is_added else None]
+        return self.options[: named.start()].rstrip() if is_added else self.options
 
     @property
     def toolchain_title(self) -> str | None:

@@ -155,8 +155,9 @@ class LlvmParts:
 
     def _add_function(self, name: str, lines: range) -> None:
         self.functions.append((name[1:].strip('"'), lines))
-        # A definition counts, whatever else of its name the text holds.
-        self._lines[name] = lines
+        # A whole definition counts, whatever else of its name the text holds; of two the first.
+        if name not in self._lines or not self._is_whole(self._lines[name]):
+            self._lines[name] = lines
 
 
 def _without_gaps(lines: Iterable[str]) -> Iterator[str]:
