@@ -1,4 +1,5 @@
-"""Fuzz the readers: ``python -m tests.fuzz [--seconds S | --count N] [TARGET...]``; an input again: ``--replay FILE``."""
+"""Fuzz the readers: ``python -m tests.fuzz [--seconds S | --count N | --brief] [TARGET...]``; an input again: ``--replay
+FILE``."""
 
 from __future__ import annotations
 
@@ -25,14 +26,15 @@ def _campaign(chosen: argparse.Namespace) -> int:
     targets = named(chosen.targets or list(TARGETS))
     findings = Path(chosen.findings or tempfile.mkdtemp(prefix="kernlens-findings-")).absolute()
     findings.mkdir(parents=True, exist_ok=True)
-    count = -(-chosen.count // len(targets))
-    share = max(1, int(chosen.seconds * chosen.jobs / len(targets)))
-    limit = f"-runs={count}" if count else f"-max_total_time={share}"
     # Beside one input's own limits: a process that grows, or hangs in C code, is ended.
-    options = [limit, f"-seed={chosen.seed}", "-rss_limit_mb=2500", "-timeout=120"]
+    options = [f"-seed={chosen.seed}", "-rss_limit_mb=2500", "-timeout=120"]
+    count = -(-chosen.count // len(targets))
+    if not (count or chosen.brief):
+        options.append(f"-max_total_time={max(1, int(chosen.seconds * chosen.jobs / len(targets)))}")
+    counts = {target.name: target.brief if chosen.brief else count or -1 for target in targets}
     with tempfile.TemporaryDirectory(prefix="kernlens-fuzz-") as scratch:
         work = Path(chosen.work or scratch).absolute()
-        return report(run(targets, options, findings, work, chosen.jobs), findings)
+        return report(run(targets, counts, options, findings, work, chosen.jobs), findings)
 
 
 def _replay(path: Path, names: Sequence[str]) -> int:
@@ -56,6 +58,7 @@ def main() -> int:
     amount = parser.add_mutually_exclusive_group()
     amount.add_argument("--seconds", type=float, default=60.0, help="for all targets together; 60 if not given")
     amount.add_argument("--count", type=int, default=0, help="inputs of all targets together")
+    amount.add_argument("--brief", action="store_true", help="so many inputs of each as a run of all tests tries")
     parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1), help="targets at a time")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--findings", help="the folder for inputs that found something; a new one if not given")

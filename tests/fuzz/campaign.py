@@ -6,7 +6,7 @@ import os
 import re
 import selectors
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -65,8 +65,11 @@ class Course:
         return True
 
 
-def run(targets: Sequence[Target], options: Sequence[str], findings: Path, work: Path, jobs: int) -> list[Course]:
-    """Fuzzes all targets, ``jobs`` at a time, each with libFuzzer's ``options``. ``work`` takes what it learns."""
+def run(
+    targets: Sequence[Target], counts: Mapping[str, int], options: Sequence[str], findings: Path, work: Path, jobs: int
+) -> list[Course]:
+    """Fuzzes all targets, ``jobs`` at a time, each with libFuzzer's ``options`` and as many inputs as ``counts`` has for it
+    (-1: any number). ``work`` takes what it learns."""
     waiting, over = list(targets), []
     with selectors.DefaultSelector() as running:
         while waiting or running.get_map():
@@ -74,8 +77,13 @@ def run(targets: Sequence[Target], options: Sequence[str], findings: Path, work:
                 target = waiting.pop(0)
                 grown = work / target.name
                 grown.mkdir(parents=True, exist_ok=True)
-                folders = [f"-artifact_prefix={findings}/{target.name}-crash-", str(grown), str(target.folder)]
-                course = Course(target, *start(target, [*options, *folders], findings))
+                own = [
+                    f"-runs={counts[target.name]}",
+                    f"-artifact_prefix={findings}/{target.name}-crash-",
+                    str(grown),
+                    str(target.folder),
+                ]
+                course = Course(target, *start(target, [*options, *own], findings))
                 running.register(course.words, selectors.EVENT_READ, course)
             for key, _ in running.select():
                 course = key.data
