@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Generator
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from tests.corpus.build import Built, build
@@ -19,6 +20,10 @@ from tests.corpus.packages import CorpusError, fetch
 SAMPLE = ("darktable/nlmeans", "darktable/gaussian", "darktable/sharpen", "darktable/demosaic_markesteijn")
 
 LEFT_OUT = pytest.StashKey[dict[str, int]]()
+
+# What a run of the tests says depends on the tree alone: the same examples each time, and no limit on a busy machine's time.
+hypothesis.settings.register_profile("kernlens", derandomize=True, deadline=None)
+hypothesis.settings.load_profile("kernlens")
 
 # A shell starts what runs in its background with these ignored, and children inherit that: no Ctrl-C would reach them.
 signal.signal(signal.SIGINT, signal.default_int_handler)

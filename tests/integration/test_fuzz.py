@@ -32,7 +32,7 @@ def ar(data):
     if data.startswith(b"!<arch>"):
         ctypes.string_at(0) if how == "crash" else [][1]
     read_ar(memoryview(data))
-courses = run([Target(ar)], ["-runs=200", "-seed=1"], Path(findings), Path(work), 1)
+courses = run([Target(ar, 200)], {"ar": 200}, ["-seed=1"], Path(findings), Path(work), 1)
 sys.exit(report(courses, Path(findings)))
 """
 

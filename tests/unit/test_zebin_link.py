@@ -295,6 +295,14 @@ def test_ze_info_that_the_merge_cannot_take_apart(text: str) -> None:
         merge_ze_info([("a", PSEUDO), ("b", text)])
 
 
+def test_what_a_module_says_of_a_kernel_that_it_does_not_have_is_not_joined_to_anothers() -> None:
+    kernel = "version: '1.73'\nkernels:\n  - name: k\n"
+    stray = "version: '1.73'\nkernels_misc_info:\n  - name: k\n    args_info:\n      - index: 0\n        name: stray\n"
+    assert merge_ze_info([("a", kernel), ("b", stray.replace("name: k", "name: other"))]).count("name: stray") == 1
+    with pytest.raises(FormatError, match="describes k cannot be taken apart"):
+        merge_ze_info([("a", kernel), ("b", stray)])
+
+
 def test_a_buffer_of_a_strange_kind_is_one_of_its_own() -> None:
     text = merge_ze_info([("a", PSEUDO), ("b", PSEUDO.replace("type: scratch", "type: [ 1, 2 ]"))])
     assert text.count("- type:") == 2

@@ -14,7 +14,7 @@ from typing import Any
 
 from kernlens.errors import LinkError
 from kernlens.formats.zebin import ze_info_text
-from kernlens.formats.zebin.ze_info import damage, list_of_mappings, read_ze_info
+from kernlens.formats.zebin.ze_info import ZeInfoKernel, damage, list_of_mappings, read_ze_info
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 
 #: Any key, not only those that the specification has: what stands below an unknown one is no kernel's.
@@ -33,7 +33,7 @@ def merge_ze_info(texts: Sequence[tuple[str, str]]) -> str:
     versions: dict[str, str] = {}
     lists: dict[str, list[str]] = {}
     pseudo: list[Mapping[str, Any]] = []
-    kernels: set[str] = set()
+    kernels: dict[str, ZeInfoKernel] = {}
     for name, text in texts:
         info = read_ze_info(memoryview(text.encode()))
         versions.setdefault(info.version or "", name)
@@ -52,11 +52,21 @@ def merge_ze_info(texts: Sequence[tuple[str, str]]) -> str:
     keys = sorted(lists, key=lambda key: key == _LAST)
     body = "".join(f"{key}:\n{''.join(lists[key])}" for key in keys if lists[key])
     merged = f"---\nversion:         '{next(iter(versions), '')}'\n{body}...\n"
-    # A check: the joined text must still be readable, and nothing of it may be lost or added (keys in quotes, or indented).
-    unlike = kernels ^ read_ze_info(memoryview(merged.encode())).kernels.keys()
-    if unlike:
-        raise damage(f"the text that describes {sorted(unlike)[0]} cannot be taken apart")
+    # A check: of each kernel the joined text says what its own did. Keys in quotes or indented would be lost; what one text
+    # says of a kernel that it does not have would become another's.
+    joined = read_ze_info(memoryview(merged.encode())).kernels
+    for name in sorted(kernels.keys() | joined.keys()):
+        if (
+            name not in kernels
+            or name not in joined
+            or not (name == PSEUDO_KERNEL or _is_same(kernels[name], joined[name]))
+        ):
+            raise damage(f"the text that describes {name} cannot be taken apart")
     return merged
+
+
+def _is_same(one: ZeInfoKernel, other: ZeInfoKernel) -> bool:
+    return one.resources == other.resources and one.arguments == other.arguments
 
 
 def _lists(text: str) -> dict[str, list[str]]:
