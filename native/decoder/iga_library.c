@@ -86,6 +86,13 @@ bool iga_library_open(iga_library *library, const char *path, char *error, size_
     }
     IGA_FUNCTIONS(IGA_RESOLVE)
 #undef IGA_RESOLVE
+#define IGA_FIND(type, name, parameters)                                                                             \
+    {                                                                                                                \
+        void *found = find_function(library->handle, #name);                                                         \
+        memcpy(&library->name, &found, sizeof found);                                                                \
+    }
+    IGA_LATER_FUNCTIONS(IGA_FIND)
+#undef IGA_FIND
     library->has_scalar_file = has_scalar_file(library);
     find_file(library);
     return true;

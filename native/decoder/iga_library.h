@@ -77,11 +77,17 @@ typedef struct {
     X(uint32_t, kv_get_predicate, (const kv_t *, int32_t offset))                                                    \
     X(uint32_t, kv_get_is_inverse_predicate, (const kv_t *, int32_t offset))
 
+/* Functions that libiga64.so.1 does not have; they are NULL then. */
+#define IGA_LATER_FUNCTIONS(X)                                                                                       \
+    X(int, kv_get_sendg_ind_desc0, (const kv_t *, int32_t offset, uint32_t *present, uint32_t *byte))                \
+    X(int, kv_get_sendg_ind_desc1, (const kv_t *, int32_t offset, uint32_t *present, uint32_t *byte))
+
 #define IGA_MEMBER(type, name, parameters) type(*name) parameters;
 
 typedef struct {
     void *handle;
     IGA_FUNCTIONS(IGA_MEMBER)
+    IGA_LATER_FUNCTIONS(IGA_MEMBER)
     /* Register files from this number on moved up by one when the scalar register file was added (IGC 2). */
     bool has_scalar_file;
     char file[4096]; /* where the library was found; empty if the system does not tell */

@@ -67,6 +67,19 @@ static uint16_t packed_lengths(const iga_library *library, const kv_t *view, int
     return (uint16_t)packed;
 }
 
+/* Whether the message is one of Xe3P, whose own descriptor has 64 bits and is not in the record: s0 holds up to two more. */
+static bool fill_scalar_descriptors(instruction_record *record, const iga_library *library, const kv_t *view,
+                                    int32_t place)
+{
+    uint32_t present = 0, other_present = 0;
+    if (library->kv_get_sendg_ind_desc0 == NULL || library->kv_get_sendg_ind_desc1 == NULL ||
+        library->kv_get_sendg_ind_desc0(view, place, &present, &record->descriptor) != KV_SUCCESS ||
+        library->kv_get_sendg_ind_desc1(view, place, &other_present, &record->extended_descriptor) != KV_SUCCESS)
+        return false;
+    record->descriptor_flags = (uint8_t)((present ? DESCRIPTOR_SCALAR : 0) | (other_present ? EXTENDED_SCALAR : 0));
+    return true;
+}
+
 static void fill_message(instruction_record *record, const iga_library *library, const kv_t *view, int32_t place)
 {
     int32_t sfid = -1;
@@ -79,6 +92,8 @@ static void fill_message(instruction_record *record, const iga_library *library,
     if (library->kv_get_opgroup(view, place) == KV_OPGROUP_SEND_EOT)
         record->flags |= RECORD_END_OF_THREAD;
     record->lengths = packed_lengths(library, view, place);
+    if (fill_scalar_descriptors(record, library, view, place))
+        return;
 
     uint8_t extended = KV_INVALID_REG, extended_sub = 0, descriptor = KV_INVALID_REG, descriptor_sub = 0;
     library->kv_get_send_descs(view, place, &record->extended_descriptor, &record->descriptor);

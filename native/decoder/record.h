@@ -21,6 +21,8 @@ enum {
     DESCRIPTOR_REGISTER = 1 << 1, /* the value is register << 8 | subregister */
     EXTENDED_IMMEDIATE = 1 << 2,
     EXTENDED_REGISTER = 1 << 3,
+    DESCRIPTOR_SCALAR = 1 << 4, /* the value is the first of eight bytes of s0 */
+    EXTENDED_SCALAR = 1 << 5,
 };
 
 enum {

@@ -90,6 +90,15 @@ def test_the_toolchains_of_one_source(newest_root: Path, tmp_path: Path) -> None
     assert {line["edited"] for line in kernel["lines"]} == {None}
 
 
+def test_a_comment_is_no_change(newest_root: Path, tmp_path: Path) -> None:
+    """The newest compiler puts a hash of the source behind each kernel."""
+    for side, text in (("old", SOURCE), ("new", f"{SOURCE}// a comment\n")):
+        (tmp_path / side).mkdir()
+        (tmp_path / side / "work.cl").write_text(text)
+    options = ("--device", "bmg", "--toolchain", "newest")
+    assert compared("old/work.cl", "new/work.cl", *options, status=0, cwd=tmp_path)["equal"]
+
+
 @pytest.mark.parametrize(
     ("option", "equal", "first"),
     [

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import random
+import re
 import subprocess
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from kernlens import load
 from kernlens.analysis.flow.distance_waits import distance_waits
 from kernlens.isa.decode import decode
 from kernlens.isa.devices import device
 from kernlens.isa.iga_library import search_also
-from tests.corpus.distances import CAPPED, HAZARD, WRONG, by_wrong_rule, judged
+from tests.corpus.distances import CAPPED, HAZARD, NO_HAZARD, WRONG, by_wrong_rule, judged
 from tests.integration.iga64_fixtures import iga64_of
+from tests.integration.test_cli import kernlens
 
 INTEGERS, FLOATS = ("b", "uw", "d", "ud"), ("f", "hf")
 #: A device, iga64's name of its platform, whether only the newest root's knows it, and types that it has beside these.
@@ -50,6 +53,39 @@ def text(types: tuple[str, ...], count: int = 400) -> str:
         )
         recent.append(result)
     return "\n".join(lines) + "\n"
+
+
+KERNEL = """\
+kernel void messages(read_only image2d_t in, sampler_t how, global uint *ids, global ulong *sums, global float4 *out) {
+    local float4 shared[64];
+    int2 place = (int2)(get_global_id(0), get_global_id(1));
+    shared[get_local_id(0)] = read_imagef(in, how, place);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    sums[place.x] = (ulong)ids[place.y] * (ids[place.x] / 7);
+    out[place.x] = shared[get_local_id(0) ^ 1] * ids[place.x];
+}
+"""
+
+
+def test_messages_of_xe3p_wait_for_their_descriptors(newest_root: Path, tmp_path: Path) -> None:
+    """Each descriptor in s0 is one that iga64 prints, and a reason of the compiler's for a distance."""
+    source, recording, code = tmp_path / "messages.cl", tmp_path / "messages.klens", tmp_path / "messages.krn"
+    source.write_text(KERNEL)
+    done = kernlens("compile", source, "--device", "cri", "--toolchain", "newest", "-o", recording)
+    assert done.returncode == 0, done.stderr
+    (program,) = load(recording)
+    kernel = program.kernels["messages"]
+    code.write_bytes(kernel.code)
+    command = [*iga64_of(newest_root), "-d", "-p=3pxpc", "--color=never", str(code)]
+    texts = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout.splitlines()
+    printed = [re.findall(r"(?<!\[)\bs0\.\d+", text.partition("{")[0]) for text in texts if re.search(r"\bsendg", text)]
+    messages = [instruction.message for instruction in kernel.instructions if instruction.message]
+    assert [[one for one in (each.descriptor_register, each.extended_register) if one] for each in messages] == printed
+    assert {len(registers) for registers in printed} == {0, 1, 2}
+    assert {each.descriptor for each in messages} == {None}
+    counts = Counter(judgement for _, judgement in judged(kernel.instructions))
+    assert counts[HAZARD] > 10
+    assert not counts[NO_HAZARD]
 
 
 @pytest.mark.parametrize("name", PLATFORMS)

@@ -124,6 +124,16 @@ def test_copies_of_one_width_are_equal_and_accumulators_are_registers() -> None:
     assert not code(*texts[0]).is_same(code(texts[0][0].replace("r9", "-r9"), texts[0][1]))
 
 
+def test_the_hash_behind_a_kernel_is_no_change() -> None:
+    hashed = "(W)     mov (16|M0)              {}    {}:ud"
+    old, new, kept, other = (
+        code(hashed.format(*words))
+        for words in (("null<1>:ud", "0x0"), ("null<1>:ud", "0x1C98D6B"), ("r1.0<1>:ud", "0x0"), ("r1.0<1>:ud", "0x2"))
+    )
+    assert old.is_same(new)
+    assert not kept.is_same(other)
+
+
 def test_a_part_that_was_written_again_comes_from_there() -> None:
     """r20 to r21 are loaded; then the second half of them is written."""
     load, part, add = LOAD.format(20, 10), "mov (8|M0) r21.0<1>:f 0x0:f", ADD.format(30, 20, 21, "F")

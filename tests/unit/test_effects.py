@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kernlens.isa.device_table import GEN9, XE2, XE3
+from kernlens.isa.device_table import GEN9, XE2, XE3, XE3P
 from kernlens.isa.effects import effects_of
 from kernlens.model.effects import (
     ACCUMULATORS,
@@ -20,14 +20,22 @@ from kernlens.model.effects import (
     Route,
     registers_in,
 )
-from kernlens.model.instruction import DESCRIPTOR_IMMEDIATE, EXTENDED_IMMEDIATE, EXTENDED_REGISTER, LABEL, SEND
+from kernlens.model.instruction import (
+    DESCRIPTOR_IMMEDIATE,
+    DESCRIPTOR_SCALAR,
+    EXTENDED_IMMEDIATE,
+    EXTENDED_REGISTER,
+    EXTENDED_SCALAR,
+    LABEL,
+    SEND,
+)
 from kernlens.model.instruction_record import NO_REGION, REGIONS_SIZE
 from tests.corpus.oracles.register_texts import said_of_registers
 from tests.writers.instruction_records import DIRECT, IMMEDIATE, INDIRECT, NO_OPERAND, Operand, record
 
 MNEMONICS = (
     "", "mov", "add", "mad", "sel", "cmp", "send", "dpas", "call", "ret", "goto", "if", "else", "endif", "while", "break",
-    "cont", "join", "mach", "math", "csel",
+    "cont", "join", "mach", "math", "csel", "mullh",
 )  # fmt: skip
 NUMBER = {name: number for number, name in enumerate(MNEMONICS)}
 GENERAL_FILE, ACCUMULATOR_FILE, ADDRESS_FILE, FLAG_FILE, SCALAR_FILE = 18, 3, 2, 5, 9
@@ -188,6 +196,19 @@ def test_what_a_register_says_is_a_lower_bound() -> None:
     found = message(0, (0x1F, 0x1F, 0x1F), descriptor_flags=EXTENDED_REGISTER, extended=2)
     assert found.is_lower_bound
     assert found.reads[0] == (ADDRESSES + 8, 0xF)
+
+
+def test_descriptors_in_the_scalar_register() -> None:
+    found = message(
+        16, (1, 1, 0), XE3P, extended=24, descriptor_flags=DESCRIPTOR_SCALAR | EXTENDED_SCALAR, execution_size=16
+    )
+    assert found.reads[:2] == ((SCALARS + 16, 0xFF), (SCALARS + 24, 0xFF))
+    assert not found.is_lower_bound
+
+
+def test_both_halves_of_a_product() -> None:
+    found = effect("mullh", CONTIGUOUS, CONTIGUOUS, execution_size=1, destination=r(5), sources=(r(7), r(8)))
+    assert registers(found.writes) == [(5, 0, 4), (6, 0, 4)]
 
 
 def test_scratch_blocks_of_the_data_cache() -> None:

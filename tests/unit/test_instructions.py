@@ -10,6 +10,7 @@ import pytest
 from kernlens import _decoder
 from kernlens.model.instruction import (
     COMPACTED,
+    DESCRIPTOR_SCALAR,
     ILLEGAL,
     LABEL,
     NO_MASK,
@@ -126,8 +127,9 @@ def test_message() -> None:
         record(opcode=SEND_OP, flags=SEND | 1 << 4, sfid=15, descriptor_flags=0b0101, descriptor=0x42, extended=7),
         record(opcode=SEND_OP, flags=SEND, sfid=0xFF, descriptor_flags=0b1010, descriptor=0x002, extended=0x004),
         record(opcode=MOV),
+        record(opcode=SEND_OP, flags=SEND, descriptor_flags=DESCRIPTOR_SCALAR, descriptor=16),
     )
-    first, second = found[0].message, found[1].message
+    first, second, third = found[0].message, found[1].message, found[3].message
     assert first is not None
     assert second is not None
     assert (first.target, first.descriptor, first.extended_descriptor, first.end_of_thread) == ("ugm", 0x42, 7, True)
@@ -135,6 +137,9 @@ def test_message() -> None:
     assert (second.target, second.descriptor, second.extended_descriptor) == (None, None, None)
     assert (second.descriptor_register, second.extended_register) == ("a0.2", "a0.4")
     assert found[2].message is None
+    assert third is not None
+    assert (third.descriptor, third.extended_descriptor) == (None, None)
+    assert (third.descriptor_register, third.extended_register) == ("s0.16", None)
 
 
 def test_scoreboard() -> None:

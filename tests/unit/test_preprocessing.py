@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kernlens.toolchain.preprocessing import Macros, included_names
+from tests.limits import processor_time
 
 
 def included(text: str, *options: str) -> list[str]:
@@ -82,6 +83,14 @@ def test_a_file_that_was_not_read_may_define_anything() -> None:
     assert list(names) == ["x.h"]
 
 
+def test_what_begins_a_comment() -> None:
+    """A comment mark in a text is none; a text that is not closed ends with its line."""
+    for before in ('x = "/*";', "x = '\"'; y = '/*';", "#error don't /*", 'no "end /*', r'"\"/*"'):
+        assert included(f'{before}\n#include "a.h"\n') == ["a.h"], before
+    for before in ('x = "";', "x = '\"';", '"\\\\"', "/"):
+        assert included(f'{before} /*\n#include "no.h"\n*/\n#include "a.h"\n') == ["a.h"], before
+
+
 @pytest.mark.slow
 def test_hostile_texts_take_no_time() -> None:
     """Each is worked out in steps that grow with the text: a few thousand lines must not take millions."""
@@ -93,3 +102,5 @@ def test_hostile_texts_take_no_time() -> None:
     assert included(nested + "#ifdef X\n#include <x>\n#endif\n") == ["x"]
     assert included("/*" * 200_000) == []
     assert included('#if "' + "\\" * 200_000 + "\n") == []
+    with processor_time():
+        assert included('"' + '\\"' * 200_000 + "\n#include <x>\n") == ["x"]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from kernlens.formats.listings.spilled_registers import VisaWrite, read_spilled_registers, read_writes
 from kernlens.formats.listings.visa_llvm_map import read_visa_values
 from kernlens.loading.spilled_values import spilled_values
@@ -13,6 +15,7 @@ from kernlens.model.source_map import SourcePlace
 from kernlens.model.spilled_value import SpilledValue
 from kernlens.report.pressure import spilled_document, spilled_table
 from kernlens.report.style import rendered
+from tests.limits import processor_time
 from tests.unit.test_listing import made
 from tests.unit.test_visa_llvm_lines import made as snapshot
 
@@ -73,6 +76,21 @@ FOUND = (
 def test_spilled_registers() -> None:
     assert read_spilled_registers(ASSEMBLY) == {"V0092": 32, "V0100": 64, "V0101": 128}
     assert read_spilled_registers("\x00 garbage") == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "//.declare V1 (1) " + "size=1 " * 200_000,
+        ".decl V1 " + "x" * 200_000 + ",",
+        "a" + "(" * 200_000,
+        "(P" + "a" * 200_000,
+        "a (1) " + " " * 200_000,
+    ],
+)
+def test_no_line_takes_long(text: str) -> None:
+    with processor_time():
+        assert (read_spilled_registers(text), read_writes(text, {"V2"})) == ({}, {})
 
 
 def test_who_writes_them() -> None:

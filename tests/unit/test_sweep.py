@@ -237,6 +237,7 @@ def test_parquet_holds_the_same(kernlens: Kernlens, source: Path) -> None:
     [
         (("--csv", "nowhere/x.csv"), "there is no folder nowhere to write nowhere/x.csv to"),
         (("--csv", "."), ". cannot be written"),
+        (("-o", "bad"), "bad exists and is no recording; it is left alone"),
         (("--csv", "x", "--parquet", "x"), "two outputs go to the same file"),
         (("--heat-map", "x.jpg"), "--heat-map writes X.html or X.png"),
         (("--csv", "scale.cl"), "scale.cl is named twice in this command"),

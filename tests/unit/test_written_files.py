@@ -13,6 +13,8 @@ import pytest
 
 from kernlens.cli.output import write_bytes
 from kernlens.errors import OutputError
+from kernlens.model.build import Build
+from kernlens.recording.writer import RecordingWriter
 from tests.unit.conftest import Kernlens
 from tests.unit.test_comparison import SOURCE, with_code
 from tests.writers.programs import SOURCE as PROGRAM
@@ -136,3 +138,36 @@ def test_what_cannot_be_written_costs_nothing_else(
     assert Path("x.csv").read_text().count("\n") == 3
     assert stat.S_IMODE(Path("x.csv").stat().st_mode) == 0o640
     assert not list(tmp_path.glob(".kernlens-*"))
+
+
+def test_a_recording_that_cannot_be_written_costs_nothing_else(
+    kernlens: Kernlens, compiler: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A disk that is full when the second program is recorded, and a sweep that is interrupted then: the old recording
+    stays, and nothing lies beside it."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("KERNLENS_CACHE", "off")
+    Path("scale.cl").write_text(PROGRAM)
+    words = ("sweep", "scale.cl", "--device", "skl", "-D", "N=1,2,3", "-o", "x.klens", "--csv", "x.csv")
+    assert kernlens(*words).status == 0
+    old = Path("x.klens").read_bytes()
+    write = RecordingWriter.add
+    for error, status in ((OutputError("no space"), 2), (KeyboardInterrupt(), 130)):
+
+        def add(self: RecordingWriter, build: Build, error: BaseException = error) -> int:
+            number = write(self, build)
+            if number == 2:
+                raise error
+            return number
+
+        Path("x.csv").unlink(missing_ok=True)
+        with monkeypatch.context() as patch:
+            patch.setattr(RecordingWriter, "add", add)
+            done = kernlens(*words)
+        assert done.status == status
+        assert Path("x.klens").read_bytes() == old
+        assert not [name for name in os.listdir() if name.startswith(".x")]
+        if status == 2:
+            assert done.err == "kernlens: no space\n"
+            assert "3 compiles, 6 kernels" in done.out
+            assert len(Path("x.csv").read_text().splitlines()) == 1 + 6

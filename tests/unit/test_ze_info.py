@@ -121,6 +121,14 @@ def test_before_version_1_39_sizes_stand_in_the_buffers() -> None:
     assert (single.spill_bytes, single.private_bytes, single.scratch_bytes) == (None, None, 640)
 
 
+def test_the_stack_of_a_kernel_that_calls_functions_is_no_spill() -> None:
+    calling = GEMM.replace("spill_size:      320", "has_stack_calls: true\n      spill_size:      131072")
+    buffers = "    per_thread_memory_buffers:\n      - usage: spill_fill_space\n        size: 640\n"
+    assert read(calling).kernels["gemm"].resources.spill_bytes is None
+    assert read(calling.replace("131072", "0")).kernels["gemm"].resources.spill_bytes == 0
+    assert read(old_kernel("      has_stack_calls: true\n" + buffers)).kernels["k"].resources.spill_bytes is None
+
+
 def test_arguments_with_their_names() -> None:
     assert read(GEMM + MISC).kernels["gemm"].arguments == (
         KernelArgument(0, "a", "float*", "global", None, "const", 8),

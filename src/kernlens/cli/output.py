@@ -288,10 +288,12 @@ def refuse_input(path: str) -> None:
 
 
 @contextlib.contextmanager
-def written(files: Iterable[tuple[str | None, Callable[[], Iterable[bytes]]]]) -> Iterator[None]:
+def written(
+    files: Iterable[tuple[str | None, Callable[[], Iterable[bytes]]]], earlier: Iterable[OutputError] = ()
+) -> Iterator[None]:
     """Write each file that has a path, then do what prints the answer, which is not lost where a file cannot be written: then
-    OutputError is raised at last."""
-    errors = []
+    OutputError is raised at last, for ``earlier`` ones too."""
+    errors = [*earlier]
     for path, pieces in files:
         try:
             if path is not None:

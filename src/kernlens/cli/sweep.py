@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import click
 
@@ -29,6 +28,7 @@ from kernlens.errors import OutputError
 if TYPE_CHECKING:
     from kernlens.model.figures import Figure
     from kernlens.model.sweep_row import SweepRow
+    from kernlens.recording.writer import RecordingWriter
     from kernlens.sweeping.cells import Matrix
     from kernlens.sweeping.measuring import Measured
     from kernlens.toolchain.compile_cache import CompileCache
@@ -106,25 +106,28 @@ def command(
         print_message(f"kernlens: the toolchain {chosen} does not compile for {name}, which is left out there")
     is_page = heat_map_file is not None and not _is_picture(heat_map_file)
     order = _ORDERS.get(ordered_by.key.partition("_")[0].removesuffix("s"), "instructions") if is_page else ""
-    with ExitStack() as stack:
-        on_result = _recorded(output, stack) if output else None
+    recorded = _Recorded(output)
+    with recorded:
         results = measure(
             planned,
             workers=jobs,
             scheduler=scheduler,
             cache=cache,
             order=order,
-            keep_builds=on_result is not None,
+            keep_builds=output is not None,
             pressure=has_pressure,
         )
-        progress = stack.enter_context(Progress("compiling", quiet=as_json))
-        rows = in_order(planned, results, lambda done, total: progress.show(done, total, "compiling"), on_result)
+        with Progress("compiling", quiet=as_json) as progress:
+            rows = in_order(
+                planned, results, lambda done, total: progress.show(done, total, "compiling"), recorded.keep
+            )
     with written(
         [
             (csv_file, lambda: _csv(rows, has_pressure)),
             (parquet_file, lambda: _parquet(rows, has_pressure)),
             (heat_map_file, lambda: _heat_map(rows, ordered_by, is_picture=not is_page)),
-        ]
+        ],
+        recorded.errors,
     ):
         _print(rows, planned, ordered_by, top, as_json)
     sys.exit(3 if any(row.reason for row in rows) else 0)
@@ -138,6 +141,7 @@ def _check_outputs(
     csv_file: str | None, parquet_file: str | None, heat_map_file: str | None, output: str | None
 ) -> None:
     """Refuse what could not be written before hours are spent on it."""
+    from kernlens.recording.target import is_recorded
     from kernlens.report.heat_map_picture import check_pictures
     from kernlens.report.sweep_parquet import check_parquet
 
@@ -151,6 +155,8 @@ def _check_outputs(
             raise OutputError(f"there is no folder {folder} to write {path} to; make it first")
         if not os.access(folder, os.W_OK) or os.path.isdir(path):
             raise OutputError(f"{path} cannot be written; name another place")
+    if output is not None:
+        is_recorded(Path(output), overwrite=True)
     if heat_map_file is not None:
         if _is_picture(heat_map_file):
             check_pictures()
@@ -160,21 +166,37 @@ def _check_outputs(
         check_parquet()
 
 
-def _recorded(output: str, stack: ExitStack) -> Callable[[Measured], None]:
-    """What keeps each result's program in the recording; it is begun with the first that compiles."""
-    from kernlens.recording.writer import RecordingWriter
+class _Recorded:
+    """Keeps programs in the recording ``output``, which is begun with the first that compiles and gets its name when all are
+    in it. What cannot be written is one of ``errors``, and ends the recording alone."""
 
-    writer: RecordingWriter | None = None
+    def __init__(self, output: str | None) -> None:
+        self._output = output
+        self._writer: RecordingWriter | None = None
+        self.errors: list[OutputError] = []
 
-    def keep(result: Measured) -> None:
-        nonlocal writer
-        if result.build is None or not result.build.ok:
+    def keep(self, result: Measured) -> None:
+        """Add the result's program, if it compiled."""
+        if self._output is None or self.errors or result.build is None or not result.build.ok:
             return
-        if writer is None:
-            writer = stack.enter_context(RecordingWriter(Path(output), command_line=sys.argv, overwrite=True))
-        writer.add(result.build)
+        from kernlens.recording.writer import RecordingWriter
 
-    return keep
+        try:
+            if self._writer is None:
+                self._writer = RecordingWriter(self._output, command_line=sys.argv, overwrite=True, is_whole=True)
+            self._writer.add(result.build)
+        except OutputError as error:
+            self.errors.append(error)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
+        if self._writer is not None:
+            try:
+                self._writer.__exit__(error or (OutputError if self.errors else None))
+            except OutputError as unfinished:
+                self.errors.append(unfinished)
 
 
 def _csv(rows: Sequence[SweepRow], has_pressure: bool) -> Iterator[bytes]:

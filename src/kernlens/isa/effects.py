@@ -24,7 +24,13 @@ from kernlens.isa.operand_places import (
 )
 from kernlens.isa.routes import routes_of
 from kernlens.model.effects import ADDRESSES, SCALARS, Access, Effect, Effects
-from kernlens.model.instruction import DESCRIPTOR_REGISTER, EXTENDED_REGISTER, SEND
+from kernlens.model.instruction import (
+    DESCRIPTOR_REGISTER,
+    DESCRIPTOR_SCALAR,
+    EXTENDED_REGISTER,
+    EXTENDED_SCALAR,
+    SEND,
+)
 from kernlens.model.instruction_record import (
     FLAGS_AT,
     RECORD_SIZE,
@@ -45,7 +51,7 @@ _CALLS = frozenset({"call", "calla"})
 #: Where a call comes back to, and its mask, whatever the execution size.
 _RETURN_DWORDS = 2
 _NOTHING = frozenset({"nop", "illegal", ""})
-#: iga::MathFC::IDIV, whose quotient is followed by the remainder.
+#: iga::MathFC::IDIV, whose quotient is followed by the remainder, as the low half of Xe3P's mullh is by the high one.
 _DIVISION = 10
 #: How many channels a predicate combines, by iga::PredCtrl: any2h, all2h, ... all32h.
 _GROUPS = {4: 2, 5: 2, 6: 4, 7: 4, 8: 8, 9: 8, 10: 16, 11: 16, 12: 32, 13: 32}
@@ -143,7 +149,7 @@ class Reader:
             elements = _RETURN_DWORDS if mnemonic in _CALLS else size
             written = places(destination, elements, region, self.register_bytes)
             writes += written
-            if mnemonic == "math" and record.function == _DIVISION:
+            if mnemonic == "mullh" or (mnemonic == "math" and record.function == _DIVISION):
                 writes += [(start + self.register_bytes, pattern) for start, pattern in written]
         if mnemonic in _READ_ACCUMULATOR:
             reads += accumulator(0, size, self.register_bytes)
@@ -193,12 +199,14 @@ class Reader:
         writes: list[Access],
     ) -> bool:
         is_lower_bound = False
-        for flag, register in (
-            (DESCRIPTOR_REGISTER, record.descriptor),
-            (EXTENDED_REGISTER, record.extended_descriptor),
+        for in_address, in_scalar, register in (
+            (DESCRIPTOR_REGISTER, DESCRIPTOR_SCALAR, record.descriptor),
+            (EXTENDED_REGISTER, EXTENDED_SCALAR, record.extended_descriptor),
         ):
-            if record.descriptor_flags & flag:
+            if record.descriptor_flags & in_address:
                 reads.append((ADDRESSES + 4 * (register & 0x7), 0xF))
+            elif record.descriptor_flags & in_scalar:
+                reads.append((SCALARS + (register & 0xFF), 0xFF))
         for operand, pattern in zip(sources, (payload.addresses, payload.data), strict=False):
             if operand.kind == INDIRECT:  # Its registers are those that the scalar register names: see gather_sends.
                 is_lower_bound = True

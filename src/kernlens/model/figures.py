@@ -140,13 +140,14 @@ FIGURES = (
         heading="spill",
         unit="bytes per hardware thread",
         meaning="values that did not fit into registers and live in memory",
-        origin="zebin: `spill_size`, before ze_info 1.39 the buffers for spills; patch tokens: 0 without scratch space,"
-        " else unknown",
+        origin="zebin: `spill_size`, before ze_info 1.39 the buffers for spills, unknown where the kernel's stack is in it"
+        " (`has_stack_calls`); patch tokens: 0 without scratch space, else unknown",
         read=attrgetter("resources.spill_bytes"),
         words="spills {} byte(s)",
         zero="no spill",
         unknown="a patch-token binary holds only the rounded sum of spilled and private memory, which is its scratch"
-        " space (kernlens annotate --top finds the messages that spill)",
+        " space, and a zebin one number for spills and the stack of a kernel that calls functions (kernlens annotate"
+        " --top finds the messages that spill)",
         caused_by=("spill_store_bytes", "spill_load_bytes"),
     ),
     Figure(

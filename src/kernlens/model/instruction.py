@@ -37,7 +37,9 @@ _WORDS, _HALVES = RECORD_SIZE // 4, RECORD_SIZE // 2
 ILLEGAL, COMPACTED, SEND, LABEL, END_OF_THREAD, PREDICATE_INVERTED, NO_MASK, ABSOLUTE_TARGET = (
     1 << bit for bit in range(8)
 )
-DESCRIPTOR_IMMEDIATE, DESCRIPTOR_REGISTER, EXTENDED_IMMEDIATE, EXTENDED_REGISTER = (1 << bit for bit in range(4))
+DESCRIPTOR_IMMEDIATE, DESCRIPTOR_REGISTER, EXTENDED_IMMEDIATE, EXTENDED_REGISTER, DESCRIPTOR_SCALAR, EXTENDED_SCALAR = (
+    1 << bit for bit in range(6)
+)
 _NO_FUNCTION = 0xFFFF
 _UNKNOWN = InstructionKind(OTHER)
 
@@ -51,9 +53,10 @@ SHARED_FUNCTIONS = (
 @dataclass(frozen=True, slots=True)
 class Message:
     """What a send instruction carries. ``target`` is the shared function (``ugm``, ``slm``, ``dc1``, ...), None where a
-    register chooses it; a descriptor is None where it comes from the address register that ``descriptor_register`` or
-    ``extended_register`` names. An answer, the addresses and the data sent with them are counted in registers, None where
-    a register says how many."""
+    register chooses it; a descriptor is None where it comes from the register that ``descriptor_register`` or
+    ``extended_register`` names: an address register, or bytes of s0 in messages of Xe3P (``s0.16``), whose own descriptor has
+    64 bits and is not told. An answer, the addresses and the data sent with them are counted in registers, None where a
+    register says how many."""
 
     target: str | None
     descriptor: int | None
@@ -316,6 +319,12 @@ class Instructions(Sequence[Instruction]):
         )
 
 
+def _register(value: int, is_address: int, is_scalar: int) -> str | None:
+    if is_scalar:
+        return f"s0.{value}"
+    return f"a{value >> 8}.{value & 0xFF}" if is_address else None
+
+
 def _message(record: InstructionRecord) -> Message:
     how, descriptor, extended = record.descriptor_flags, record.descriptor, record.extended_descriptor
     answer, addresses, data = message_lengths(record.lengths)
@@ -323,8 +332,8 @@ def _message(record: InstructionRecord) -> Message:
         target=SHARED_FUNCTIONS[record.sfid] if record.sfid < len(SHARED_FUNCTIONS) else None,
         descriptor=descriptor if how & DESCRIPTOR_IMMEDIATE else None,
         extended_descriptor=extended if how & EXTENDED_IMMEDIATE else None,
-        descriptor_register=f"a{descriptor >> 8}.{descriptor & 0xFF}" if how & DESCRIPTOR_REGISTER else None,
-        extended_register=f"a{extended >> 8}.{extended & 0xFF}" if how & EXTENDED_REGISTER else None,
+        descriptor_register=_register(descriptor, how & DESCRIPTOR_REGISTER, how & DESCRIPTOR_SCALAR),
+        extended_register=_register(extended, how & EXTENDED_REGISTER, how & EXTENDED_SCALAR),
         end_of_thread=bool(record.flags & END_OF_THREAD),
         answer_registers=answer,
         address_registers=addresses,

@@ -32,19 +32,19 @@ class Target:
         self.is_whole = is_whole
         self._locks: list[int] = []
         # Before a name beside it is made: "." and "/" have no names.
-        _is_recorded(path, overwrite)
+        is_recorded(path, overwrite)
         partial = path.with_name(f".{path.name}.{os.getpid()}.{next(_numbers)}{_PARTIAL}")
         _sweep(path)
         create(partial)
         try:
-            self._is_new = is_whole and not _is_recorded(path, overwrite)
+            self._is_new = is_whole and not is_recorded(path, overwrite)
             if is_whole:
                 self.file = partial
-            elif not _is_recorded(path, overwrite) and _put(partial, path):
+            elif not is_recorded(path, overwrite) and _put(partial, path):
                 partial.unlink()
                 self.file = path
             else:
-                _is_recorded(path, overwrite)
+                is_recorded(path, overwrite)
                 self.file = partial
             for file in dict.fromkeys((path, self.file)):
                 if file != path or not self._is_new:
@@ -107,7 +107,7 @@ class Target:
             )
 
 
-def _is_recorded(path: Path, overwrite: bool) -> bool:
+def is_recorded(path: Path, overwrite: bool) -> bool:
     """Return whether there is a recording that may be replaced. Raises OutputError if a file may not be replaced."""
     if path.is_dir():
         raise OutputError(f"{path} is a folder; name a file for the recording")

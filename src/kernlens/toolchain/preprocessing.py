@@ -13,7 +13,8 @@ from collections.abc import Iterator, Sequence
 _DIRECTIVE = re.compile(r"[ \t]*#[ \t]*(\w+)[ \t]*(.*)")
 _INCLUDE = re.compile(r'["<]([^">]+)[">]')
 _NAME = re.compile(r"(?<!\w)[A-Za-z_]\w*")
-_COMMENT_OR_TEXT = re.compile(r'//[^\n]*|/\*.*?(?:\*/|\Z)|"(?:[^"\\\n]|\\.)*"', re.DOTALL)
+#: A text that is not closed ends with its line, as clang has it.
+_COMMENT_OR_TEXT = re.compile(r'//[^\n]*|/\*.*?(?:\*/|\Z)|"(?:[^"\\\n]|\\.)*+"?' r"|'(?:[^'\\\n]|\\.)*+'?", re.DOTALL)
 _DEFINED = re.compile(r"\bdefined\s*(?:\(\s*(\w+)\s*\)|(\w+))")
 _NUMBER = re.compile(r"\b(0[xX][0-9a-fA-F]+|\d+)[uUlL]*\b")
 #: How names begin that the compiler itself may define, or such names.
@@ -236,5 +237,5 @@ def _condition(word: str, rest: str, macros: Macros) -> bool | None:
 def _lines(text: str) -> Iterator[str]:
     """Return a file's lines, with continued lines joined and without comments."""
     joined = text.replace("\r\n", "\n").replace("\\\n", "")
-    plain = _COMMENT_OR_TEXT.sub(lambda match: match[0] if match[0][0] == '"' else " ", joined)
+    plain = _COMMENT_OR_TEXT.sub(lambda match: " " if match[0][0] == "/" else match[0], joined)
     return iter(plain.split("\n"))

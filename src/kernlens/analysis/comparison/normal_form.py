@@ -42,6 +42,9 @@ _REGISTERS = 512
 _ACCUMULATORS = 16
 #: A copy of bits. The compiler chooses the type by the pipe that is free.
 _COPY = re.compile(r"((?:\(W\) )?mov \(\d+\|M\d+\) r<\d+>):(\w+) (r<[\d;,]+>):\2")
+#: A constant that goes nowhere. Behind each kernel's end IGC 2 has four: a hash of its input, comments and paths included, and
+#: the kernel's number.
+_NOWHERE = re.compile(r"((?:\(W\) )?mov \(\d+\|M\d+\) null<1>:\w+) 0x[0-9A-F]+:\w+")
 #: Instructions that only wait: where the compiler puts them depends on the code of other lines too.
 WAITING = frozenset({"sync", "nop", "wait"})
 
@@ -145,6 +148,8 @@ def _template(between: list[str], remark: str, width: int) -> _Template:
     text = "r".join(plain)
     if copy := _COPY.fullmatch(text):
         text = f"{copy[1]} {copy[3]} of {8 * sizes[0]} bits"
+    elif nowhere := _NOWHERE.fullmatch(text):
+        text = nowhere[1]
     return _Template(text, sizes, written, labels, mnemonic in WAITING, _PREDICATE.match(code) is not None)
 
 

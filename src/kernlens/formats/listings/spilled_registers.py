@@ -11,16 +11,20 @@ import re
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
-_DECLARED = re.compile(r"^//\.declare (\S+) .*?\bsize=(\d{1,9})\b.*\(spilled -> Scratch\[", re.MULTILINE)
-_DECLARATION = re.compile(r"\.decl (\S+) .*?(?:alias=<([^,>]+),)?[^,>]*>?$")
-_STATEMENT = re.compile(r"^\s*(?:\(!?P\w+[^)]*\)\s*)?[a-z]\S*\s*\([^)]*\)\s*(.*?)///\s*\$(\d{1,9})\s*$")
+_DECLARED = re.compile(r"^//\.declare (\S+) (.*)\(spilled -> Scratch\[", re.MULTILINE)
+_SIZE = re.compile(r"\bsize=(\d{1,9})\b")
+_ALIAS = re.compile(r"([^,>]+),[^,>]*+>?$")
+_BEFORE_OPERANDS = re.compile(r"\s*+(?:\(!?P\w[^)]*+\)\s*+)?[a-z][^\s(]*+\s*+\([^)]*+\)")
+_NUMBER = re.compile(r"\s*+\$(\d{1,9})\s*+$")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 def read_spilled_registers(assembly: str) -> dict[str, int]:
     """Reads the names of the virtual registers that live in scratch memory, with their bytes. (Spilled flags have no bytes
     there: they go to general registers.)"""
-    return {match[1]: int(match[2]) for match in _DECLARED.finditer(assembly)}
+    return {
+        match[1]: int(size[1]) for match in _DECLARED.finditer(assembly) if (size := _SIZE.search(match[2])) is not None
+    }
 
 
 class VisaWrite(NamedTuple):
@@ -38,11 +42,14 @@ def read_writes(visa: str, names: Collection[str]) -> dict[str, list[VisaWrite]]
     named: dict[str, VisaWrite] = {}
     for line_number, line in enumerate(visa.split("\n"), start=1):
         if line.startswith(".decl "):
-            if match := _DECLARATION.match(line.rstrip()):
-                root[match[1]] = root.get(match[2], match[2]) if match[2] else match[1]
-        elif match := _STATEMENT.match(line):
-            write = VisaWrite(int(match[2]), line_number)
-            for position, name in enumerate(_roots(match[1], root)):
+            name, _, declared = line.removeprefix(".decl ").partition(" ")
+            alias = _ALIAS.match(declared.rstrip().rpartition("alias=<")[2]) if "alias=<" in declared else None
+            root[name] = root.get(alias[1], alias[1]) if alias else name
+            continue
+        statement, _, behind = line.rpartition("///")
+        if (begin := _BEFORE_OPERANDS.match(statement)) and (number := _NUMBER.match(behind)):
+            write = VisaWrite(int(number[1]), line_number)
+            for position, name in enumerate(_roots(statement[begin.end() :], root)):
                 if name in names:
                     if position == 0:
                         written.setdefault(name, []).append(write)

@@ -75,13 +75,16 @@ class ZeInfoKernel:
         )
 
     def _spill_bytes(self, environment: Mapping[str, Any], buffers: Sequence[Mapping[str, Any]]) -> int | None:
-        """Returns the spill bytes per hardware thread, None if an old compiler put them into one buffer with other things."""
-        spill_size = _integer(environment, "spill_size", 0 if self.version >= _SIZES_SINCE else None)
-        if spill_size is not None:
-            return spill_size
-        if any(buffer.get("usage") == "single_space" for buffer in buffers):
-            return None
-        return sum(_integer(buffer, "size", 0) or 0 for buffer in buffers if buffer.get("usage") == "spill_fill_space")
+        """Returns the spill bytes per hardware thread, None where other things are in the only number there is: an old
+        compiler's single buffer, and the stack of a kernel that calls functions."""
+        size = _integer(environment, "spill_size", 0 if self.version >= _SIZES_SINCE else None)
+        if size is None:
+            if any(buffer.get("usage") == "single_space" for buffer in buffers):
+                return None
+            size = sum(
+                _integer(buffer, "size", 0) or 0 for buffer in buffers if buffer.get("usage") == "spill_fill_space"
+            )
+        return None if size and environment.get("has_stack_calls") is True else size
 
     def _private_bytes(
         self, environment: Mapping[str, Any], buffers: Sequence[Mapping[str, Any]], simd: int | None
