@@ -203,7 +203,7 @@ def test_sanitizers_find_nothing(platform: Platform, folder: Path, tmp_path: Pat
     command_buffers = [f"command-buffer{more}" for more in ("", "-past-layers", "s-in-threads")]
     special = command_buffers if platform.name == "PoCL" else ["groups", "long-name"]
     for words in (
-        [*ALL_PATHS, *special, "release-garbage", "limited", "wrong", "unlimited"],
+        [*ALL_PATHS, *special, "build-nothing", "limited", "wrong", "unlimited"],
         ["fork"],
         ["many", "500", "500"],
     ):

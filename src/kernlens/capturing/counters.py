@@ -10,8 +10,9 @@ from kernlens.dataclass import dataclass, field
 from kernlens.errors import FormatError
 
 #: A counter: its size, its program's process and number, the device, how often the kernel was created and launched, how many
-#: shapes follow; behind them what is for its process alone, then the name.
-_COUNTER, _SHAPE, _SHAPES, _COUNTER_NAME = struct.Struct("<7Q"), struct.Struct("<8Q"), 8, 600
+#: shapes count; behind the room for those is the name.
+_COUNTER, _SHAPE, _SHAPES = struct.Struct("<7Q"), struct.Struct("<8Q"), 8
+_COUNTER_NAME = _COUNTER.size + _SHAPES * _SHAPE.size
 
 #: A program as all files call it: its process's number and its own.
 Identity = tuple[int, int]
