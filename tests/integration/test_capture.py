@@ -15,7 +15,7 @@ import pytest
 
 import kernlens
 from kernlens.capturing.changes import Changes, Replacement
-from kernlens.capturing.spool import Spool
+from kernlens.capturing.spool import Spool, read_replaced
 from tests.integration import native_builds
 from tests.integration.capture_fixtures import (
     APPLICATION,
@@ -276,6 +276,6 @@ def test_sanitizers_find_nothing_in_the_level_zero_recorder(
             assert done.returncode == 0, done.stdout + done.stderr
     assert not findings(tmp_path), "\n\n".join(findings(tmp_path))
     assert len(list(spool.glob("*.build"))) == len(variants) * (19 + 1)
-    notes = list(Spool(spool).replaced())
+    notes = [read_replaced(path) for path in Spool(spool).replacement_files()]
     assert {note.program for note in notes} == set(files) - {"0123456789"}
     assert {note.error == 0 for note in notes if note.program == "clear"} == {True}
