@@ -116,12 +116,13 @@ def test_memory_does_not_grow_with_kernels_and_launches(folder: Path, tmp_path: 
     def peak(out: str) -> int:
         return int(re.findall(r"peak (\d+)", out)[0])
 
-    alone(platform, tmp_path, app, *words)  # fills PoCL's cache
+    # Fills PoCL's cache, with the binary that a capture asks for, too.
+    captured(platform, folder, tmp_path, app, "many", "1", "2")
     without = peak(alone(platform, tmp_path, app, *words).stdout)
     done = captured(platform, folder, tmp_path, app, *words)
     assert done.launches() == {"add": 100_000}
     assert sum(kernel["created"] for kernel in done.noted["kernels"]) == 10_001
-    assert peak(done.out) - without < 4096, "kilobytes"
+    assert peak(done.out) - without < 2048, "kilobytes"
     assert done.recording.stat().st_size < 300_000
 
 

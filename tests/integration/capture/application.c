@@ -93,6 +93,8 @@ static void launch(cl_program program, const char *name, int times)
         size_t global = index % 2 ? COUNT : COUNT / 2, local = 16;
         if (clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &global, index % 2 ? NULL : &local, 0, NULL, NULL) != CL_SUCCESS)
             puts("not launched");
+        if (index % 100 == 99)
+            clFinish(queue); /* what waits takes memory, more or less of it as threads come to run */
     }
     clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, sizeof values, values, 0, NULL, NULL);
     long long sum = 0;
