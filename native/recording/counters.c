@@ -7,13 +7,12 @@
 #include "recording/spool.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-/* Memory for counters, which is a file's as soon as one of them counts: what is counted is in the file then, however the process ends.
+/* Memory for entries, which is a file's as soon as one of them counts: what is counted is in the file then, however the process ends.
  * A child process has a copy, which becomes another file's if it counts, too. */
 struct chunk {
     struct chunk *next;
@@ -23,19 +22,24 @@ struct chunk {
 };
 enum { CHUNK = 1 << 16 };
 
-/* A kernel of a program on one device; `device` is 0 until it is launched. As files have it, one behind the other, up to one whose
- * size is 0 or the end (kernlens/capturing/counters.py). */
-struct counter {
+/* A counter as files have it: one behind the other, up to one whose size is 0 or the end (kernlens/capturing/counters.py). */
+struct entry {
     uint64_t size; /* of all of it, in bytes */
     struct program_identity program;
     uint64_t device, created;
     struct tally launched;
-    /* For this process: */
-    struct chunk *chunk;
-    struct counter *all, *of_program, *of_kernel; /* the next ones: of all, of the same program, of the same kernel */
     char name[];
 };
-static_assert(offsetof(struct counter, launched) == 40 && offsetof(struct counter, name) == 600, "the file's layout");
+static_assert(offsetof(struct entry, launched) == 40 && offsetof(struct entry, name) == 568, "the file's layout");
+
+/* A kernel of a program on one device; `device` is NULL until it is launched. Not in the chunk, which a parent process that goes on
+ * changes while its child makes the copy. */
+struct counter {
+    struct entry *entry;
+    struct chunk *chunk;
+    const void *device;
+    struct counter *all, *of_program, *of_kernel; /* the next ones: of all, of the same program, of the same kernel */
+};
 
 struct known_program {
     struct record record;
@@ -81,8 +85,9 @@ static void after_fork(bool (*damaged)(enum lock lock))
         counters = NULL;
     }
     for (struct counter *counter = counters; counter != NULL; counter = counter->all) {
-        counter->created = 0;
-        counter->launched = (struct tally){0};
+        counter->entry->device = (uintptr_t)counter->device;
+        counter->entry->created = 0;
+        counter->entry->launched = (struct tally){0};
     }
 }
 
@@ -106,10 +111,8 @@ static struct chunk *chunk_with_room(size_t size)
     if (chunk == NULL)
         return NULL;
     chunk->size = (size + CHUNK - 1) / CHUNK * CHUNK;
-    void *memory = anonymous(chunk->size);
-    if (memory == MAP_FAILED)
+    if ((chunk->memory = anonymous(chunk->size)) == MAP_FAILED)
         return NULL;
-    chunk->memory = memory;
     chunk->next = chunks;
     chunks = chunk;
     return GIVE(chunk);
@@ -117,16 +120,17 @@ static struct chunk *chunk_with_room(size_t size)
 
 static struct counter *new_counter(struct program_identity program, const char *name)
 {
-    size_t length = strlen(name) + 1, size = (sizeof(struct counter) + length + 7) / 8 * 8;
-    struct chunk *chunk = chunk_with_room(size);
+    size_t length = strlen(name) + 1, size = (sizeof(struct entry) + length + 7) / 8 * 8;
+    FREED struct counter *counter = calloc(1, sizeof *counter);
+    struct chunk *chunk = counter != NULL ? chunk_with_room(size) : NULL;
     if (chunk == NULL)
         return NULL;
-    struct counter *counter = (struct counter *)(void *)(chunk->memory + chunk->used);
+    struct entry *entry = (struct entry *)(void *)(chunk->memory + chunk->used);
     chunk->used += size;
-    *counter = (struct counter){.size = size, .program = program, .chunk = chunk, .all = counters};
-    memcpy(counter->name, name, length);
-    counters = counter;
-    return counter;
+    *entry = (struct entry){.size = size, .program = program};
+    memcpy(entry->name, name, length);
+    *counter = (struct counter){.entry = entry, .chunk = chunk, .all = counters};
+    return counters = GIVE(counter);
 }
 
 /* A counter of the chunk is about to count. */
@@ -141,7 +145,7 @@ static void keep(struct chunk *chunk)
 static struct counter *find_counter(struct known_program *program, const char *name)
 {
     struct counter *counter = program->kernels;
-    while (counter != NULL && strcmp(counter->name, name) != 0)
+    while (counter != NULL && strcmp(counter->entry->name, name) != 0)
         counter = counter->of_program;
     if (counter == NULL && (counter = new_counter(program->identity, name)) != NULL) {
         counter->of_program = program->kernels;
@@ -154,14 +158,16 @@ static struct counter *find_counter(struct known_program *program, const char *n
 static struct counter *find_counter_of(struct counter *kernel, const void *device)
 {
     struct counter *counter = kernel;
-    while (counter != NULL && counter->device != (uintptr_t)device && counter->device != 0)
+    while (counter != NULL && counter->device != device && counter->device != NULL)
         counter = counter->of_kernel;
-    if (counter == NULL && (counter = new_counter(kernel->program, kernel->name)) != NULL) {
+    if (counter == NULL && (counter = new_counter(kernel->entry->program, kernel->entry->name)) != NULL) {
         counter->of_kernel = kernel->of_kernel;
         kernel->of_kernel = counter;
     }
-    if (counter != NULL)
-        counter->device = (uintptr_t)device;
+    if (counter != NULL) {
+        counter->device = device;
+        counter->entry->device = (uintptr_t)device;
+    }
     return counter;
 }
 
@@ -176,7 +182,7 @@ static void kernel_is(const void *handle, struct counter *counter)
         kernel->counter = counter;
     if (counter != NULL) {
         keep(counter->chunk);
-        ++counter->created;
+        ++counter->entry->created;
     }
 }
 
@@ -265,7 +271,7 @@ struct counter *counters_find(const void *kernel, const void *device)
 void counter_add(struct counter *counter, const struct tally *launched)
 {
     keep(counter->chunk);
-    tally_add(&counter->launched, launched);
+    tally_add(&counter->entry->launched, launched);
 }
 
 void counters_launched(const void *kernel, const void *device, const struct shape *shape)
@@ -274,7 +280,7 @@ void counters_launched(const void *kernel, const void *device, const struct shap
     struct counter *counter = counters_find(kernel, device);
     if (counter != NULL) {
         keep(counter->chunk);
-        tally_launches(&counter->launched, shape, 1);
+        tally_launches(&counter->entry->launched, shape, 1);
     }
     lock_give(LOCK_RECORDER);
 }

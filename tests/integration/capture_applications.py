@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import re
 import shutil
+import subprocess
 import sys
 import tempfile
 from collections import Counter
@@ -24,15 +25,22 @@ from tests.integration.opencl_layer_fixtures import SLICES, Platform, intel
 
 @dataclass(frozen=True)
 class Application:
-    """``package`` is who has the program: Debian's name, or a command that installs it. ``is_timed`` is whether its output
-    holds times and what follows from them, so that its numbers are not compared."""
+    """``package`` is who has the program, and the Python ``module`` if it needs one: Debian's name, or a command to install it.
+    ``is_timed`` is whether its output holds times and what follows from them, so that its numbers are not compared."""
 
     words: tuple[str, ...]
     package: str
     is_timed: bool = False
+    module: str = ""
+
+    def is_installed(self) -> bool:
+        if shutil.which(self.words[0]) is None:
+            return False
+        ask = [self.words[0], "-c", f"import {self.module}"]
+        return not self.module or subprocess.run(ask, capture_output=True, check=False).returncode == 0
 
     def lines(self, output: str) -> list[str]:
-        return (re.sub("[0-9.]+", "#", output) if self.is_timed else output).splitlines()
+        return (re.sub(" *[0-9.]+", " #", output) if self.is_timed else output).splitlines()
 
 
 def _ffmpeg(filters: str) -> Application:
@@ -49,7 +57,7 @@ APPLICATIONS = {
     "ffmpeg-filters": _ffmpeg("unsharp_opencl,avgblur_opencl,sobel_opencl"),
     "ffmpeg-nlmeans": _ffmpeg("nlmeans_opencl"),
     "ffmpeg-deshake": _ffmpeg("deshake_opencl"),
-    "opencv": Application(("/usr/bin/python3", str(HERE / "opencv_tapi.py")), "python3-opencv"),
+    "opencv": Application(("/usr/bin/python3", str(HERE / "opencv_tapi.py")), "python3-opencv", module="cv2"),
     "clfft": Application(("clFFT-client", "-x", "64"), "clfft-client"),
     "clblast-xaxpy": Application(
         ("clblast_tuner_xaxpy", "-n", "4096", "-runs", "1", "-fraction", "16"),
@@ -78,7 +86,9 @@ APPLICATIONS = {
         "x264",
     ),
     "openvino": Application(
-        ("python3", str(HERE / "openvino_convolutions.py")), "a virtual environment: pip install openvino==2024.6.0"
+        ("python3", str(HERE / "openvino_convolutions.py")),
+        "a virtual environment: pip install openvino==2024.6.0",
+        module="openvino",
     ),
 }
 
@@ -143,7 +153,7 @@ def main() -> int:
         counter = build_counter(Path(scratch))
         for name in chosen:
             application = APPLICATIONS[name]
-            if shutil.which(application.words[0]) is None:
+            if not application.is_installed():
                 print(f"{name:20} is not installed: {application.package}")
                 status = 1
                 continue

@@ -15,7 +15,7 @@ import pytest
 
 import kernlens
 from kernlens.capturing.changes import Changes, Replacement
-from kernlens.capturing.spool import Spool
+from kernlens.capturing.spool import Spool, read_replaced
 from tests.integration import native_builds
 from tests.integration.capture_fixtures import (
     APPLICATION,
@@ -116,12 +116,13 @@ def test_memory_does_not_grow_with_kernels_and_launches(folder: Path, tmp_path: 
     def peak(out: str) -> int:
         return int(re.findall(r"peak (\d+)", out)[0])
 
-    alone(platform, tmp_path, app, *words)  # fills PoCL's cache
+    # Fills PoCL's cache, with the binary that a capture asks for, too.
+    captured(platform, folder, tmp_path, app, "many", "1", "2")
     without = peak(alone(platform, tmp_path, app, *words).stdout)
     done = captured(platform, folder, tmp_path, app, *words)
     assert done.launches() == {"add": 100_000}
     assert sum(kernel["created"] for kernel in done.noted["kernels"]) == 10_001
-    assert peak(done.out) - without < 4096, "kilobytes"
+    assert peak(done.out) - without < 2048, "kilobytes"
     assert done.recording.stat().st_size < 300_000
 
 
@@ -203,7 +204,7 @@ def test_sanitizers_find_nothing(platform: Platform, folder: Path, tmp_path: Pat
     command_buffers = [f"command-buffer{more}" for more in ("", "-past-layers", "s-in-threads")]
     special = command_buffers if platform.name == "PoCL" else ["groups", "long-name"]
     for words in (
-        [*ALL_PATHS, *special, "release-garbage", "limited", "wrong", "unlimited"],
+        [*ALL_PATHS, *special, "build-nothing", "limited", "wrong", "unlimited"],
         ["fork"],
         ["many", "500", "500"],
     ):
@@ -276,6 +277,6 @@ def test_sanitizers_find_nothing_in_the_level_zero_recorder(
             assert done.returncode == 0, done.stdout + done.stderr
     assert not findings(tmp_path), "\n\n".join(findings(tmp_path))
     assert len(list(spool.glob("*.build"))) == len(variants) * (19 + 1)
-    notes = list(Spool(spool).replaced())
+    notes = [read_replaced(path) for path in Spool(spool).replacement_files()]
     assert {note.program for note in notes} == set(files) - {"0123456789"}
     assert {note.error == 0 for note in notes if note.program == "clear"} == {True}

@@ -206,6 +206,16 @@ def test_stages_of_a_recording(kernlens: Kernlens, snapshots: Path) -> None:
         ("asm", "add", "text"),
     ]
     assert kernlens("stages", snapshots, "--device", "bmg-g21") == done
+    assert "  $ ocloc compile -file add.cl\n" in done.out
+
+
+def test_stages_of_a_build_without_a_command(kernlens: Kernlens, snapshots: Path) -> None:
+    """An application's: it has options alone."""
+    with RecordingWriter(snapshots, overwrite=True) as writer:
+        writer.add(replace(FULL, command=""))
+    out = kernlens("stages", snapshots).out
+    assert "  options: -g -DX=é\n" in out
+    assert "$" not in out
 
 
 def test_one_stage_as_it_is(kernlens: Kernlens, snapshots: Path) -> None:

@@ -53,6 +53,26 @@ def test_the_only_unclaimed_source_is_the_nameless_one() -> None:
     assert "1" not in found(table("1", "/inc/common.h"), *two)
 
 
+def test_lines_that_directives_count_to_a_file() -> None:
+    """As ffmpeg's programs are made: of one string for each file, with the file's name before it."""
+    text = """float f;
+#line 1 "/src/common.cl"
+common
+# 3 "a \\"b\\".cl" 1
+third
+#line 2
+second
+not third
+#line 999999999 "far"
+x"""
+    one = table("/src/common.cl", 'a "b".cl', "far", "1")
+    assert found(one, Source("", text, "program"), **{"/src/common.cl": "of the disk"}) == {
+        "/src/common.cl": ("common", "program"),
+        'a "b".cl': ("\nsecond\nthird", "program"),
+        "1": (text, "program"),
+    }
+
+
 def test_a_nameless_source_is_not_looked_up_on_disk() -> None:
     asked, read = disk(**{"/build/1": "wrong"})
     assert match_sources([table("<stdin>", "1", "2")], (), read) == ()

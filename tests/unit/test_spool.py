@@ -1,13 +1,15 @@
-"""The folder that recorders write to, as several commands begin with it at the same time."""
+"""The folder that recorders write to: several commands begin with it at the same time, and files in it may be damaged."""
 
 from __future__ import annotations
 
+import struct
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from kernlens.capturing.capture import recover
 from kernlens.capturing.spool import Spool
 from kernlens.errors import OutputError
 
@@ -50,3 +52,34 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match=r"cannot make the folder .*: No such file or directory; name another place"):
         Spool.make(tmp_path / "none/x.klens")
     assert list(tmp_path.iterdir()) == []
+
+
+def _fields(**fields: bytes) -> bytes:
+    def block(content: bytes) -> bytes:
+        return struct.pack("<Q", len(content)) + content
+
+    return b"".join(block(name.encode() + b"\0") + block(value) for name, value in fields.items())
+
+
+def _counter(kernel: str, launches: int, shapes: int = 0) -> bytes:
+    """As native/recording/counters.c writes it."""
+    name = kernel.encode().ljust(8, b"\0")
+    return struct.pack("<7Q", 568 + len(name), 1, 1, 0, 1, launches, shapes) + bytes(8 * 64) + name
+
+
+def test_what_is_damaged_is_missing_and_the_rest_is_recorded(tmp_path: Path) -> None:
+    folder = Spool.make(tmp_path / "x.klens").folder
+    (folder / "1-1.build").write_bytes(_fields(operation=b"build", source=b"kernel void a() {}"))
+    (folder / "1-2.build").write_bytes(b"damaged")
+    (folder / "1-3.started").write_bytes(_fields(operation=b"link", time=struct.pack("<Q", 1)))
+    (folder / "1-4.counters").write_bytes(_counter("first", 3) + bytes(100))
+    (folder / "1-5.counters").write_bytes(_counter("second", 2, shapes=9))
+    (folder / "1-6.replacement").write_bytes(_fields(replaced=b"a"))
+    done = recover(folder)
+    assert (done.builds, done.failed) == (2, 1), "a link of all devices that there are has not ended"
+    assert [(kernel.name, kernel.launches) for kernel in done.kernels] == [("first", 3)]
+    assert [missing.partition(":")[0] for missing in sorted(done.missing)] == [
+        "a build",
+        "how often kernels were launched",
+        "what was replaced",
+    ]

@@ -91,13 +91,27 @@ static void remember(cl_command_buffer_khr buffer, cl_platform_id platform)
     lock_give(LOCK_PLATFORMS);
 }
 
-/* The functions of the buffer's platform. A buffer that came another way than through `create` (clRemapCommandBufferKHR makes one)
- * is of the only platform that has any, if there is only one; else none are known. */
+/* The only platform that gave out functions for command buffers; NULL if none did, or several. With the lock held. */
+static const struct functions *only_platform(void)
+{
+    const struct functions *only = NULL;
+    for (unsigned index = 0; index < platform_count; ++index) {
+        if (platforms[index].create == NULL && platforms[index].enqueue == NULL)
+            continue;
+        if (only != NULL)
+            return NULL;
+        only = &platforms[index];
+    }
+    return only;
+}
+
+/* The functions of the buffer's platform: of the only one, for a buffer that came another way than through `create`
+ * (clRemapCommandBufferKHR makes one). None if that is not known. */
 static struct functions functions_of_buffer(cl_command_buffer_khr buffer)
 {
     lock_take(LOCK_PLATFORMS);
     const struct known_buffer *known = (const struct known_buffer *)(const void *)records_find(&buffers, buffer);
-    const struct functions *found = known != NULL ? known->functions : platform_count == 1 ? &platforms[0] : NULL;
+    const struct functions *found = known != NULL ? known->functions : only_platform();
     struct functions functions = found != NULL ? *found : (struct functions){0};
     lock_give(LOCK_PLATFORMS);
     return functions;
@@ -117,8 +131,10 @@ static cl_command_buffer_khr CL_API_CALL create(cl_uint count, const cl_command_
                                                 const cl_command_buffer_properties_khr *properties, cl_int *error_ret)
 {
     cl_device_id device;
-    const struct functions functions = functions_of_queue(queues != NULL && count > 0 ? queues[0] : NULL, &device);
-    if (functions.create == NULL) { /* no queue of a platform that ever gave the function out */
+    struct functions functions = functions_of_queue(queues != NULL && count > 0 ? queues[0] : NULL, &device);
+    if (functions.create == NULL)
+        functions = functions_of_buffer(NULL); /* that refuses in its own way */
+    if (functions.create == NULL) {
         if (error_ret != NULL)
             *error_ret = CL_INVALID_COMMAND_QUEUE;
         return NULL;

@@ -12,6 +12,10 @@ from kernlens.model.source_path import joined, pieces_of
 
 #: What Intel's compilers call the program's own source when it came to them without a name.
 _NAMELESS = re.compile(r"(?:.*/)?(?:<stdin>|\d+)")
+#: ``#line 7 "blur.cl"``, or ``# 7 "blur.cl"`` by a preprocessor: the number and file that the next line counts as.
+_LINE_DIRECTIVE = re.compile(r'^[ \t]*#[ \t]*(?:line[ \t]+)?(\d{1,9})(?:[ \t]+"((?:[^"\\\n]|\\.)*)")?', re.MULTILINE)
+#: Files that directives name have no more lines together: the empty ones between cost room, too.
+_MOST_LINES = 1 << 20
 #: A table with more files than this is damage; each may cost several look-ups on disk.
 _MOST_READS = 4096
 
@@ -24,9 +28,10 @@ def match_sources(
 
     In this order: the text within the table itself (DWARF 5); of ``available`` the one with this name, then the only
     one whose path ends alike; for the nameless program source (``<stdin>``, ``1``) the one that has no name either,
-    or the only one that no named file claims; at last ``read``, which is given the name joined with the compile
-    directory and answers None for what it cannot find, and a Source without text for what must not be read. Text from disk
-    that differs from the table's own checksum is not taken: the file has changed since.
+    or the only one that no named file claims; the lines that directives in any of these count to the file; at last
+    ``read``, which is given the name joined with the compile directory and answers None for what it cannot find, and a
+    Source without text for what must not be read. Text from disk that differs from the table's own checksum is not
+    taken: the file has changed since.
     """
     wanted = _wanted(tables)
     matched: dict[str, Source] = {}
@@ -39,6 +44,8 @@ def match_sources(
             matched[path] = replace(source, path=path)
             claimed.add(id(source))
     nameless = _nameless([source for source in available if id(source) not in claimed])
+    is_named = any(path not in matched and not _is_nameless(path) for path in wanted)
+    counted = _counted_lines(source for source in available if id(source) not in claimed) if is_named else {}
     reads = 0
     for path, (file, directory) in wanted.items():
         if path in matched:
@@ -46,6 +53,8 @@ def match_sources(
         if _is_nameless(path):
             if nameless is not None:
                 matched[path] = Source(path, nameless.text, nameless.origin)
+        elif path in counted:
+            matched[path] = counted[path]
         elif reads < _MOST_READS:
             reads += 1
             on_disk = read(joined(directory, path))
@@ -130,6 +139,33 @@ def _nameless(available: Sequence[Source]) -> Source | None:
         if source.origin == "program" or not source.path or _is_nameless(source.path):
             return source
     return available[0] if len(available) == 1 else None
+
+
+def _counted_lines(available: Iterable[Source]) -> dict[str, Source]:
+    """Returns the files to which line directives count lines of these sources, by name; lines between are empty."""
+    lines: dict[str, dict[int, str]] = {}
+    origins: dict[str, str] = {}
+    for source in available:
+        name, number = "", 0
+        for line in source.text.split("\n") if _LINE_DIRECTIVE.search(source.text) else ():
+            directive = _LINE_DIRECTIVE.match(line)
+            if directive is not None:
+                number = int(directive[1])
+                name = name if directive[2] is None else re.sub(r"\\(.)", r"\1", directive[2])
+                origins.setdefault(name, source.origin)
+            else:
+                if name:
+                    lines.setdefault(name, {}).setdefault(number, line)
+                number += 1
+    counted = {}
+    room = _MOST_LINES
+    for name, of_file in lines.items():
+        last = max(of_file)
+        if last <= room:
+            room -= last
+            text = "\n".join(of_file.get(number, "") for number in range(1, last + 1))
+            counted[name] = Source(name, text, origins[name])
+    return counted
 
 
 def _is_unchanged(text: str, md5: str | None) -> bool:

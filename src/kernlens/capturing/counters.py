@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
 from pathlib import Path
 
 from kernlens.dataclass import dataclass, field
 from kernlens.errors import FormatError
 
 #: A counter: its size, its program's process and number, the device, how often the kernel was created and launched, how many
-#: shapes follow; behind them what is for its process alone, then the name.
-_COUNTER, _SHAPE, _SHAPES, _COUNTER_NAME = struct.Struct("<7Q"), struct.Struct("<8Q"), 8, 600
+#: shapes count; behind the room for those is the name.
+_COUNTER, _SHAPE, _SHAPES = struct.Struct("<7Q"), struct.Struct("<8Q"), 8
+_COUNTER_NAME = _COUNTER.size + _SHAPES * _SHAPE.size
 
 #: A program as all files call it: its process's number and its own.
 Identity = tuple[int, int]
@@ -38,15 +38,16 @@ class Counter:
     shapes: list[Shape] = field(default_factory=list)
 
 
-def read_counters(path: Path) -> Iterator[Counter]:
+def read_counters(path: Path) -> list[Counter]:
     """Read a file of counters (``native/recording/counters.c``): entries of the kernels that were created or launched, one
     behind the other up to one of size 0. Raises FormatError if it is damaged."""
     content = path.read_bytes()
+    counters = []
     start = 0
     while start + _COUNTER.size <= len(content):
         size, process, number, device, created, launches, shape_count = _COUNTER.unpack_from(content, start)
         if size == 0:
-            return
+            break
         if size <= _COUNTER_NAME or start + size > len(content) or shape_count > _SHAPES:
             raise FormatError(f"{path.name} is damaged", format="capture", offset=start)
         if created or launches:
@@ -55,8 +56,9 @@ def read_counters(path: Path) -> Iterator[Counter]:
                 _shape(_SHAPE.unpack_from(content, start + _COUNTER.size + place * _SHAPE.size))
                 for place in range(shape_count)
             ]
-            yield Counter(name, (process, number), device, created, launches, shapes)
+            counters.append(Counter(name, (process, number), device, created, launches, shapes))
         start += size
+    return counters
 
 
 def _shape(numbers: tuple[int, ...]) -> Shape:

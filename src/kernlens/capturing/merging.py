@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kernlens import log
 from kernlens.capturing.building_again import BuildingAgain, BuiltAgain, Findings, built_again
 from kernlens.capturing.changes import Changes, used
-from kernlens.capturing.counters import Counter, Identity
-from kernlens.capturing.spool import BuildEvent, BuiltDevice, Given, Spool, finished_at, read_build
+from kernlens.capturing.counters import Counter, Identity, read_counters
+from kernlens.capturing.spool import BuildEvent, BuiltDevice, Given, Spool, finished_at, read_build, read_replaced
 from kernlens.dataclass import dataclass, field, replace
 from kernlens.errors import KernlensError
 from kernlens.loading import open_build
@@ -28,6 +29,8 @@ from kernlens.runtime.opencl.error_codes import ERROR_NAMES
 
 if TYPE_CHECKING:
     from kernlens.recording.writer import RecordingWriter
+
+_Content = TypeVar("_Content")
 
 #: The kernels of the last good build of each program and device (its handle), by name.
 Built = dict[tuple[Identity, int], dict[str, "CapturedKernel"]]
@@ -120,12 +123,12 @@ class Captured:
 def merge(spool: Spool, writer: RecordingWriter, again: BuildingAgain, changes: Changes) -> Captured:
     """Write all that was spooled into the recording, with what building again yields. Raises OutputError if it cannot be
     written."""
-    replaced = list(spool.replaced())
     changed_options = 0
     failures: dict[Identity, str] = {}
     findings = Findings()
     unended: list[str] = []
     captured = Captured(spool.was_entered, missing=spool.missing())
+    replaced = list(_read(captured, "what was replaced", spool.replacement_files(), read_replaced))
     built: Built = {}
     names_of_build: dict[tuple[Identity, int], tuple[str, str]] = {}
     recorded = RecordedKernels(writer.path)
@@ -133,7 +136,7 @@ def merge(spool: Spool, writer: RecordingWriter, again: BuildingAgain, changes: 
     calls = []
     for event, results in built_again(_events(spool, captured), again):
         captured.builds += 1
-        if event.status != 0 or not all(device.built for device in event.devices):
+        if not event.has_ended or event.status != 0 or not all(device.built for device in event.devices):
             captured.failed += 1
             if event.program is not None:
                 failures[event.program] = next((each.log for each in event.devices if not each.built), event.log)
@@ -181,19 +184,25 @@ def merge(spool: Spool, writer: RecordingWriter, again: BuildingAgain, changes: 
 
 
 def _events(spool: Spool, captured: Captured) -> Iterator[BuildEvent]:
-    """The builds in the order in which they finished; a file that cannot be read is missing."""
+    """The builds in the order in which they finished, then those that did not."""
     ended = set()
-    for path in (*sorted(spool.build_files(), key=finished_at), *spool.started_files()):
-        try:
-            event = read_build(path)
-        except (KernlensError, OSError) as error:
-            captured.missing.append(f"a build: {error}")
-            continue
-        event.has_ended = path.suffix != ".started"
+    paths = (*sorted(spool.build_files(), key=finished_at), *spool.started_files())
+    for event in _read(captured, "a build", paths, read_build):
         began = event.process, event.thread, event.time
         if event.has_ended or began not in ended:
             ended.add(began)
             yield event
+
+
+def _read(captured: Captured, what: str, paths: Iterable[Path], read: Callable[[Path], _Content]) -> Iterator[_Content]:
+    """What each file holds; one that cannot be read is missing."""
+    for path in paths:
+        try:
+            content = read(path)
+        except (KernlensError, OSError) as error:
+            captured.missing.append(f"{what}: {error}")
+            continue
+        yield content
 
 
 def _builds(event: BuildEvent, name: str, linked: Sequence[str]) -> Iterator[tuple[Build, BuiltDevice]]:
@@ -291,7 +300,8 @@ def _count(spool: Spool, captured: Captured, built: Built, builds: dict[tuple[Id
     for program, device in built:
         by_program[program].append(device)
     unknown: dict[tuple[Identity, int, str], CapturedKernel] = {}
-    for counter in spool.counters():
+    files = _read(captured, "how often kernels were launched", spool.counter_files(), read_counters)
+    for counter in chain.from_iterable(files):
         devices = by_program[counter.program]
         device = counter.device if counter.device in devices or len(devices) != 1 else devices[0]
         key = counter.program, device

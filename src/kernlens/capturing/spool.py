@@ -17,7 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from kernlens import log
-from kernlens.capturing.counters import Counter, Identity, read_counters
+from kernlens.capturing.counters import Identity
 from kernlens.dataclass import dataclass, field
 from kernlens.errors import FormatError, KernlensError, NotFoundError, OutputError
 from kernlens.formats.spirv.specialization import read_spec_constants
@@ -202,10 +202,9 @@ class Spool:
         """The files of builds that have not ended, and maybe of some that had as their process ended."""
         return self._files("started")
 
-    def counters(self) -> Iterator[Counter]:
-        """The counters of all processes."""
-        for path in self._files("counters"):
-            yield from read_counters(path)
+    def counter_files(self) -> Sequence[Path]:
+        """The files of the counters of all processes."""
+        return self._files("counters")
 
     def missing(self) -> list[str]:
         """What could not be written, and why."""
@@ -222,18 +221,9 @@ class Spool:
                 found.append(f"{what}: {os.strerror(int(number))}")
         return found
 
-    def replaced(self) -> Iterator[Replaced]:
-        """What stood in for programs. Raises FormatError if a file is damaged."""
-        for path in self._files("replacement"):
-            fields = dict(read_fields(path))
-            yield Replaced(
-                _text(fields["replaced"]),
-                _text(fields["hash"]),
-                _text(fields["replacement's hash"]),
-                _identity(fields["program"]),
-                int.from_bytes(fields["error"], "little", signed=True),
-                _text(fields.get("log", b"")),
-            )
+    def replacement_files(self) -> Sequence[Path]:
+        """The files of what stood in for programs."""
+        return self._files("replacement")
 
     def remove(self) -> None:
         """Remove the folder. A process that is killed in the middle of that leaves none that looks like a capture's."""
@@ -286,7 +276,7 @@ def finished_at(path: Path) -> int:
 
 def read_build(path: Path) -> BuildEvent:
     """Read the file of a build. Raises FormatError if it is damaged."""
-    event = BuildEvent()
+    event = BuildEvent(has_ended=path.suffix != ".started")
     for name, value in read_fields(path):
         match name:
             case "operation" | "interface":
@@ -328,6 +318,22 @@ def read_build(path: Path) -> BuildEvent:
             case _ if event.devices:
                 _set_device_field(event.devices[-1], name, value)
     return event
+
+
+def read_replaced(path: Path) -> Replaced:
+    """Read the file of what stood in for a program. Raises FormatError if it is damaged."""
+    fields = dict(read_fields(path))
+    try:
+        return Replaced(
+            _text(fields["replaced"]),
+            _text(fields["hash"]),
+            _text(fields["replacement's hash"]),
+            _identity(fields["program"]),
+            int.from_bytes(fields["error"], "little", signed=True),
+            _text(fields.get("log", b"")),
+        )
+    except KeyError as error:
+        raise FormatError(f"{path.name} has no field {error}", format="capture") from error
 
 
 def _set_device_field(device: BuiltDevice, name: str, value: bytes) -> None:

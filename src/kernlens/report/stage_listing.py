@@ -20,13 +20,13 @@ _PASS_HEADINGS = ("pass", "lines added", "removed")
 
 
 def build_heading(build: Build) -> Iterator[str]:
-    """What was compiled, with what, and the exact command."""
+    """What was compiled, with what, and the exact command; the options of a build of an application, which has none."""
     yield style(f"{build.source or build.name} for {build.device}", bold=True) + f"  {', '.join(_versions(build))}"
     outcome = (
         f"compiled in {build.seconds:.2f} s" if build.ok else f"failed after {build.seconds:.2f} s: {build.reason}"
     )
     yield f"  {outcome}"
-    yield style(f"  $ {build.command}", dim=True)
+    yield style(f"  $ {build.command}" if build.command else f"  options: {build.options or 'none'}", dim=True)
     yield ""
 
 

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 const char SOURCE[] = "kernel void add(global int *a, int n) { a[get_global_id(0)] += n; }\n"
-                             "kernel void multiply(global int *a, int n) { a[get_global_id(0)] *= n; }\n";
+                      "kernel void multiply(global int *a, int n) { a[get_global_id(0)] *= n; }\n";
 static const char PART[] = "#include \"number.h\"\nint seven(void) { return NUMBER; }\n";
 static const char MAIN[] = "int seven(void);\nkernel void linked(global int *a) { a[get_global_id(0)] = seven(); }\n";
 static const char HEADER[] = "#define NUMBER 7\n";
@@ -23,17 +23,28 @@ static const char WRONG[] = "kernel void wrong(global int *a) { a[0] = no_such_n
 cl_device_id device;
 cl_context context;
 cl_command_queue queue;
+static char **arguments; /* those that are left */
 
-static void set_up(void)
+static int next_number(void)
 {
-    cl_platform_id platform;
-    if (clGetPlatformIDs(1, &platform, NULL) != CL_SUCCESS ||
-        clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL) != CL_SUCCESS) {
+    return atoi(*arguments++);
+}
+
+void use_platform(cl_platform_id platform)
+{
+    if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL) != CL_SUCCESS) {
         puts("no device");
         exit(9);
     }
     context = clCreateContext(NULL, 1, &device, NULL, NULL, NULL);
     queue = clCreateCommandQueue(context, device, 0, NULL);
+}
+
+static void set_up(void)
+{
+    cl_platform_id platform = NULL;
+    clGetPlatformIDs(1, &platform, NULL);
+    use_platform(platform);
 }
 
 static cl_program with(const char *source)
@@ -82,6 +93,8 @@ static void launch(cl_program program, const char *name, int times)
         size_t global = index % 2 ? COUNT : COUNT / 2, local = 16;
         if (clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &global, index % 2 ? NULL : &local, 0, NULL, NULL) != CL_SUCCESS)
             puts("not launched");
+        if (index % 100 == 99)
+            clFinish(queue); /* what waits takes memory, more or less of it as threads come to run */
     }
     clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, sizeof values, values, 0, NULL, NULL);
     long long sum = 0;
@@ -143,7 +156,7 @@ static void CL_CALLBACK notified(cl_program program, void *user_data)
     *(volatile int *)user_data = 1;
 }
 
-static void build_notified(const char *source)
+static void build_notifying(const char *source)
 {
     volatile int done = 0;
     clBuildProgram(with(source), 1, &device, "-DNOTIFIED", notified, (void *)&done);
@@ -172,8 +185,9 @@ static void build_from_binary(void)
     launch(again, "multiply", 2);
 }
 
-static void many_kernels(int kernels, int launches)
+static void many_kernels(void)
 {
+    int kernels = next_number(), launches = next_number();
     cl_program programs[] = {built(SOURCE, "-DA"), built(SOURCE, "-DB")};
     for (int index = 0; index < kernels; ++index)
         if (clCreateKernel(programs[index % 2], index % 3 ? "add" : "multiply", NULL) == NULL)
@@ -182,8 +196,9 @@ static void many_kernels(int kernels, int launches)
 }
 
 /* Builds so many programs, and says of each that it is built. */
-static void churn(int count)
+static void churn(void)
 {
+    int count = next_number();
     for (int index = 0; index < count; ++index) {
         char options[32];
         snprintf(options, sizeof options, "-DNUMBER=%d", index);
@@ -197,8 +212,9 @@ static void churn(int count)
 }
 
 /* Forks while threads build and create kernels: the children end without starting another program. */
-static void fork_among_threads(int count)
+static void fork_among_threads(void)
 {
+    int count = next_number();
     pthread_t threads[4];
     for (intptr_t index = 0; index < 4; ++index)
         pthread_create(&threads[index], NULL, build_in_thread, (void *)index);
@@ -254,6 +270,87 @@ static void launch_and_wait(void)
         pause();
 }
 
+static void build_and_print(void)
+{
+    cl_program program = built(SOURCE, "-cl-fast-relaxed-math");
+    print_binary(program);
+    launch(program, "add", 5);
+}
+
+static void build_wrong(void)
+{
+    built(WRONG, "-DWRONG");
+}
+
+static void build_notified(void)
+{
+    build_notifying(SOURCE);
+    build_notifying(WRONG);
+}
+
+static void build_in_threads(void)
+{
+    in_threads(build_in_thread, NULL);
+}
+
+static void build_nothing(void)
+{
+    printf("refused %d\n", clBuildProgram(NULL, 0, NULL, NULL, NULL, NULL) != CL_SUCCESS);
+}
+
+static void limit_files(void)
+{
+    setrlimit(RLIMIT_FSIZE, &(struct rlimit){0, RLIM_INFINITY});
+}
+
+static void unlimit_files(void)
+{
+    setrlimit(RLIMIT_FSIZE, &(struct rlimit){RLIM_INFINITY, RLIM_INFINITY});
+}
+
+static void be_another_user(void)
+{
+    if (setuid(65534) != 0)
+        perror("another user");
+}
+
+static void print_peak(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    printf("peak %ld\n", usage.ru_maxrss);
+}
+
+static const struct {
+    const char *word;
+    void (*act)(void);
+} ACTIONS[] = {
+    {"source", build_and_print},
+    {"constants", from_il},
+    {"link", link_parts},
+    {"wrong", build_wrong},
+    {"notified", build_notified},
+    {"threads", build_in_threads},
+    {"binary", build_from_binary},
+    {"many", many_kernels},
+    {"churn", churn},
+    {"build-nothing", build_nothing},
+    {"command-buffer", launch_in_command_buffer},
+    {"command-buffer-past-layers", launch_in_command_buffer_past_layers},
+    {"command-buffers-in-threads", launch_in_command_buffers_of_threads},
+    {"groups", launch_groups},
+    {"long-name", launch_long_name},
+    {"fork-among-threads", fork_among_threads},
+    {"fork-and-launch", fork_and_launch},
+    {"limited", limit_files},
+    {"unlimited", unlimit_files},
+    {"other-user", be_another_user},
+    {"peak", print_peak},
+    {"wait", launch_and_wait},
+    {"exit-at-once", exit_at_once},
+    {"abort-in-callback", abort_in_callback},
+};
+
 int main(int count, char **words)
 {
     if (count > 1 && strcmp(words[1], "fork") == 0) { /* before the driver is loaded, which does not survive a fork */
@@ -261,64 +358,14 @@ int main(int count, char **words)
         return 0;
     }
     set_up();
-    for (int index = 1; index < count; ++index) {
-        const char *word = words[index];
-        if (strcmp(word, "source") == 0) {
-            cl_program program = built(SOURCE, "-cl-fast-relaxed-math");
-            print_binary(program);
-            launch(program, "add", 5);
-        } else if (strcmp(word, "constants") == 0) {
-            from_il();
-        } else if (strcmp(word, "command-buffer") == 0) {
-            launch_in_command_buffer(0);
-        } else if (strcmp(word, "command-buffer-past-layers") == 0) {
-            launch_in_command_buffer(1);
-        } else if (strcmp(word, "command-buffers-in-threads") == 0) {
-            launch_in_command_buffers_of_threads();
-        } else if (strcmp(word, "groups") == 0) {
-            launch_groups();
-        } else if (strcmp(word, "long-name") == 0) {
-            launch_long_name();
-        } else if (strcmp(word, "exit-at-once") == 0) {
-            end_at_once(0);
-        } else if (strcmp(word, "abort-in-callback") == 0) {
-            end_at_once(1);
-        } else if (strcmp(word, "link") == 0) {
-            link_parts();
-        } else if (strcmp(word, "wrong") == 0) {
-            built(WRONG, "-DWRONG");
-        } else if (strcmp(word, "notified") == 0) {
-            build_notified(SOURCE);
-            build_notified(WRONG);
-        } else if (strcmp(word, "threads") == 0) {
-            in_threads(build_in_thread, NULL);
-        } else if (strcmp(word, "binary") == 0) {
-            build_from_binary();
-        } else if (strcmp(word, "many") == 0) {
-            many_kernels(atoi(words[index + 1]), atoi(words[index + 2]));
-            index += 2;
-        } else if (strcmp(word, "churn") == 0) {
-            churn(atoi(words[++index]));
-        } else if (strcmp(word, "fork-among-threads") == 0) {
-            fork_among_threads(atoi(words[++index]));
-        } else if (strcmp(word, "limited") == 0) {
-            setrlimit(RLIMIT_FSIZE, &(struct rlimit){0, RLIM_INFINITY});
-        } else if (strcmp(word, "unlimited") == 0) {
-            setrlimit(RLIMIT_FSIZE, &(struct rlimit){RLIM_INFINITY, RLIM_INFINITY});
-        } else if (strcmp(word, "other-user") == 0) {
-            if (setuid(65534) != 0)
-                perror("another user");
-        } else if (strcmp(word, "wait") == 0) {
-            launch_and_wait();
-        } else if (strcmp(word, "release-garbage") == 0) {
-            printf("refused %d\n", clBuildProgram(NULL, 0, NULL, NULL, NULL, NULL) != CL_SUCCESS);
-        } else if (strcmp(word, "peak") == 0) {
-            struct rusage usage;
-            getrusage(RUSAGE_SELF, &usage);
-            printf("peak %ld\n", usage.ru_maxrss);
-        } else {
+    for (arguments = words + 1; *arguments != NULL;) {
+        const char *word = *arguments++;
+        size_t index = 0, actions = sizeof ACTIONS / sizeof *ACTIONS;
+        while (index < actions && strcmp(word, ACTIONS[index].word) != 0)
+            ++index;
+        if (index == actions)
             exit(atoi(word));
-        }
+        ACTIONS[index].act();
         fflush(stdout);
     }
     return 0;

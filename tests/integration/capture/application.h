@@ -13,16 +13,21 @@ extern cl_context context;
 extern cl_command_queue queue;
 extern const char SOURCE[];
 
+/* Has all that follows use the platform's first device. */
+void use_platform(cl_platform_id platform);
 /* Makes a program of the source, builds it, and prints the result. */
 cl_program built(const char *source, const char *options);
 /* Has four threads work on something, or on their number if that is NULL. */
 void in_threads(void *(*work)(void *), void *of_all);
 
-/* Launches "add" in a command buffer, where the platform has such; with `past_layers`, the driver itself makes the buffer. */
-void launch_in_command_buffer(int past_layers);
+/* Launch "add" in a command buffer of the platform that has such; past layers, the driver itself makes the buffer. */
+void launch_in_command_buffer(void);
+void launch_in_command_buffer_past_layers(void);
 void launch_in_command_buffers_of_threads(void);
 void launch_groups(void);
 void launch_long_name(void);
-void end_at_once(int in_callback);
+void fork_and_launch(void);
+void exit_at_once(void);
+void abort_in_callback(void);
 
 #endif

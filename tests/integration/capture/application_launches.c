@@ -3,9 +3,11 @@
 #include "application.h"
 
 #include <CL/cl_icd.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static struct {
@@ -16,14 +18,22 @@ static struct {
     clReleaseCommandBufferKHR_fn release;
 } command_buffers;
 
+/* Asks every platform for everything, as some programs do, and uses the one that has command buffers. */
 static void find_command_buffers(void)
 {
     static const char *const NAMES[] = {"clCreateCommandBufferKHR", "clCommandNDRangeKernelKHR", "clFinalizeCommandBufferKHR",
                                         "clEnqueueCommandBufferKHR", "clReleaseCommandBufferKHR"};
-    cl_platform_id platform;
-    clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL);
-    for (int index = 0; index < 5; ++index)
-        ((void **)&command_buffers)[index] = clGetExtensionFunctionAddressForPlatform(platform, NAMES[index]);
+    cl_platform_id platforms[8];
+    cl_uint count = 0;
+    clGetPlatformIDs(8, platforms, &count);
+    for (cl_uint place = 0; place < count; ++place) {
+        clGetExtensionFunctionAddressForPlatform(platforms[place], "clEnqueueNDCountKernelINTEL");
+        if (clGetExtensionFunctionAddressForPlatform(platforms[place], NAMES[0]) == NULL)
+            continue;
+        use_platform(platforms[place]);
+        for (int index = 0; index < 5; ++index)
+            ((void **)&command_buffers)[index] = clGetExtensionFunctionAddressForPlatform(platforms[place], NAMES[index]);
+    }
 }
 
 /* The function that makes command buffers, from the driver's own table, which each object of its begins with: no layer hears of it. */
@@ -55,6 +65,8 @@ static void command_buffer(void)
     cl_kernel kernel = adding(built(SOURCE, ""), &memory);
     cl_command_buffer_khr buffer = command_buffers.create(1, &queue, NULL, &status);
     printf("command buffer %d\n", status);
+    command_buffers.create(0, NULL, NULL, &status);
+    printf("of no queue %d\n", status);
     size_t global = 64, local = 16;
     for (int index = 0; index < 2; ++index)
         printf("append %d\n", command_buffers.append(buffer, NULL, NULL, kernel, 1, NULL, &global, &local, 0, NULL, NULL, NULL));
@@ -67,15 +79,17 @@ static void command_buffer(void)
     printf("sum %d\n", value);
 }
 
-void launch_in_command_buffer(int past_layers)
+void launch_in_command_buffer(void)
 {
     find_command_buffers();
-    if (past_layers)
-        find_creation_past_layers();
-    if (command_buffers.create != NULL)
-        command_buffer();
-    else
-        puts("no command buffers");
+    command_buffer();
+}
+
+void launch_in_command_buffer_past_layers(void)
+{
+    find_command_buffers();
+    find_creation_past_layers();
+    command_buffer();
 }
 
 static void *command_buffers_of_thread(void *program)
@@ -133,14 +147,57 @@ void launch_long_name(void)
     printf("launch %d\n", clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &one, NULL, 0, NULL, NULL));
 }
 
-static void CL_CALLBACK abort_in_callback(cl_event event, cl_int status, void *user_data)
+static int pipe_to_child[2];
+
+/* The child's first handler of a fork: it waits until its parent has launched. */
+static void await_launch(void)
+{
+    char byte;
+    if (pipe_to_child[0] != 0 && read(pipe_to_child[0], &byte, 1) != 1)
+        _exit(8);
+}
+
+__attribute__((constructor)) static void handle_forks(void)
+{
+    pthread_atfork(NULL, NULL, await_launch);
+}
+
+/* Launches on one device, then forks: parent and child launch the same kernel on another device. */
+void fork_and_launch(void)
+{
+    cl_platform_id platform;
+    clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL);
+    cl_device_id devices[2];
+    clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 2, devices, NULL);
+    context = clCreateContext(NULL, 2, devices, NULL, NULL, NULL);
+    const char *source = SOURCE;
+    cl_program program = clCreateProgramWithSource(context, 1, &source, NULL, NULL);
+    printf("build %d\n", clBuildProgram(program, 2, devices, "", NULL, NULL));
+    cl_mem memory;
+    cl_kernel kernel = adding(program, &memory);
+    const size_t global = 64;
+    cl_command_queue other = clCreateCommandQueue(context, devices[1], 0, NULL);
+    clEnqueueNDRangeKernel(clCreateCommandQueue(context, devices[0], 0, NULL), kernel, 1, NULL, &global, NULL, 0, NULL, NULL);
+    fflush(stdout);
+    if (pipe(pipe_to_child) != 0)
+        perror("pipe");
+    pid_t child = fork();
+    clEnqueueNDRangeKernel(other, kernel, 1, NULL, &global, NULL, 0, NULL, NULL);
+    if (child == 0)
+        _exit(7);
+    int status = write(pipe_to_child[1], "", 1) == 1 ? 0 : -1;
+    waitpid(child, &status, 0);
+    printf("child %d\n", WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status));
+}
+
+static void CL_CALLBACK abort_now(cl_event event, cl_int status, void *user_data)
 {
     (void)event, (void)status, (void)user_data;
     abort();
 }
 
-/* Ends, past all destructors, as soon as the last of its launches has: in a callback, or by itself. */
-void end_at_once(int in_callback)
+/* Launches 50 times, and waits for that, or forever if the end has a callback. */
+static void launch_50_times(void(CL_CALLBACK *at_the_end)(cl_event event, cl_int status, void *user_data))
 {
     cl_mem memory;
     cl_kernel kernel = adding(built(SOURCE, ""), &memory);
@@ -148,11 +205,21 @@ void end_at_once(int in_callback)
     cl_event last;
     for (int index = 0; index < 50; ++index)
         clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &global, NULL, 0, NULL, index == 49 ? &last : NULL);
-    if (in_callback)
-        clSetEventCallback(last, CL_COMPLETE, abort_in_callback, NULL);
+    if (at_the_end != NULL)
+        clSetEventCallback(last, CL_COMPLETE, at_the_end, NULL);
     clWaitForEvents(1, &last);
-    if (!in_callback)
-        _exit(3);
-    for (;;)
+    while (at_the_end != NULL)
         pause();
+}
+
+/* These end, past all destructors, as soon as the last of their launches has. */
+void exit_at_once(void)
+{
+    launch_50_times(NULL);
+    _exit(3);
+}
+
+void abort_in_callback(void)
+{
+    launch_50_times(abort_now);
 }
