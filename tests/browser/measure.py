@@ -77,7 +77,8 @@ def large() -> Document:
             "depth": [0] * len(range(0, CODE, 28)),
             "targets": [[n, max(0, n - 200)] for n in range(27, CODE, 28)],
             "wait": {"row": [], "back": []},
-            "distance": [1] * sum("@" in row for row in rows),
+            # The first has nothing before it.
+            "distance": [0, *[1] * (CODE - 1)],
             "message": {"row": [], "kind": [], "kinds": []},
             "live": [40 + n % 60 for n in range(CODE)],
             "peak": {"row": 59, "registers": 99},

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.browser.conftest import Open
+from tests.browser.measure import large
 from tests.browser.viewer import Viewer
 
 AMBER = "rgb(255, 234, 166)"
@@ -86,3 +87,10 @@ def test_back_and_forward(open_report: Open, sharpen_page: Path) -> None:
 
 SCROLLED = """() => [...document.getElementById("kernlens").shadowRoot.querySelectorAll(".cm-scroller")]
   .map(scroller => scroller.scrollTop)"""
+
+
+def test_a_large_kernel_opens(open_report: Open) -> None:
+    """The one that tests.browser.measure measures."""
+    viewer = open_report(large())
+    assert "25,000" in viewer.text(".facts")
+    assert viewer.line("gen", "add").is_visible()
