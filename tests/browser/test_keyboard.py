@@ -176,3 +176,27 @@ def test_what_is_drawn_again_leaves_the_focus_where_it_was(open_report: Open) ->
     # Back to the panes: not to the beginning of the page.
     viewer.press("Escape")
     assert viewer.focused().startswith("Source")
+
+
+def test_what_a_screen_reader_is_told(open_report: Open, sharpen_page: Path) -> None:
+    viewer = open_report(sharpen_page)
+    names = {
+        (node["role"]["value"], node.get("description", node["name"])["value"])
+        for node in viewer.tab.context.new_cdp_session(viewer.tab).send("Accessibility.getFullAXTree")["nodes"]
+        if not node["ignored"] and "name" in node
+    }
+    assert {
+        ("region", "Machine code"),
+        ("textbox", "Machine code"),
+        ("textbox", "Source sharpen.cl"),
+        ("navigation", "Kernels"),
+        # What is cut off for the eye, and which figure is which.
+        ("button", "sharpen_hblur: 245 instructions, SIMD 32, 0 bytes spilled"),
+    } <= names
+    # Each row is told, those of one line too.
+    viewer.find(".gen .cm-content").focus()
+    viewer.press("Control+Home", "j", "j")
+    told = viewer.find(".spoken[aria-live=polite]")
+    told.get_by_text("0010: (W) and (1|M0) r127.2:ud r0:ud 0xFFFFFFC0:ud").wait_for(state="attached")
+    viewer.press("j")
+    told.get_by_text("0020: ").wait_for(state="attached")

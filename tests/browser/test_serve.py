@@ -98,6 +98,60 @@ def test_two_configurations_are_compared(server: Server, open_served: OpenServed
     viewer.find(".compare .lines tbody tr").nth(1).wait_for()
 
 
+def test_a_link_holds_the_configurations(server: Server, open_served: OpenServed) -> None:
+    viewer = open_served(server)
+    viewer.press("e")
+    viewer.find(".edit-bar").wait_for()
+    compiled = viewer.find(".edit-bar .state").get_by_text("compiled in")
+    options = viewer.tab.get_by_label("Options")
+    options.fill("-cl-mad-enable")
+    viewer.find(".chip", has_text="-cl-mad-enable").wait_for()
+    viewer.find("button[aria-label='Add a configuration']").click()
+    options.fill("-cl-opt-disable")
+    viewer.find(".chip", has_text="-cl-opt-disable").wait_for()
+    compiled.wait_for(timeout=LONG)
+    viewer.tab.reload()
+    viewer.ready()
+    # The one that was shown comes first.
+    compiled.wait_for(timeout=LONG)
+    assert viewer.find(".chip[aria-pressed]").all_inner_texts() == [
+        "dg2 · system · -cl-opt-disable",
+        "dg2 · system · -cl-mad-enable",
+    ]
+    assert options.input_value() == "-cl-opt-disable"
+    viewer.find(".facts", has_text="at peak").wait_for()
+    assert "-cl-opt-disable" in viewer.text("nav .tag")
+    assert viewer.find(".stale").count() == 0
+    # What cannot be had here is said, and what the program was built with is there instead.
+    viewer.tab.evaluate("location.hash = location.hash.replaceAll('dg2:system', 'none:system')")
+    viewer.tab.reload()
+    viewer.find("footer .told", has_text="device and toolchain of the link").wait_for()
+    assert viewer.find(".chip[aria-pressed]").count() == 1
+
+
+def test_options_that_are_typed_while_it_compiles_stay(server: Server, open_served: OpenServed) -> None:
+    viewer = open_served(server)
+    viewer.press("e")
+    viewer.find(".edit-bar").wait_for()
+    held: list[Route] = []
+    viewer.tab.route("**/api/compile", lambda route: held.append(route))
+    with viewer.tab.expect_request("**/api/compile"):
+        viewer.find(".edit-bar button", has_text="Compile").click()
+    options = viewer.tab.get_by_label("Options")
+    options.select_text()
+    viewer.tab.keyboard.insert_text("-cl-mad-enable")
+    # Whoever types goes on: there is no rest before the result is there.
+    options.evaluate("field => { window.typing = setInterval(() => field.dispatchEvent(new Event('input')), 50); }")
+    text = held[0].request.post_data
+    assert text is not None
+    held[0].fulfill(response=held[0].fetch(post_data=text.replace("float", "flaot")))
+    viewer.tab.unroute("**/api/compile")
+    viewer.find(".edit-bar .state").get_by_text("failed").wait_for(timeout=LONG)
+    assert options.input_value() == "-cl-mad-enable"
+    viewer.tab.evaluate("clearInterval(typing)")
+    viewer.find(".chip", has_text="-cl-mad-enable").wait_for()
+
+
 def test_a_configuration_is_removed_while_it_compiles(server: Server, open_served: OpenServed) -> None:
     """Answers belong to the configurations that were asked for, whatever number those have by then."""
     viewer = open_served(server)

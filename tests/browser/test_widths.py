@@ -34,6 +34,16 @@ def test_nothing_is_cut_off(open_report: Open, sharpen_page: Path, width: int, h
     assert viewer.focused() == "instr ▾"
 
 
+def test_a_click_beside_its_controls_leaves_the_drawer_open(open_report: Open, sharpen_page: Path) -> None:
+    """As does one on them, in browsers whose buttons take no focus: Safari's."""
+    viewer = open_report(sharpen_page, width=1000)
+    viewer.press("K")
+    viewer.find("nav h2").click()
+    assert viewer.find("nav").is_visible()
+    viewer.find(".gen .cm-content").click()
+    viewer.find("nav").wait_for(state="hidden")
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_nothing(open_report: Open, sharpen_page: Path, theme: str) -> None:
     viewer = open_report(sharpen_page, theme=theme)

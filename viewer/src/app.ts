@@ -97,7 +97,7 @@ export class App {
     this.pinning.explain(this.index.opcodes);
     this.list.show(this.index);
     await this.apply(fromFragment(location.hash));
-    // A link to an edited source.
+    // A link to an edited source, or to other configurations of it.
     const { z } = this.state.more;
     if (z !== undefined) await this.compiler?.start(sharedText(z));
   }
@@ -131,9 +131,9 @@ export class App {
     const { program, row, name } = entry;
     const turn = ++this.opening;
     const isSame = this.kernel?.program === program && this.kernel.row === row;
-    const { z, ...more } = this.state.more;
+    const { z: _, e: __, ...more } = this.state.more;
     // What was pinned, and the text that was edited, are another kernel's.
-    const own = how === "replace" ? {} : { line: null, offset: null, exact: false, more: z !== undefined && this.compiler?.on ? { ...more, z } : more };
+    const own = how === "replace" ? {} : { line: null, offset: null, exact: false, more: this.compiler?.on ? this.state.more : more };
     this.go({ kernel: name, program: this.isNamedTwice(name) ? program.id : "", ...own }, how);
     this.element.classList.remove("drawer");
     if (!isSame) {

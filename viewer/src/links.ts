@@ -150,14 +150,17 @@ export class Links {
 
   /** A target as a screen reader hears it. */
   words(kernel: Kernel, target: Target): string {
-    if (target.key < 0) return "no source line";
+    const { linked, line } = target;
+    // A text that is only read has no caret, from which a screen reader would know the row.
+    const row = `${linked.numberAt(line)}: ${linked.pane.view.state.doc.line(line + 1).text.trim().replace(/\s+/g, " ").slice(0, 200)}`;
+    if (target.key < 0) return `${row}, no source line`;
     const { places, weights, code } = kernel;
     const instructions = weights.instructions[target.key];
     const share = code.count > 0 ? Math.round((100 * instructions) / code.count) : 0;
     const others = this.linkedPanes()
       .filter(({ kind }) => kind === "stage")
       .map((linked) => `${rowsOf(linked.rows?.own ?? EMPTY, target.key).length} in ${linked.title}`);
-    return [`line ${places.keyLine[target.key]}`, plural(instructions, "instruction"), `${share} percent`, ...others].join(", ");
+    return [row, `line ${places.keyLine[target.key]}`, plural(instructions, "instruction"), `${share} percent`, ...others].join(", ");
   }
 
   linkedPanes(): Linked[] {

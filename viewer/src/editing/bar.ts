@@ -70,7 +70,8 @@ export class EditBar {
     fill(this.toolchain, ...this.choices.toolchains.filter(({ name }) => able.includes(name)).map(({ name, versions }) => h("option", { value: name }, `${name} · ${versions}`)));
     this.device.value = device;
     this.toolchain.value = toolchain;
-    if (this.options.value.trim() !== options) this.options.value = options;
+    // What is being typed is taken over at rest; a result that comes meanwhile leaves it alone.
+    if (this.timer === 0 && this.options.value.trim() !== options) this.options.value = options;
     const { attempts, at } = this.editing;
     const chips = attempts.map(({ configuration, result }, number) =>
       h(
@@ -95,6 +96,7 @@ export class EditBar {
 
   private take(): void {
     clearTimeout(this.timer);
+    this.timer = 0;
     const options = this.options.value.trim();
     if (options !== this.shown.options) this.editing.configure({ options });
   }

@@ -7,10 +7,12 @@ import { entriesOf } from "../frame/kernels";
 import { SourcePane } from "../panes/source";
 import { EditBar } from "./bar";
 import { type Choices, type Configuration, type Diagnostic, type Result, compile } from "./compiles";
-import { drawn, packed, type SharedText } from "./shared_text";
+import { configurationsIn, configurationsOut, drawn, packed, type SharedText } from "./shared_text";
 
 /** After the last key, before a compile begins; in milliseconds. */
 export const REST = 400;
+/** Configurations of one page. */
+const MOST = 8;
 
 /** A configuration and what came of it last. */
 export interface Attempt {
@@ -31,8 +33,9 @@ export class Editing {
   private pane: SourcePane | null = null;
   private path = "";
   private program = "";
-  /** The text as it is now. */
+  /** The text as it is now, and the recorded one; null if editing began with another. */
   private text = "";
+  private recorded: string | null = null;
   private base: Index | null = null;
   /** The texts that programs were made from, by their ids: of the one that is edited (null: of another text than the editor began
    * with), and of what compiles gave. */
@@ -72,7 +75,7 @@ export class Editing {
     return this.pathOf(program) === path ? this.pane : null;
   }
 
-  /** Makes the source in sight editable; `shared` is what the address says of its text. */
+  /** Makes the source in sight editable; `shared` is what the address says of its text, beside its configurations. */
   async start(shared?: SharedText): Promise<void> {
     const { app } = this;
     if (this.on) return this.show();
@@ -96,9 +99,13 @@ export class Editing {
     this.program = program.id;
     this.base = app.index;
     this.text = pane.text;
+    this.recorded = program.edited ? null : pane.text;
     this.made.clear();
     this.made.set(program.id, pane.fresh ? pane.text : null);
-    this.attempts = [{ configuration: this.like(program, choices), program, index: null, result: null, seconds: 0 }];
+    const linked = shared === undefined ? [] : configurationsIn(app.state.more.e ?? "");
+    const able = linked.filter(({ device, toolchain }) => choices.devices.find(({ name }) => name === device)?.toolchains.includes(toolchain)).slice(0, MOST);
+    this.attempts = able.map((configuration) => ({ configuration, program: null, index: null, result: null, seconds: 0 }));
+    if (able.length === 0) this.attempts = [{ configuration: this.like(program, choices), program, index: null, result: null, seconds: 0 }];
     this.at = 0;
     this.pane = pane;
     pane.isHeld = true;
@@ -110,11 +117,13 @@ export class Editing {
     pane.pane.focus();
     app.tell("It compiles when you rest, or at Ctrl+Enter; Esc leaves the editor.");
     if (shared === undefined) return;
-    const text = await drawn(shared);
+    const text = shared.word === "" ? this.text : await drawn(shared);
     if (this.pane !== pane) return;
+    if (able.length < linked.length) app.tell("No compiler here is for every device and toolchain of the link.");
     if (shared.path !== "" && shared.path !== this.path) app.tell(`The link's edited text is of ${shared.path}, which this kernel has no code of.`);
     else if (text === null) app.tell("The edited text in the link is damaged: what is shown is the recorded one.");
-    else if (text !== this.text) pane.setText(text);
+    else if (text !== this.text) return pane.setText(text);
+    if (able.length > 0) this.compile();
   }
 
   /** Brings the editor into sight. */
@@ -152,10 +161,18 @@ export class Editing {
     this.freshen();
     clearTimeout(this.timer);
     this.timer = window.setTimeout(() => this.compile(), REST);
-    void packed({ program: this.program, path: this.path }, text).then((word) => {
-      if (text !== this.text) return;
-      const { z: _, ...more } = this.app.state.more;
-      this.app.go({ more: word === null ? more : { ...more, z: word } }, "replace");
+    this.share();
+  }
+
+  /** Puts the text and the configurations into the address. */
+  private share(): void {
+    const { text } = this;
+    void packed({ program: this.program, path: this.path }, text === this.recorded ? null : text).then((word) => {
+      if (text !== this.text || !this.on) return;
+      const { z: _, e: __, ...more } = this.app.state.more;
+      const { configuration } = this.attempts[this.at];
+      const e = configurationsOut([configuration, ...this.attempts.filter((_, at) => at !== this.at).map((other) => other.configuration)]);
+      this.app.go({ more: word === null ? more : { ...more, z: word, e } }, "replace");
       if (word === null) this.bar.tell("too long for a link: save it in a file", false);
     });
   }
@@ -166,14 +183,16 @@ export class Editing {
     attempt.configuration = { ...attempt.configuration, ...change };
     attempt.program = attempt.result = null;
     this.bar.draw();
+    this.share();
     this.compile();
   }
 
   add(): void {
-    if (this.attempts.length >= 8) return this.app.tell("Eight configurations are enough for one page.");
+    if (this.attempts.length >= MOST) return this.app.tell("Eight configurations are enough for one page.");
     this.attempts.push({ configuration: { ...this.attempts[this.at].configuration }, program: null, index: null, result: null, seconds: 0 });
     this.at = this.attempts.length - 1;
     this.bar.draw();
+    this.share();
     this.bar.focus();
     this.app.tell("Change the device, the toolchain or the options of the new configuration; Compare shows two of them.");
   }
@@ -189,6 +208,7 @@ export class Editing {
   select(at: number): void {
     this.at = at;
     this.bar.draw();
+    this.share();
     this.say();
     const { program, result } = this.attempts[at];
     this.app.showProblems(result?.diagnostics ?? [], result?.ok === false ? result.log : "");

@@ -1,16 +1,20 @@
+import type { Configuration } from "./compiles";
+
 /** Characters of an edited source that an address takes. */
 const MOST = 8192;
 
-/** An edited source in an address: the program and the file that it is of, and its text as `packed` writes it. */
+/** An edited source in an address: the program and the file that it is of, and its text as `packed` writes it; "" if the text is
+ * the recorded one, and only the configurations are chosen. */
 export interface SharedText {
   program: string;
   path: string;
   word: string;
 }
 
-/** An edited source for the address: the program's id, the file's path, and the text (deflate, in URL-safe base64); null if that
- * is too long. */
-export async function packed({ program, path }: { program: string; path: string }, text: string): Promise<string | null> {
+/** An edited source for the address: the program's id, the file's path, and the text (deflate, in URL-safe base64; null: the
+ * recorded one); null if that is too long. */
+export async function packed({ program, path }: { program: string; path: string }, text: string | null): Promise<string | null> {
+  if (text === null) return `${program}:${path}:`;
   const stream = new Blob([text]).stream().pipeThrough(new CompressionStream("deflate-raw"));
   const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
   if (bytes.length * 4 + path.length * 3 > MOST * 3) return null;
@@ -40,4 +44,14 @@ export async function drawn({ word }: SharedText): Promise<string | null> {
   } catch {
     return null; // an address that somebody cut
   }
+}
+
+/** Configurations for the address, a line each; the first is the one that is shown. */
+export function configurationsIn(value: string): Configuration[] {
+  const words = value.split("\n").map((line) => /^([^:]+):([^:]+):(.*)$/.exec(line));
+  return words.flatMap((found) => (found === null ? [] : { device: found[1], toolchain: found[2], options: found[3], all_passes: false }));
+}
+
+export function configurationsOut(configurations: readonly Configuration[]): string {
+  return configurations.map(({ device, toolchain, options }) => `${device}:${toolchain}:${options}`).join("\n");
 }

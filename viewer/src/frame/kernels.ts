@@ -49,7 +49,8 @@ export function commonPrefix(names: string[]): string {
 
 /** The list at the left: a click or Enter opens a kernel; any column sorts; a field filters. */
 export class KernelList {
-  readonly element = h("nav", { "aria-label": "Kernels" });
+  // Takes the focus where a click is on none of its controls, and in browsers whose buttons take none: it would close as a drawer.
+  readonly element = h("nav", { "aria-label": "Kernels", tabindex: "-1" });
   private readonly heading = h("h2", {});
   private readonly filter = h("input", { type: "search", class: "filter", placeholder: "Filter", "aria-label": "Filter kernels by name, device or program" });
   private readonly columns = h("div", { class: "kh", role: "group", "aria-label": "Sort by" });
