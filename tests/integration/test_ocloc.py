@@ -194,6 +194,14 @@ def test_devices_by_number(each: Toolchain, scale: Path) -> None:
     assert "99.1.2" in unknown.reason
 
 
+def test_an_empty_source(each: Toolchain, tmp_path: Path) -> None:
+    """ocloc itself ends with a number and no word."""
+    source = tmp_path / "empty.cl"
+    source.touch()
+    build = compile_source(source, "dg2", "", each)
+    assert build.reason == f"{source} does not compile for dg2: the file is empty"
+
+
 def test_a_source_that_is_not_there(system: Toolchain, tmp_path: Path) -> None:
     with pytest.raises(NotFoundError, match=r"gone\.cl"):
         compile_source(tmp_path / "gone.cl", "dg2", "", system)

@@ -134,6 +134,21 @@ def test_the_whole_listing() -> None:
     assert GAP < 28
 
 
+@pytest.mark.parametrize(
+    ("path", "remedy"), [("a.cl", "--source-root DIR says where to look"), ("3", "--source FILE gives it")]
+)
+def test_a_text_that_is_not_found_is_told_with_what_gives_it(path: str, remedy: str) -> None:
+    """The compiler calls a source that has no name ``3``: no folder has that."""
+
+    class OfOneFile(Parts):
+        def line_table(self) -> LineTable:
+            return replace(super().line_table(), files=(SourceFile(""), SourceFile(path)))
+
+    kernel = Kernel("k", OfOneFile())
+    program = Program("p", "raw", {"k": kernel}, find_sources=lambda: ())
+    assert f"  {path}  (source text not found; {remedy})" in map(rendered, annotated(program, kernel))
+
+
 def test_each_instruction_is_written_once_however_many_files_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
     class OfTwoFiles(Parts):
         def line_table(self) -> LineTable:

@@ -40,17 +40,17 @@ def match_sources(
     for path, (file, directory) in wanted.items():
         if file.text is not None:
             matched[path] = Source(path, file.text, "binary")
-        elif not _is_nameless(path) and (source := names.find(path, directory)) is not None:
+        elif not is_nameless(path) and (source := names.find(path, directory)) is not None:
             matched[path] = replace(source, path=path)
             claimed.add(id(source))
     nameless = _nameless([source for source in available if id(source) not in claimed])
-    is_named = any(path not in matched and not _is_nameless(path) for path in wanted)
+    is_named = any(path not in matched and not is_nameless(path) for path in wanted)
     counted = _counted_lines(source for source in available if id(source) not in claimed) if is_named else {}
     reads = 0
     for path, (file, directory) in wanted.items():
         if path in matched:
             continue
-        if _is_nameless(path):
+        if is_nameless(path):
             if nameless is not None:
                 matched[path] = Source(path, nameless.text, nameless.origin)
         elif path in counted:
@@ -74,7 +74,8 @@ def _wanted(tables: Iterable[LineTable]) -> dict[str, tuple[SourceFile, str]]:
     return wanted
 
 
-def _is_nameless(path: str) -> bool:
+def is_nameless(path: str) -> bool:
+    """Whether this is what a compiler calls a program's source that came to it without a name."""
     return _NAMELESS.fullmatch(path) is not None
 
 
@@ -136,7 +137,7 @@ class _SourceNames:
 def _nameless(available: Sequence[Source]) -> Source | None:
     """Returns the program's own source among those that no named file is."""
     for source in available:
-        if source.origin == "program" or not source.path or _is_nameless(source.path):
+        if source.origin == "program" or not source.path or is_nameless(source.path):
             return source
     return available[0] if len(available) == 1 else None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kernlens.analysis.cxx_names import readable
+from kernlens.analysis.source_matching import is_nameless
 from kernlens.model.build import Source
 from kernlens.model.figures import figure_words
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
@@ -153,7 +154,8 @@ def _add_file(
 ) -> None:
     """Add a file's lines of source, each with the ``rows`` of its instructions below it."""
     text = source.text.split("\n") if source and not source.unread else []
-    note = "" if source else "  (source text not found; --source-root DIR says where to look)"
+    remedy = "--source FILE gives it" if is_nameless(path) else "--source-root DIR says where to look"
+    note = "" if source else f"  (source text not found; {remedy})"
     if source and source.unread:
         note = f"  (source text not read: {source.unread})"
     found.append(f"  {style(path, fg='green')}{note}")

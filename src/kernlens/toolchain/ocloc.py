@@ -186,6 +186,8 @@ def _reason(completed: Completed, source: Path, device: str) -> str:
         return f"{_refusal(str(source), device)}{first.message}{place}{more}"
     if completed.ok:
         return f"ocloc reported success for {source} on {device} but wrote no binary; is the temporary folder full?"
+    if source.is_file() and source.stat().st_size == 0:  # ocloc itself ends with a number, and no word of it.
+        return f"{_refusal(str(source), device)}the file is empty"
     lines = [line for line in completed.log.splitlines() if line.strip() and not line.startswith("Command was:")]
     detail = f": {lines[-1].strip()}" if lines else ""
     return f"ocloc {completed.ending} while it compiled {source} for {device}{detail}"
