@@ -25,9 +25,10 @@ LEFT_OUT = pytest.StashKey[dict[str, int]]()
 hypothesis.settings.register_profile("kernlens", derandomize=True, deadline=None)
 hypothesis.settings.load_profile("kernlens")
 
-# A shell starts what runs in its background with these ignored, and children inherit that: no Ctrl-C would reach them.
+# A shell starts what runs in its background with the first two ignored, nohup with the third, and children inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture(scope="session")
