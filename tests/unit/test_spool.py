@@ -9,8 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from kernlens.capturing.asked import Asked
 from kernlens.capturing.capture import recover
+from kernlens.capturing.changes import Changes, Replacement
 from kernlens.capturing.spool import Spool
+from kernlens.dataclass import replace
 from kernlens.errors import OutputError
 
 PROCESSES = 8
@@ -29,6 +32,37 @@ def test_several_join_at_the_same_time(tmp_path: Path) -> None:
         with ThreadPoolExecutor(PROCESSES) as pool:
             assert list(pool.map(join, [tmp_path / f"{number}.klens"] * PROCESSES)) == [[]] * PROCESSES
         assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+
+def test_what_was_asked_for_is_kept(tmp_path: Path) -> None:
+    spool = Spool.make(tmp_path / "x.klens")
+    replacement = Replacement("scale", "edited.cl", kernel="scale", content=b"kernel void scale() {}")
+    asked = Asked(("./app", "-x"), "dg2", "newest", True, Changes(True, "-DN=1", [replacement], True))
+    asked.keep(spool)
+    changes = replace(asked.changes, replacements=[replace(replacement, content=b"")])
+    assert Asked.kept(spool) == replace(asked, changes=changes)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "[]",
+        "[" * 100_000,
+        "{}",
+        '{"words": ["a"]}',
+        '{"words": [], "changes": {"replacements": [1]}}',
+        '{"words": [], "changes": {"replacements": [], "others": 1}}',
+        '{"words": [1], "changes": {"replacements": []}}',
+        '{"words": [], "changes": {"replacements": [{"program": 1, "path": ""}]}}',
+        '{"words": [], "changes": {"replacements": []}, "stages": "yes"}',
+        '{"words": [], "changes": {"replacements": []}, "toolchain": null}',
+    ],
+)
+def test_of_a_file_that_is_not_what_was_asked_for_nothing_is_known(content: str, tmp_path: Path) -> None:
+    spool = Spool.make(tmp_path / "x.klens")
+    spool.asked.write_text(content)
+    assert Asked.kept(spool) == Asked()
 
 
 def test_of_several_that_make_it_one_does(tmp_path: Path) -> None:

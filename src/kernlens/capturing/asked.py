@@ -42,12 +42,25 @@ class Asked:
 
     @classmethod
     def kept(cls, spool: Spool) -> Asked:
-        """Read it. Of a folder whose file is not there or not whole, nothing is known."""
+        """Read it. Of a folder whose file is not there, or not what ``keep`` writes, nothing is known."""
         try:
             fields: dict[str, Any] = json.loads(spool.asked.read_text())
-        except (OSError, ValueError):
+            changes = fields["changes"]
+            replacements = [Replacement(**{**each, "content": b""}) for each in changes["replacements"]]
+            changes = Changes(**{**changes, "replacements": replacements})
+            asked = cls(**{**fields, "words": tuple(fields["words"]), "changes": changes})
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return cls()
-        changes = fields["changes"]
-        replacements = [Replacement(**{**each, "content": b""}) for each in changes["replacements"]]
-        words = tuple(fields["words"])
-        return cls(**{**fields, "words": words, "changes": Changes(**{**changes, "replacements": replacements})})
+        return asked if asked._is_sound() else cls()
+
+    def _is_sound(self) -> bool:
+        """Whether each value has its type."""
+        changes, replacements = self.changes, self.changes.replacements
+        texts = [*self.words, self.device or "", self.toolchain, changes.options]
+        texts += [text for each in replacements for text in (each.program, each.path, each.hash, each.kernel)]
+        flags = self.stages, changes.lines, changes.fresh_cache
+        return (
+            all(isinstance(text, str) for text in texts)
+            and all(isinstance(flag, bool) for flag in flags)
+            and all(isinstance(each.form, int) for each in replacements)
+        )
