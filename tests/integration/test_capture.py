@@ -99,6 +99,22 @@ def test_lines(dg2: Platform, folder: Path, tmp_path: Path) -> None:
     assert f"kernlens annotate {done.recording} --kernel add" in done.err
 
 
+def test_a_linked_program_has_the_text_of_what_was_compiled(dg2: Platform, folder: Path, tmp_path: Path) -> None:
+    done = captured(dg2, folder, tmp_path, str(folder / "app"), "link-one", options=("--lines",))
+    compiled, linked = done.builds
+    assert (linked.sources, linked.inputs) == ((), (compiled,))
+    program = next(
+        program for program in kernlens.load(done.recording) if "add" in program.kernels and program.build.inputs
+    )
+    assert ["kernel void add" in source.text for source in program.sources] == [True]
+    # Which of two is the nameless file of the line table, nothing says.
+    (tmp_path / "two").mkdir()
+    done = captured(dg2, folder, tmp_path / "two", str(folder / "app"), "link", options=("--lines",))
+    (program,) = (program for program in kernlens.load(done.recording) if "linked" in program.kernels)
+    assert len(program.build.inputs) == 2
+    assert [source.path for source in program.sources if "seven" in source.text] == []
+
+
 def test_forked_and_started_children(platform: Platform, folder: Path, tmp_path: Path) -> None:
     app = folder / "app"
     done = captured(platform, folder, tmp_path, "sh", "-c", f"{app} fork; {app} source; exec {app} fork")

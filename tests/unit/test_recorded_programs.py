@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 import kernlens
+from kernlens.explorer.served import SourceBuild, open_served
 from kernlens.loading import open_file
 from kernlens.model.build import Build, BuildToolchain, HeldParts, Source
 from kernlens.model.stage import Snapshot
 from kernlens.recording import contents
 from kernlens.recording.blobs import PackedBlob, unpack
+from kernlens.recording.editing import merge
 from kernlens.recording.reader import Recording
 from kernlens.recording.writer import RecordingWriter
 from kernlens.report.overview import overview, program_lines
+from kernlens.toolchain.confinement import Limits
 from tests.writers.spirv import SpirvWriter
 
 CHAIN = BuildToolchain("a compiler 1.2")
@@ -56,6 +60,54 @@ def test_programs_without_a_binary(tmp_path: Path) -> None:
     ]
     assert [(one.path, one.text) for one in stages.sources] == [(one.path, one.text) for one in module.sources]
     assert [(one.path, one.origin) for one in stages.sources] == [("/src/one.cl", "recording")]
+
+
+def linked(folder: Path, name: str, inputs: dict[int, list[int]], *sources: tuple[Source, ...]) -> Path:
+    """A recording of programs with these sources; ``inputs`` are those that each, by its number, was linked from."""
+    path = folder / name
+    with RecordingWriter(path) as writer:
+        for number, own in enumerate(sources, 1):
+            parts = HeldParts(sources=own, snapshots=STAGES)
+            writer.add(Build(f"p{number}", "dg2", CHAIN, f"-DN={number}", parts=parts))
+        writer.note(
+            "capture", json.dumps({"builds": [{"program": key, "inputs": value} for key, value in inputs.items()]})
+        )
+    return path
+
+
+HEADER = Source("/src/one.h", "int one;\n")
+NAMELESS, OTHER = Source("", "kernel void two() {}\n"), Source("", "kernel void three() {}\n")
+
+
+@pytest.mark.parametrize(
+    ("inputs", "sources", "texts"),
+    [
+        ({3: [1]}, [(NAMELESS,), (OTHER,), ()], [NAMELESS.text]),
+        # By way of a library; one that two are made from is there once.
+        ({3: [1, 2], 4: [3]}, [(NAMELESS, HEADER), (NAMELESS, HEADER), (), ()], [NAMELESS.text, HEADER.text]),
+        ({3: [1, 2]}, [(NAMELESS,), (OTHER, HEADER), ()], [HEADER.text]),
+        ({3: [1]}, [(NAMELESS,), (), (OTHER,)], [OTHER.text]),
+        # Nobody is linked from himself, or from what is not there.
+        ({1: [1, 2], 2: [1, 2, 3, 99]}, [(), ()], []),
+    ],
+)
+def test_a_linked_program_has_the_sources_of_what_it_was_linked_from(
+    tmp_path: Path, inputs: dict[int, list[int]], sources: list[tuple[Source, ...]], texts: list[str]
+) -> None:
+    path = linked(tmp_path, "a.klens", inputs, *sources)
+    assert sorted(source.text for source in kernlens.load(path)[-1].sources) == sorted(texts)
+    merge([linked(tmp_path, "b.klens", {}, SOURCES), path], tmp_path / "c.klens")
+    assert sorted(source.text for source in kernlens.load(tmp_path / "c.klens")[-1].sources) == sorted(texts)
+
+
+def test_a_linked_program_is_edited_with_the_options_of_its_compile_too(tmp_path: Path) -> None:
+    path = linked(tmp_path, "a.klens", {3: [1, 2]}, (NAMELESS, HEADER), SOURCES, ())
+    served = open_served(
+        [str(path)], source_build=SourceBuild("dg2", "system", ""), include=(), limits=Limits(), source_roots=()
+    )
+    sources, options = served.sources(HEADER.path, "int two;\n", served.programs[-1])
+    assert [(source.path, source.text) for source in sources] == [("", NAMELESS.text), (HEADER.path, "int two;\n")]
+    assert options == "-DN=1 -DN=3"
 
 
 def test_what_is_no_binary_after_all(tmp_path: Path) -> None:

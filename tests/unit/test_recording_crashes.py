@@ -216,6 +216,32 @@ def test_another_program_that_reads_does_not_fail_the_writer(tmp_path: Path) -> 
     assert [build.name for build in Recording(path).builds()] == ["p1", "p2"]
 
 
+def test_what_a_killed_process_of_the_same_number_left_is_not_in_the_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a container kernlens may have the same number each time; a link there would be followed."""
+    other = tmp_path / "other"
+    other.write_text("another file")
+    path = tmp_path / "x.klens"
+    names: list[Path] = []
+    touch = Path.touch
+
+    def taken(file: Path, mode: int = 0o666, exist_ok: bool = True) -> None:
+        names.append(file)
+        file.symlink_to(other)
+        touch(file, mode, exist_ok)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "touch", taken)
+        with pytest.raises(OutputError, match="File exists"):
+            RecordingWriter(path)
+    assert other.read_text() == "another file"
+    with RecordingWriter(path) as writer:
+        writer.add(entry(1))
+    assert [build.name for build in Recording(path).builds()] == ["p1"]
+    assert [file.is_symlink() for file in names] == [True]
+
+
 def test_what_a_killed_writer_left_beside_goes_with_the_next(tmp_path: Path) -> None:
     path = tmp_path / "x.klens"
     ended = subprocess.Popen(["true"])

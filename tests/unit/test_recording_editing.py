@@ -147,6 +147,8 @@ def test_launches_of_captures_are_added_up(tmp_path: Path) -> None:
         [],
         {"builds": 1},
         {"builds": [{"program": "x"}]},
+        {"builds": [{"program": 1, "inputs": 2}]},
+        {"builds": [{"program": 1, "inputs": ["x"]}]},
         {"kernels": [{"name": "k"}]},
         {"kernels": [{**kernel("k", "", 1), "shapes": [1]}]},
         {"kernels": [kernel("k", "", 1), {**kernel("k", "", 1), "launches": None}]},

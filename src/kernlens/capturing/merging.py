@@ -133,6 +133,7 @@ def merge(spool: Spool, writer: RecordingWriter, again: BuildingAgain, changes: 
     names_of_build: dict[tuple[Identity, int], tuple[str, str]] = {}
     recorded = RecordedKernels(writer.path)
     names: dict[Identity, str] = {}
+    numbers: dict[Identity, int] = {}
     calls = []
     for event, results in built_again(_events(spool, captured), again):
         captured.builds += 1
@@ -154,7 +155,8 @@ def merge(spool: Spool, writer: RecordingWriter, again: BuildingAgain, changes: 
             build, same_code = findings.add(build, result)
             number, device_name = writer.add(build), build.device
             noted = {} if event.static_inputs else used(replaced, event.program)
-            calls.append({"program": number, **_call(event), **noted})
+            inputs = [numbers[program] for program in event.inputs if program in numbers]
+            calls.append({"program": number, **_call(event), **noted, **({"inputs": inputs} if inputs else {})})
             if event.program is not None and build.ok and event.operation != "compile":
                 names_of_build[event.program, device.handle] = build.name, build.device
                 built[event.program, device.handle] = {
@@ -168,7 +170,7 @@ def merge(spool: Spool, writer: RecordingWriter, again: BuildingAgain, changes: 
             constants = _noted_constants(_constants(given))
             calls.append({"program": writer.add(build), **_call(event), "operation": "input", **constants, **noted})
         if event.program is not None:
-            names[event.program] = name
+            names[event.program], numbers[event.program] = name, number
     _count(spool, captured, built, names_of_build)
     compared = [(kernel.name, kernel.same_code) for kernel in captured.kernels if kernel.same_code is not None]
     kernel_names = [kernel.name for kernel in captured.kernels]

@@ -60,22 +60,25 @@ class Served:
 
     def sources(self, path: str, text: str, program: Program | None) -> tuple[Sequence[Source], str]:
         """The sources of the program that has a file of this path, the main one first, with a new text for the file; and
-        the options that the program was built with. A file that no program has is compiled alone.
+        the options that the program was built with, of a linked one those of its compile before its own. A file that no
+        program has is compiled alone.
 
         ``program`` is the one that is meant, None: the first. Raises NotFoundError if it has no such file.
         """
         edited = Source(path, text, "edited")
         for candidate in self.programs if program is None else (program,):
-            build = candidate.build
-            recorded = list(build.sources)
+            own = candidate.build
             named = next((source for source in candidate.sources if source.path == path), None)
-            for number, source in enumerate(recorded):
-                # A line table may call a file otherwise than the recording does.
-                if source.path == path or (named is not None and source.text == named.text):
-                    recorded[number] = replace(source, text=text, origin="edited")
-                    return recorded, build.options or ""
+            for build in (own, *own.all_inputs):
+                recorded = list(build.sources)
+                for number, source in enumerate(recorded):
+                    # A line table may call a file otherwise than the recording does.
+                    if source.path == path or (named is not None and source.text == named.text):
+                        recorded[number] = replace(source, text=text, origin="edited")
+                        options = (own.options,) if build is own else (build.options, own.options)
+                        return recorded, " ".join(filter(None, options))
             if named is not None:
-                return [edited, *(source for source in candidate.sources if source is not named)], build.options or ""
+                return [edited, *(source for source in candidate.sources if source is not named)], own.options or ""
         if program is not None:
             raise NotFoundError(f"the program {program.name} has no source file {path}")
         return [edited], ""

@@ -98,5 +98,6 @@ class Context:
 
     @property
     def sources(self) -> tuple[Source, ...]:
-        """The texts that came with the binary, the user's first."""
-        return (*((self.own_source,) if self.own_source else ()), *self.build.sources)
+        """The texts that came with the binary, or with what it was linked from, the user's first."""
+        build = self.build
+        return (*((self.own_source,) if self.own_source else ()), *(build.sources or build.linked_sources))

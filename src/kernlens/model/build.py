@@ -103,6 +103,7 @@ class Build:
     ``path`` is the source file as the caller named it, "" if there was none. ``created`` is when the build was recorded
     (ISO 8601, UTC), "" if it was not. ``device_ip`` is the device's IP version (``12.55.8``) where a driver says it, and
     ``kernels`` what that driver reports of each kernel. ``missing`` says of a part that is not there, by its name, why.
+    ``inputs`` are the builds that it was linked from, as far as they are known.
     """
 
     name: str
@@ -119,6 +120,27 @@ class Build:
     kernels: tuple[ReportedKernel, ...] = ()
     missing: Mapping[str, str] = field(default_factory=dict)
     parts: BuildParts = field(default=HeldParts(), repr=False)
+    inputs: tuple[Build, ...] = field(default=(), repr=False)
+
+    @property
+    def all_inputs(self) -> tuple[Build, ...]:
+        """What it was linked from, and what these were linked from, each once."""
+        found: dict[int, Build] = {}
+        waiting = list(self.inputs)
+        while waiting:
+            build = waiting.pop()
+            if id(build) not in found:
+                found[id(build)] = build
+                waiting += build.inputs
+        return tuple(found.values())
+
+    @property
+    def linked_sources(self) -> tuple[Source, ...]:
+        """The sources of all that it was linked from. Of several without a name there is none: a line table cannot tell
+        them apart."""
+        found = {(source.path, source.text): source for build in self.all_inputs for source in build.sources}
+        is_one = sum(not path for path, _ in found) == 1
+        return tuple(source for source in found.values() if source.path or is_one)
 
     @property
     def source(self) -> str:

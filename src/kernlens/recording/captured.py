@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from kernlens.recording.damage import damaged, typed
-from kernlens.recording.reader import Recording
 
 #: The key of a recording's metadata that holds it.
 CAPTURE = "capture"
@@ -29,20 +28,23 @@ class CaptureNotes:
         self._kernels: dict[tuple[str, str, str], _Row] = {}
         self._shapes: dict[tuple[str, str, str], dict[str, _Row]] = {}
 
-    def add(self, recording: Recording, numbers: dict[int, int], names: dict[tuple[str, str], str]) -> None:
-        """Add a recording's notes about the programs that are kept, and about those that it does not know.
+    def add(self, metadata: Mapping[str, str], numbers: dict[int, int], names: dict[tuple[str, str], str]) -> None:
+        """Add the notes in a recording's metadata about the programs that are kept, and about those that it does not know.
 
         ``numbers`` maps the numbers of the kept to their new ones, ``names`` their names and devices to their new names.
         Raises FormatError if the notes are damaged.
         """
-        text = recording.metadata.get(CAPTURE)
+        text = metadata.get(CAPTURE)
         if text is None:
             return
         notes = _decoded(text)
         self._others = {**notes, **(self._others or {})}
         for build in _rows(notes, "builds", program=int):
             if build["program"] in numbers:
-                self._builds.append({**build, "program": numbers[build["program"]]})
+                kept = (
+                    {"inputs": [numbers[one] for one in _inputs(build) if one in numbers]} if "inputs" in build else {}
+                )
+                self._builds.append({**build, "program": numbers[build["program"]], **kept})
         for kernel in _rows(
             notes, "kernels", name=str, program=str, device=str, created=int, launches=int, shapes=list
         ):
@@ -79,6 +81,22 @@ def launches(metadata: Mapping[str, str]) -> Counter[tuple[str, str]] | None:
     for kernel in _rows(_decoded(metadata[CAPTURE]), "kernels", program=str, device=str, launches=int):
         counted[kernel["program"], kernel["device"]] += kernel["launches"]
     return counted
+
+
+def linked_from(metadata: Mapping[str, str]) -> dict[int, list[int]]:
+    """The numbers of the programs that each was linked from, by its number, from a recording's metadata. Raises FormatError
+    if the notes are damaged."""
+    notes = metadata.get(CAPTURE, "")
+    if '"inputs"' not in notes:
+        return {}
+    linked: dict[int, list[int]] = {}
+    for build in _rows(_decoded(notes), "builds", program=int):
+        linked.setdefault(build["program"], []).extend(_inputs(build))
+    return linked
+
+
+def _inputs(build: _Row) -> list[int]:
+    return [typed(number, int, CAPTURE) for number in typed(build.get("inputs", []), list, CAPTURE)]
 
 
 def _decoded(text: str) -> _Row:

@@ -140,7 +140,7 @@ class _Programs:
         self.count += len(new)
         known = [(program, self._known[program.identity() if is_once else program.number]) for program in programs]
         self.notes.add(
-            recording,
+            recording.metadata,
             {program.number: number for program, (number, _) in known},
             {(program.build.name, program.build.device): name for program, (_, name) in known},
         )

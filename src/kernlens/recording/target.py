@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import os
+import secrets
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -15,8 +15,6 @@ from kernlens.recording.schema import HEADER_SIZE, is_recording
 #: The endings of the files that SQLite keeps beside a database.
 _BESIDE = ("-wal", "-shm", "-journal")
 _PARTIAL = ".partial"
-#: Tells the writers of one process apart.
-_numbers = itertools.count(1)
 
 
 class Target:
@@ -33,10 +31,12 @@ class Target:
         self._locks: list[int] = []
         # Before a name beside it is made: "." and "/" have no names.
         is_recorded(path, overwrite)
-        partial = path.with_name(f".{path.name}.{os.getpid()}.{next(_numbers)}{_PARTIAL}")
+        partial = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}{_PARTIAL}")
         _sweep(path)
-        create(partial)
+        # A new file: a killed process may have had this one's number, and in a folder of many somebody may lay a link.
+        partial.touch(0o644, exist_ok=False)
         try:
+            create(partial)
             self._is_new = is_whole and not is_recorded(path, overwrite)
             if is_whole:
                 self.file = partial

@@ -139,6 +139,15 @@ static void link_parts(void)
     printf("count %u\n", count);
 }
 
+static void link_one(void)
+{
+    cl_program part = with(SOURCE);
+    printf("compile %d\n", clCompileProgram(part, 1, &device, "", 0, NULL, NULL, NULL, NULL));
+    cl_int status;
+    clLinkProgram(context, 1, &device, "", 1, &part, NULL, NULL, &status);
+    printf("link %d\n", status);
+}
+
 void in_threads(void *(*work)(void *), void *of_all)
 {
     pthread_t threads[4];
@@ -328,6 +337,7 @@ static const struct {
     {"source", build_and_print},
     {"constants", from_il},
     {"link", link_parts},
+    {"link-one", link_one},
     {"wrong", build_wrong},
     {"notified", build_notified},
     {"threads", build_in_threads},
