@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import struct
 import subprocess
+import time
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -21,7 +22,8 @@ from kernlens.model.stage_map import StageMap
 from kernlens.pipeline import cpu_runtime as cpu_runtime_stages
 from kernlens.pipeline.compile_stages import Pipeline, record, recorded_pipelines
 from kernlens.pipeline.igc import IGC_1, IGC_2
-from kernlens.toolchain.toolchains import NEWEST, SYSTEM
+from kernlens.toolchain import ocloc
+from kernlens.toolchain.toolchains import NEWEST, SYSTEM, Toolchain
 from tests.corpus.oracles.igc_dump import read_dump
 from tests.integration.stage_fixtures import SMALL, placed_count, small
 from tests.integration.toolchain_fixtures import newest, system
@@ -65,6 +67,21 @@ def test_every_stage_is_there_once_or_once_per_kernel(pipeline: Pipeline) -> Non
     times = [one.seconds for one in pipeline if one.seconds is not None]
     assert len(times) == len(pipeline)
     assert all(0 <= seconds <= pipeline.build.seconds + 0.1 for seconds in times)
+
+
+def test_times_count_from_the_compilers_start(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What kernlens does before, as asking for the devices, is no time of a stage."""
+    asked = ocloc.check_device
+
+    def slow(device: str, using: Toolchain) -> None:
+        asked(device, using)
+        time.sleep(1)
+
+    monkeypatch.setattr(ocloc, "check_device", slow)
+    pipeline = kernlens.stages(small, "dg2", toolchain=SYSTEM)
+    times = [one.seconds for one in pipeline if one.seconds is not None]
+    assert len(times) == len(pipeline) > 0
+    assert max(times) <= pipeline.build.seconds + 0.1
 
 
 def test_the_machine_code_of_a_stage_is_the_programs(pipeline: Pipeline) -> None:

@@ -4,6 +4,8 @@
 
 #include <dirent.h>
 #include <dlfcn.h>
+#include <execinfo.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -35,25 +37,73 @@ static void *keep_building(void *argument)
     return NULL;
 }
 
+/* What of this process's code is the layer's, and what is the C library's and the loader's. */
+static struct code {
+    uintptr_t start, end;
+    bool is_layer;
+} known_code[64];
+static size_t code_count;
+
+static void find_code(void)
+{
+    char line[4096];
+    FILE *maps = fopen("/proc/self/maps", "r");
+    void *frame;
+    backtrace(&frame, 1); /* which loads a library the first time */
+    while (maps != NULL && code_count < sizeof known_code / sizeof *known_code && fgets(line, sizeof line, maps) != NULL) {
+        struct code code = {.is_layer = strstr(line, "/libkernlens") != NULL};
+        bool is_system = strstr(line, "/libc.so") != NULL || strstr(line, "/ld-linux") != NULL;
+        if ((code.is_layer || is_system) && sscanf(line, "%" SCNxPTR "-%" SCNxPTR, &code.start, &code.end) == 2)
+            known_code[code_count++] = code;
+    }
+    if (maps != NULL)
+        fclose(maps);
+}
+
+enum { HANGS_IN_DRIVER = 14 };
+
+/* A child that waits for ever: 13 if it is the layer that waits, or what it called of the C library. */
+static void tell_who_waits(int number)
+{
+    void *frames[64];
+    (void)number;
+    int count = backtrace(frames, 64);
+    bool is_interrupted = false; /* behind the frames of this handler, which the C library calls */
+    for (int frame = 1; frame < count; ++frame) {
+        const struct code *code = known_code, *end = known_code + code_count;
+        while (code < end && ((uintptr_t)frames[frame] < code->start || (uintptr_t)frames[frame] >= code->end))
+            ++code;
+        if (code < end && !code->is_layer)
+            is_interrupted = true;
+        else if (is_interrupted)
+            _exit(code < end ? 13 : HANGS_IN_DRIVER);
+    }
+    _exit(12);
+}
+
 void check_fork(const char *path)
 {
     checking("a child process forked during a build");
     enum { CHILDREN = 5 };
     struct building building = {0};
     building.module = file_contents(path, &building.size);
+    find_code();
     pthread_t thread;
     CHECK(pthread_create(&thread, NULL, keep_building, &building) == 0);
     for (int child = 0; child < CHILDREN; ++child) {
         usleep(30000);
         pid_t process = fork();
         if (process == 0) {
-            alarm(SECONDS);
+            signal(SIGALRM, tell_who_waits);
+            alarm(SECONDS / 3);
             cl_program program = program_from(building.module, building.size);
             _exit(clBuildProgram(program, 1, &device, "", NULL, NULL) == CL_SUCCESS ? 0 : 1);
         }
         int status = -1;
         CHECK(waitpid(process, &status, 0) == process);
-        CHECK_EQUAL(status, 0);
+        /* In one of some 20 runs without the layer a child of the newest driver waits for a lock of its own for ever. */
+        if (!WIFEXITED(status) || WEXITSTATUS(status) != HANGS_IN_DRIVER)
+            CHECK_EQUAL(status, 0);
     }
     building.stop = true;
     pthread_join(thread, NULL);
