@@ -54,19 +54,18 @@ def merge_ze_info(texts: Sequence[tuple[str, str]]) -> str:
     merged = f"---\nversion:         '{next(iter(versions), '')}'\n{body}...\n"
     # A check: of each kernel the joined text says what its own did. Keys in quotes or indented would be lost; what one text
     # says of a kernel that it does not have would become another's.
-    joined = read_ze_info(memoryview(merged.encode())).kernels
-    for name in sorted(kernels.keys() | joined.keys()):
-        if (
-            name not in kernels
-            or name not in joined
-            or not (name == PSEUDO_KERNEL or _is_same(kernels[name], joined[name]))
-        ):
-            raise damage(f"the text that describes {name} cannot be taken apart")
+    own, joined = _described(kernels), _described(read_ze_info(memoryview(merged.encode())).kernels)
+    unlike = [name for name in sorted(own.keys() | joined.keys()) if own.get(name) != joined.get(name)]
+    if unlike:
+        raise damage(f"the text that describes {unlike[0]} cannot be taken apart")
     return merged
 
 
-def _is_same(one: ZeInfoKernel, other: ZeInfoKernel) -> bool:
-    return one.resources == other.resources and one.arguments == other.arguments
+def _described(kernels: Mapping[str, ZeInfoKernel]) -> dict[str, tuple[object, ...]]:
+    """What is said of each kernel; of the pseudo-kernel, which is made of all, only that it is there."""
+    return {
+        name: () if name == PSEUDO_KERNEL else (kernel.resources, kernel.arguments) for name, kernel in kernels.items()
+    }
 
 
 def _lists(text: str) -> dict[str, list[str]]:
