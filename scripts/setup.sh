@@ -11,7 +11,7 @@ CACHE=${KERNLENS_TEST_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/kernlens-tests}
 PACKAGES_TO_RUN=(intel-opencl-icd libigc1 gcc libc6-dev python3 python3-dev python3-venv)
 # The tools that the tests compare with, and the drivers and compilers that they run.
 PACKAGES_TO_TEST=(libigc-tools binutils elfutils spirv-tools clang-15 llvm-15 llvm-spirv-15 clinfo ocl-icd-libopencl1
-  chromium valgrind libc6-dbg ocl-icd-opencl-dev opencl-headers libze1 libze-dev pocl-opencl-icd debootstrap
+  chromium g++ valgrind libc6-dbg ocl-icd-opencl-dev opencl-headers libze1 libze-dev pocl-opencl-icd debootstrap
   darktable)
 
 say() { printf '== %s\n' "$*"; }
