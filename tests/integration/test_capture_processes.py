@@ -186,24 +186,6 @@ def test_programs_that_are_started_elsewhere(dg2: Platform, folder: Path, tmp_pa
     assert not (tmp_path / "x.klens.capture").exists()
 
 
-def test_a_call_that_does_not_return_is_named(dg2: Platform, folder: Path, tmp_path: Path) -> None:
-    """On a simulated pvc whose driver waits for a time stamp that no device writes (docs/commands/run.md)."""
-    hanging = f"unset EnableTimestampWaitForQueues; exec {folder}/app source"
-    options = ["--simulate", "pvc", "--hang-timeout", "1", "--kill-hanging", "-o", "x.klens"]
-    done = subprocess.run(
-        [*MAIN, "capture", *options, "--", "sh", "-c", hanging],
-        cwd=tmp_path,
-        env={name: value for name, value in environment(dg2).items() if name not in dg2.environment},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == -signal.SIGKILL, done.stderr
-    assert re.search(r"process \d+ \(app\), thread \d+: cl\w+ has not returned for 1 s", done.stderr), done.stderr
-    assert "1 build, " in done.stderr, "what it built before is recorded"
-
-
 @pytest.mark.parametrize("victim", ["app", "kernlens"])
 def test_kills_at_random_moments(victim: str, folder: Path, tmp_path: Path) -> None:
     """50 of each: python -m tests.integration.capture_stress."""

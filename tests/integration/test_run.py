@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -152,3 +153,26 @@ def test_a_root_starts_programs_and_not_scripts(newest_root: Path) -> None:
     done = kernlens("run", "--simulate", "bmg", "--toolchain", "newest", "--", "clinfo", "-l")
     assert re.search(r"Intel\(R\) OpenCL Graphics", done.stdout)
     assert "interpreter" in refusal("run", "--simulate", "bmg", "--toolchain", "newest", "--", "ldd")
+
+
+#: Prints the other processes, its parent aside, with its argument in their command lines, and the largest file it may write.
+ALONE = """\
+import os, resource, sys
+others = []
+for name in filter(str.isdigit, os.listdir("/proc")):
+    try:
+        words = open(f"/proc/{name}/cmdline", "rb").read().split(b"\\0")
+    except OSError:
+        continue  # It has ended meanwhile.
+    if os.fsencode(sys.argv[1]) in words and int(name) not in (os.getpid(), os.getppid()):
+        others.append(int(name))
+print(others, resource.getrlimit(resource.RLIMIT_FSIZE)[0])
+"""
+
+
+@pytest.mark.parametrize("verb", ["run", "capture"])
+def test_nothing_watches_the_application(verb: str, tmp_path: Path) -> None:
+    """No process that might end it stays: a loop of short calls looks like a call that does not return."""
+    application = shlex.join([sys.executable, "-c", ALONE, f"alone-{tmp_path}"])
+    done = shell(f"{KERNLENS} {verb} --simulate dg2 -- {application}", tmp_path, tmp_path)
+    assert done.stdout == b"[] 1073741824\n", done.stderr

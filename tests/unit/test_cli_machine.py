@@ -99,13 +99,10 @@ def test_what_toolchain_refuses(words: tuple[str, ...], sentence: str, kernlens:
     assert "Traceback" not in done.err
 
 
-WATCH = "toolchain.hangs.hang_watch.watch_this_process"
-
-
 def test_run_becomes_the_application(kernlens: Kernlens, compiler: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[tuple[str, list[str], dict[str, str]]] = []
     monkeypatch.setattr(os, "execve", lambda *words: started.append(words))
-    for change in ("runtime.file_limit.limit_file_size", "toolchain.application.restore_signals", WATCH):
+    for change in ("cli.run.limit_file_size", "toolchain.application.restore_signals"):
         # They are for good, and this process lives on.
         monkeypatch.setattr(f"kernlens.{change}", lambda *_: None)
     done = kernlens("run", "--simulate", "skl", "--", "env", "--debug", "-0")

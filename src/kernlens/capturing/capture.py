@@ -20,6 +20,7 @@ from kernlens.dataclass import replace as replaced
 from kernlens.errors import KernlensError, OutputError, UnsupportedError
 from kernlens.isa.devices import name_among
 from kernlens.model.build import LINE_OPTIONS
+from kernlens.runtime.file_limit import FILE_SIZE_LIMIT, limit_file_size
 from kernlens.toolchain.application import (
     Application,
     environment_for,
@@ -77,7 +78,6 @@ def capture(
     build_options: str = "",
     replace: Mapping[str, str | os.PathLike[str]] | None = None,
     fresh_cache: bool = False,
-    prepare: Callable[[], None] | None = None,
 ) -> Capture:
     """Run an application, and record what it builds with OpenCL or Level Zero, and how often it launches which kernel.
 
@@ -87,7 +87,7 @@ def capture(
     ended, these are built again without, to tell whether the machine code is the same. ``stages`` keeps the compile stages,
     from building again too. ``replace`` names a file of source, SPIR-V or binary for a program that it is to stand in for:
     by a kernel's name, by the SHA-256 of what the application makes it from, or by a file that holds that.
-    ``fresh_cache`` gives the application empty caches. ``prepare`` is called in the application's process before it starts.
+    ``fresh_cache`` gives the application empty caches. On a simulated device it may write no file of more than 1 GiB.
 
     Raises NotFoundError or ToolError if the application cannot be started, NotFoundError if a file of ``replace`` cannot be
     read, FormatError if it is damaged SPIR-V, UnsupportedError for a program with other rights than this process's and on an
@@ -111,7 +111,7 @@ def capture(
         turn_on_level_zero(application.environment, chosen)
         changes.make(application.environment, spool)
         try:
-            status = _run(application, prepare)
+            status = _run(application, device is not None)
         except BaseException:
             if not spool.was_entered:
                 spool.remove()
@@ -208,12 +208,12 @@ def _turn_on(application: Application, layer: Path, spool: Spool, lines: bool) -
         environment[OPTIONS] = LINE_OPTIONS[0]
 
 
-def _run(application: Application, prepare: Callable[[], None] | None) -> int:
+def _run(application: Application, is_simulated: bool) -> int:
     from kernlens.capturing.running import run
 
     def prepare_child() -> None:
-        if prepare is not None:
-            prepare()
+        if is_simulated:
+            limit_file_size(FILE_SIZE_LIMIT)
         restore_signals()
 
     return run(application, prepare_child)

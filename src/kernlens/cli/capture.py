@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kernlens.analysis.cxx_names import readable
-from kernlens.cli.options import device_option, file_option, hang_options, toolchain_option, verb
+from kernlens.cli.options import device_option, file_option, toolchain_option, verb
 from kernlens.cli.output import finish_output, print_message, print_pieces
-from kernlens.cli.run import watch_simulation
 from kernlens.cli.signals import EndedBySignal
 from kernlens.errors import KernlensError
 from kernlens.model.figures import FIGURES
@@ -32,7 +31,6 @@ _ROWS = 20
 @file_option("The recording, APP.klens if not given.", "-o", "--output")
 @device_option("Simulate a device: nothing is computed (kernlens run).", "--simulate")
 @toolchain_option("Whose driver builds.")
-@hang_options()
 @click.option("--lines", is_flag=True, help="Add -gline-tables-only to what Intel's compiler for GPUs builds.")
 @click.option("--stages", is_flag=True, help="Keep the compile stages; each program is built once more for them.")
 @click.option("--build-options", metavar="OPTIONS", default="", help="Add these to builds from source or IL.")
@@ -59,8 +57,6 @@ def command(
     output: str | None,
     device: str | None,
     toolchain: str,
-    hang_timeout: float,
-    kill_hanging: bool,
     lines: bool,
     stages: bool,
     build_options: str,
@@ -108,7 +104,6 @@ def command(
         build_options=build_options,
         replace=dict(map(_replacement, replacements)),
         fresh_cache=fresh_cache,
-        prepare=(lambda: watch_simulation(hang_timeout, kill_hanging)) if device is not None else None,
     )
     _tell(done, command_line[0])
     _write_answers(done, html, json_file)

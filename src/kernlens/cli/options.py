@@ -69,23 +69,6 @@ def json_option() -> Decorator:
     return click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON (schema 1).")
 
 
-def hang_options() -> Decorator:
-    """What watches the calls into a simulated driver: ``hang_timeout`` and ``kill_hanging``."""
-
-    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        return click.option(
-            "--hang-timeout",
-            "hang_timeout",
-            metavar="SECONDS",
-            type=click.FloatRange(0),
-            default=30,
-            show_default=True,
-            help="Name a call into the simulated driver that has not returned after this time; 0: none.",
-        )(click.option("--kill-hanging", is_flag=True, help="Kill the process whose call has not returned.")(command))
-
-    return decorate
-
-
 def toolchain_option(
     meaning: str = "Which compiler (kernlens toolchain list).",
     *,
