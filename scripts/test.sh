@@ -11,18 +11,7 @@ say "ruff"
 "$VENV/bin/ruff" check .
 say "mypy"
 "$VENV/bin/mypy"
-# The viewer's script is committed; with Node at hand it is built again, and must be the same.
-if node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' 2>/dev/null; then
-  say "viewer"
-  status=0
-  "$ROOT/scripts/viewer.sh" --check || status=$?
-  if [ "$status" -eq 75 ]; then
-    say "viewer: not built again, as npm's registry cannot be reached; the tests take the script that is committed"
-    export KERNLENS_AXE_MISSING="npm's registry could not be reached, which has it"
-  elif [ "$status" -ne 0 ]; then
-    exit "$status"
-  fi
-fi
+check_viewer
 if [ $# -eq 0 ]; then
   # What the extra "fuzz" (pyproject.toml) installs here: atheris, or nothing.
   if "$VENV/bin/python" -m pip show --quiet atheris 2>/dev/null; then

@@ -60,7 +60,6 @@ class Course:
         if words:
             self.hear(words)
             return False
-        os.close(self.words)
         self.failure = os.waitstatus_to_exitcode(os.waitpid(self.process, 0)[1])
         return True
 
@@ -89,7 +88,10 @@ def run(
                 course = key.data
                 is_over = course.is_over()
                 if is_over:
+                    # In this order: later children hold a copy of the pipe's end, with which a descriptor that is closed
+                    # first stays in the selector's set, and answers under its number for the next one's.
                     running.unregister(key.fd)
+                    os.close(key.fd)
                     over.append(course)
                 if is_over or time.monotonic() - course.told > _PAUSE:
                     course.told = time.monotonic()

@@ -36,6 +36,40 @@ courses = run([Target(ar, 200)], {"ar": 200}, ["-seed=1"], Path(findings), Path(
 sys.exit(report(courses, Path(findings)))
 """
 
+#: Of three children the second outlives the others, with a copy of the first one's pipe; the third ends at once, before the
+#: campaign looks, and its pipe has the number of the first one's.
+_CHILDREN = """
+import os, sys, time
+from pathlib import Path
+from tests.fuzz import campaign
+from tests.fuzz.targets import Target
+held_reading, held = os.pipe()
+def start(target, options, findings):
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(held)
+        if target.name == "second":
+            os.read(held_reading, 1)
+        os._exit(0)
+    os.close(writing)
+    if target.name != "second":
+        os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
+    if target.name == "third":
+        os.close(held)
+    numbers[target.name] = reading
+    return child, reading
+def first(data): pass
+def second(data): pass
+def third(data): pass
+numbers = {}
+campaign.start = start
+courses = campaign.run([Target(each, 1) for each in (first, second, third)], dict.fromkeys(("first", "second", "third"), 1),
+                       [], Path(sys.argv[1]), Path(sys.argv[2]), 2)
+assert numbers["third"] == numbers["first"], numbers
+print(*sorted(course.target.name for course in courses), *(course.failure for course in courses))
+"""
+
 
 def python(*words: str | Path) -> subprocess.CompletedProcess[str]:
     path = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
@@ -85,3 +119,8 @@ def test_a_crash_is_told_with_its_input(tmp_path: Path) -> None:
     assert finding.read_bytes().startswith(b"!<arch>")
     assert "it crashed or hung" in done.stdout
     assert "ar ended with" in done.stdout
+
+
+def test_children_of_which_each_holds_its_elders_pipes_end_once(tmp_path: Path) -> None:
+    done = python("-c", _CHILDREN, *folders(tmp_path))
+    assert done.stdout.endswith("first second third 0 0 0\n"), done.stdout + done.stderr

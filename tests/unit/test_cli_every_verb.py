@@ -38,6 +38,15 @@ def test_help_has_an_example_and_the_options_of_every_verb(words: tuple[str, ...
     assert "--verbose" in done.out
 
 
+@pytest.mark.parametrize("words", [(), *((verb,) for verb in ACTIONS)], ids=" ".join)
+def test_without_a_word_of_what_to_do_the_help_is_printed(words: tuple[str, ...], kernlens: Kernlens) -> None:
+    done = kernlens(*words)
+    assert done == kernlens(*words, "--help")
+    assert (done.status, done.err) == (0, "")
+    assert done.out.count("\n") > 10
+    assert "\\n" not in done.out
+
+
 PAGES = Path(__file__).parents[2] / "docs" / "commands"
 
 

@@ -46,6 +46,25 @@ def build(folder: Path, registry: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
 
 
+def run_check(folder: Path, programs: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    """What scripts/test.sh does about the viewer where there are these programs, scripts, and no others that matter."""
+    for name, text in programs.items():
+        (folder / name).write_text(f"#!/bin/bash\n{text}\n")
+        (folder / name).chmod(0o755)
+    for name in ("bash", "cmp", "dirname", "sha256sum"):
+        (folder / name).symlink_to(str(shutil.which(name)))
+    script = f'source {ROOT}/scripts/setup.sh; check_viewer; echo "missing: ${{KERNLENS_AXE_MISSING:-nothing}}"'
+    environment = {"PATH": str(folder), "HOME": str(folder)}
+    return subprocess.run(["bash", "-c", script], env=environment, capture_output=True, text=True, timeout=120)
+
+
+@pytest.mark.parametrize("programs", [{}, {"node": "exit 1", "npm": "exit 9"}, {"node": "exit 0"}])
+def test_without_node_the_tests_say_what_they_leave_out(tmp_path: Path, programs: dict[str, str]) -> None:
+    done = run_check(tmp_path, programs)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "missing: it comes through npm, and Node 20 or newer with npm is not installed\n"
+
+
 @pytest.mark.slow
 def test_without_a_registry_it_says_so(tmp_path: Path) -> None:
     # Nothing listens on port 1.

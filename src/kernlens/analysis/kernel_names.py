@@ -25,8 +25,8 @@ def kernels_named(wanted: str, known: Collection[str]) -> list[str]:
 
 def is_named(pattern: str, name: str) -> bool:
     """Whether the name, as the binary or as C++ has it, is one of a pattern's: * stands for any text, ? for a character."""
-    fits = _pattern(pattern).fullmatch
-    return any(fits(called) for called in _called(name))
+    parts = _parts(pattern)
+    return any(_fits(parts, called) for called in _called(name))
 
 
 def _called(name: str) -> tuple[str, ...]:
@@ -49,12 +49,16 @@ def _near(wanted: str, known: Collection[str]) -> list[str]:
 
 
 @functools.lru_cache
-def _pattern(pattern: str) -> re.Pattern[str]:
-    first, *parts = (
-        "".join("." if letter == "?" else re.escape(letter) for letter in part) for part in re.split(r"\*+", pattern)
-    )
-    if parts:
-        *middle, last = parts
-        # What is between two stars is looked for once, where it comes first: no name takes longer the more stars there are.
-        first += "".join(f"(?>.*?{part})" for part in middle) + f".*{last}"
-    return re.compile(first, re.DOTALL)
+def _parts(pattern: str) -> list[re.Pattern[str]]:
+    """What is before, between and behind a pattern's stars. The last ends with the name."""
+    texts = ["".join("." if letter == "?" else re.escape(letter) for letter in part) for part in pattern.split("*")]
+    return [re.compile(text, re.DOTALL) for text in (*texts[:-1], texts[-1] + r"\Z")]
+
+
+def _fits(parts: list[re.Pattern[str]], name: str) -> bool:
+    first, *others = parts
+    match = first.match(name)
+    for part in others:
+        # Each is looked for once, where it comes first: no name takes longer the more stars there are.
+        match = match and part.search(name, match.end())
+    return match is not None

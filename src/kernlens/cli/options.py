@@ -27,6 +27,13 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 Selection: TypeAlias = "list[tuple[Program, list[Kernel]]]"
 
 
+class HelpingGroup(click.Group):
+    """A group that without a word of what to do prints its help. Of itself click says that as an error since 8.2."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, args if args or ctx.resilient_parsing else [ctx.help_option_names[-1]])
+
+
 def path_argument() -> Decorator:
     return click.argument("path", type=click.Path())
 

@@ -11,7 +11,7 @@ import click
 
 from kernlens.analysis.kernel_names import is_named
 from kernlens.cli import completion
-from kernlens.cli.options import diagnostic_options, json_option
+from kernlens.cli.options import HelpingGroup, diagnostic_options, json_option
 from kernlens.cli.output import print_json, print_lines, print_message
 from kernlens.errors import FormatError, KernlensError
 from kernlens.report.table import table
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kernlens.report.table import Cell
 
 
-@click.group("recording", epilog="\b\nExample:\n  kernlens recording list blur.klens")
+@click.group("recording", cls=HelpingGroup, epilog="\b\nExample:\n  kernlens recording list blur.klens")
 @diagnostic_options
 def command() -> None:
     """List what recordings hold, merge them, and leave out what nobody needs or nobody may see.

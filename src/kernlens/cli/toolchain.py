@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import click
 
-from kernlens.cli.options import diagnostic_options, json_option
+from kernlens.cli.options import HelpingGroup, diagnostic_options, json_option
 from kernlens.cli.output import print_json, print_lines, print_message
 from kernlens.report.table import table
 
 
-@click.group("toolchain", epilog="\b\nExample:\n  kernlens toolchain add newest")
+@click.group("toolchain", cls=HelpingGroup, epilog="\b\nExample:\n  kernlens toolchain add newest")
 @diagnostic_options
 def command() -> None:
     """List, add and remove compilers and drivers that lie side by side.

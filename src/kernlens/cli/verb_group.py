@@ -7,7 +7,7 @@ from importlib import import_module
 import click
 
 from kernlens import __version__
-from kernlens.cli.options import diagnostic_options
+from kernlens.cli.options import HelpingGroup, diagnostic_options
 from kernlens.errors import nearest
 
 #: Verb -> what it answers. Each verb lives in the module ``kernlens.cli.VERB`` as the function ``command``; only the
@@ -36,7 +36,7 @@ VERBS = {
 }
 
 
-class VerbGroup(click.Group):
+class VerbGroup(HelpingGroup):
     """A group whose commands are imported on first use."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:

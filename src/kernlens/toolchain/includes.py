@@ -17,7 +17,7 @@ from kernlens.toolchain.source_reading import SourceFolders, open_regular
 TOTAL_LIMIT = 64 << 20
 COUNT_LIMIT = 1000
 
-_WORDS = re.compile(r'(?:[^ \t\r\n"]++|"[^"]*+")++')
+_WORDS = re.compile(r'(?:[^ \t\r\n"]+|"[^"]*")+')
 
 
 def existing_source(source: str | os.PathLike[str]) -> Path:

@@ -14,7 +14,9 @@ _DIRECTIVE = re.compile(r"[ \t]*#[ \t]*(\w+)[ \t]*(.*)")
 _INCLUDE = re.compile(r'["<]([^">]+)[">]')
 _NAME = re.compile(r"(?<!\w)[A-Za-z_]\w*")
 #: A text that is not closed ends with its line, as clang has it.
-_COMMENT_OR_TEXT = re.compile(r'//[^\n]*|/\*.*?(?:\*/|\Z)|"(?:[^"\\\n]|\\.)*+"?' r"|'(?:[^'\\\n]|\\.)*+'?", re.DOTALL)
+_COMMENT_OR_TEXT = re.compile(
+    r'//[^\n]*|/\*.*?(?:\*/|\Z)|"[^"\\\n]*(?:\\.[^"\\\n]*)*"?' r"|'[^'\\\n]*(?:\\.[^'\\\n]*)*'?", re.DOTALL
+)
 _DEFINED = re.compile(r"\bdefined\s*(?:\(\s*(\w+)\s*\)|(\w+))")
 _NUMBER = re.compile(r"\b(0[xX][0-9a-fA-F]+|\d+)[uUlL]*\b")
 #: How names begin that the compiler itself may define, or such names.

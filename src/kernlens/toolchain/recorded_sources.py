@@ -16,10 +16,11 @@ from kernlens.errors import OutputError, UnsupportedError
 from kernlens.model.build import Source
 from kernlens.toolchain.includes import join_options, split_options
 
+#: White space and comments within a line.
+_GAP = r"[ \t\f\v]*(?:/\*[^*]*\*+(?:[^/*][^*]*\*+)*/[ \t\f\v]*)*"
 #: Any directive that includes a file, also where a comment or a string might hold it; its spelling in digraphs too.
 INCLUDE = re.compile(
-    r"(?:#|%:|\?\?=)(?:[ \t\f\v]++|/\*(?:[^*]|\*(?!/))*+\*/)*+(?:include(?:_next)?|import|embed)\b"
-    r"(?:[ \t\f\v]++|/\*(?:[^*]|\*(?!/))*+\*/)*+(?:[\"<]([^\">\n]*)|([A-Za-z_]\w*))"
+    rf"(?:#|%:|\?\?=){_GAP}(?:include(?:_next)?|import|embed)\b{_GAP}(?:[\"<]([^\">\n]*)|([A-Za-z_]\w*))"
 )
 CONTINUED = re.compile(r"(?:\\|\?\?/)[ \t\f\v]*\r?\n")
 DEFINED = re.compile(r"\bdefine[ \t]+([A-Za-z_]\w*)")

@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 _DECLARED = re.compile(r"^//\.declare (\S+) (.*)\(spilled -> Scratch\[", re.MULTILINE)
 _SIZE = re.compile(r"\bsize=(\d{1,9})\b")
-_ALIAS = re.compile(r"([^,>]+),[^,>]*+>?$")
-_BEFORE_OPERANDS = re.compile(r"\s*+(?:\(!?P\w[^)]*+\)\s*+)?[a-z][^\s(]*+\s*+\([^)]*+\)")
-_NUMBER = re.compile(r"\s*+\$(\d{1,9})\s*+$")
+_ALIAS = re.compile(r"([^,>]+),[^,>]*>?$")
+_BEFORE_OPERANDS = re.compile(r"\s*(?:\(!?P\w[^)]*\)\s*)?[a-z][^\s(]*\s*\([^)]*\)")
+_NUMBER = re.compile(r"\s*\$(\d{1,9})\s*$")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
 

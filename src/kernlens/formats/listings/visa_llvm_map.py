@@ -22,7 +22,7 @@ from kernlens.model.stage_map import StageRows
 
 #: What the two texts number or word each in its own way: with -g, where a variable's value is, by its address space.
 _NUMBERS = re.compile(r"!\d+|(?<= )#\d+|!DIExpression\([^()]*\)")
-_ID = re.compile(r"(?<!\s)\s*+; visa id: (\d+)\s*$")
+_ID = re.compile(r"(?<!\s)\s*; visa id: (\d+)\s*$")
 _VALUE = re.compile(r'\s*(%(?:"[^"]*"|[-\w.$]+)) = ')
 _BRANCHES = ("  br ", "  switch ")
 #: A source place, and the calls that it was inlined through.

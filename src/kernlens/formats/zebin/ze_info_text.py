@@ -18,12 +18,12 @@ from kernlens.errors import FormatError
 #: Indentation, dash of a sequence entry, key, its value; or, without a key, the rest of the line.
 _LINE = re.compile(r"^( *)(- +)?(?:([A-Za-z_][\w.-]*) *:(?: +(.*))?|(.*))$", re.MULTILINE)
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,18})")
-_FLOAT = re.compile(r"-?[0-9]*+(?:\.[0-9]++(?:[eE][-+]?[0-9]{1,3})?|(?<=[0-9])[eE][-+]?[0-9]{1,3})")
+_FLOAT = re.compile(r"-?(?:[0-9]*\.[0-9]+(?:[eE][-+]?[0-9]{1,3})?|[0-9]+[eE][-+]?[0-9]{1,3})")
 _CONSTANTS = {"": None, "~": None, "null": None, "true": True, "false": False}
 _HEX_ESCAPE = re.compile(r"\\x([0-9a-fA-F]{2})")
 #: First characters of the YAML that the subset does not have.
 _FOREIGN = frozenset("&*!|>%@`{}?")
-_FLOW_ITEM = re.compile(r"""\s*+("(?:[^"\\]|\\.)*+"\s*+|'(?:[^']|'')*+'\s*+|[^,\[\]{}"']*+)(?:,|$)""")
+_FLOW_ITEM = re.compile(r"""(\s*"[^"\\]*(?:\\.[^"\\]*)*"\s*|\s*'[^']*(?:''[^']*)*'\s*|[^,\[\]{}"']*)(?:,|$)""")
 #: No ze_info is nested deeper than 5.
 _DEEPEST = 32
 
