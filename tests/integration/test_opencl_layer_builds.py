@@ -24,6 +24,7 @@ from tests.integration.opencl_layer_fixtures import (
     platform,
     work,
 )
+from tests.processes import ASLEEP, have_ended
 
 __all__ = ["place", "platform", "work"]
 
@@ -80,7 +81,7 @@ def test_second_build_that_takes_too_long(platform: Platform, place: Path) -> No
     stuck = place / "stuck"
     stuck.mkdir(exist_ok=True)
     shutil.copy2(place / LAYER, stuck / LAYER)
-    (stuck / BUILDER).write_text("#!/bin/sh\nexec sleep 600 >/dev/null 2>&1\n")
+    (stuck / BUILDER).write_text(f'#!/bin/sh\necho $$ >"${{0%/*}}/number"\nexec sleep {ASLEEP} >/dev/null 2>&1\n')
     (stuck / BUILDER).chmod(0o755)
     result = platform.run(
         place,
@@ -93,6 +94,7 @@ def test_second_build_that_takes_too_long(platform: Platform, place: Path) -> No
     )
     passed(result)
     assert "more than 1 seconds" in result.stderr
+    assert have_ended([int((stuck / "number").read_text())])
 
 
 def test_second_build_in_another_root(work: Path, newest_root: Path, tmp_path: Path) -> None:

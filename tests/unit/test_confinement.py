@@ -12,6 +12,7 @@ import pytest
 from kernlens.errors import ToolError
 from kernlens.toolchain.confinement import Confinement, Limits
 from kernlens.toolchain.process import Child, run, temporary_folder
+from tests.processes import ASLEEP, LATE, OVERSTAY, PATIENCE, have_ended
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the limits are Linux's")
 
@@ -54,12 +55,13 @@ def test_it_works_in_its_folder(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_what_all_of_them_write_is_limited(tmp_path: Path) -> None:
-    script = "import time\nfor n in range(40): open(f'{n}', 'wb').write(bytes(1000))\ntime.sleep(60)"
+    script = f"for n in range(40): open(str(n), 'wb').write(bytes(1000))\n{OVERSTAY}"
     with (
         Confinement(str(tmp_path), Limits(written=20_000)),
         pytest.raises(ToolError, match=r"wrote more than 0 MB and was stopped"),
     ):
-        run([PYTHON, "-c", script], timeout=60)
+        run([PYTHON, "-c", script], timeout=2 * PATIENCE)
+    assert not (tmp_path / LATE).exists()
 
 
 def test_the_time_is_that_of_all_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,7 +77,8 @@ def test_a_child_that_takes_longer_is_stopped(tmp_path: Path) -> None:
         Confinement(str(tmp_path), Limits(seconds=0.2)),
         pytest.raises(ToolError, match=r"did not finish within 0\.\d+ s and was stopped"),
     ):
-        run([PYTHON, "-c", "import time; time.sleep(60)"], timeout=60)
+        run([PYTHON, "-c", OVERSTAY], timeout=2 * PATIENCE)
+    assert not (tmp_path / LATE).exists()
 
 
 def test_another_thread_ends_it(tmp_path: Path) -> None:
@@ -84,25 +87,17 @@ def test_another_thread_ends_it(tmp_path: Path) -> None:
         def started(child: Child) -> None:
             threading.Thread(target=confinement.stop).start()
 
-        assert run([PYTHON, "-c", "import time; time.sleep(60)"], timeout=60, on_start=started).signal == "SIGKILL"
+        assert run([PYTHON, "-c", OVERSTAY], timeout=2 * PATIENCE, on_start=started).signal == "SIGKILL"
         with pytest.raises(ToolError, match="was stopped"):
             run(["true"], timeout=60)
 
 
 def test_what_it_left_running_ends_with_it(tmp_path: Path) -> None:
     """A grandchild that holds none of the pipes."""
-    script = "import subprocess; print(subprocess.Popen(['sleep', '60'], stdout=-3, stderr=-3, stdin=-3, close_fds=False).pid)"
+    sleep = f"['sleep', '{ASLEEP}'], stdout=-3, stderr=-3, stdin=-3, close_fds=False"
     with Confinement(str(tmp_path), Limits()):
-        pid = int(run([PYTHON, "-c", script], timeout=30).stdout)
-    for _ in range(600):
-        try:
-            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-        except FileNotFoundError:
-            return
-        if state == "Z":
-            return
-        threading.Event().wait(0.1)
-    raise AssertionError("it still runs")
+        pid = int(run([PYTHON, "-c", f"import subprocess; print(subprocess.Popen({sleep}).pid)"], timeout=30).stdout)
+    assert have_ended([pid])
 
 
 def test_nothing_is_confined_outside(tmp_path: Path) -> None:

@@ -15,12 +15,13 @@ import pytest
 
 import kernlens
 from kernlens.cli.signals import ENDING, EndedBySignal, signals_that_unwind
+from tests.processes import ASLEEP, PATIENCE, have_ended
 from tests.writers.programs import SOURCE, write_compiler
 
 MAIN = [sys.executable, "-c", "from kernlens.cli.main import main; main()"]
 SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGINT)
 #: A compile that has a grandchild and does not end; both hold the pipe WITNESS open for writing.
-SLOW = 'sh -c "echo \\$\\$ >&3; sleep 60" & echo $$ >&3; wait ;;'
+SLOW = f'sh -c "echo \\$\\$ >&3; exec sleep {ASLEEP}" & echo $$ >&3; wait ;;'
 
 
 @pytest.fixture
@@ -65,13 +66,15 @@ def test_a_signal_during_a_compile(
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     # Opening waits for the first compiler; the end of the pipe comes when the last process of all compilers is gone.
-    with witness.open("rb") as pipe, killed_at_last(process):
+    with witness.open("rb") as pipe, killed_at_last(process) as compilers:
         for _ in range(4 if verb == "compile" else 2):
-            assert pipe.readline().strip().isdigit()
+            compilers.append(int(pipe.readline()))
         assert any((tmp_path / "folders").iterdir())
         process.send_signal(number)
-        out, err = process.communicate()
-        assert pipe.read() == b""
+        out, err = process.communicate(timeout=PATIENCE)
+        assert have_ended(compilers)
+        os.set_blocking(pipe.fileno(), False)
+        assert pipe.read() == b""  # None, if any other process held it.
     assert list((tmp_path / "folders").iterdir()) == []
     assert not list(tmp_path.glob(".*.partial*"))
     assert not list(tmp_path.glob("core*"))
@@ -83,12 +86,15 @@ def test_a_signal_during_a_compile(
 
 
 @contextlib.contextmanager
-def killed_at_last(process: subprocess.Popen[bytes]) -> Iterator[None]:
+def killed_at_last(process: subprocess.Popen[bytes]) -> Iterator[list[int]]:
+    """Whatever comes of a test, this process ends with it, and so do those whose numbers are put into the list."""
+    others: list[int] = []
     try:
-        yield
+        yield others
     finally:
         process.kill()
-        process.wait()
+        process.communicate()
+        have_ended(others, 0)
 
 
 @pytest.mark.parametrize("number", ENDING, ids=lambda number: signal.Signals(number).name)

@@ -16,13 +16,15 @@ import pytest
 from kernlens.errors import ToolError
 from kernlens.toolchain import process
 from kernlens.toolchain.process import Child, run
+from tests.processes import ASLEEP, LATE, OVERSTAY, PATIENCE
 
 PYTHON = sys.executable
 #: Starts a grandchild that opens the pipe WITNESS, and waits until it has.
-WITH_WITNESS = """
+WITH_WITNESS = f"""
 import subprocess, sys, time
-SLEEP = "import sys, time; pipe = open(sys.argv[1], 'w'); print('open', flush=True); time.sleep(60); pipe.write('alive')"
-child = subprocess.Popen([sys.executable, "-c", SLEEP, sys.argv[1]])
+START = "import sys, time; pipe = open(sys.argv[1], 'w'); print('open', flush=True); "
+SLEEP = "time.sleep({PATIENCE}); pipe.write('alive')"
+child = subprocess.Popen([sys.executable, "-c", START + SLEEP, sys.argv[1]])
 """
 
 
@@ -92,7 +94,7 @@ def test_a_death_by_a_signal_has_a_name() -> None:
 
 def test_a_time_out_kills_the_whole_group(tmp_path: Path, clock: Clock) -> None:
     witness = Witness(tmp_path)
-    program = WITH_WITNESS + "time.sleep(60)"
+    program = WITH_WITNESS + f"time.sleep({PATIENCE})"
 
     def time_is_over(line: str) -> None:
         clock.ahead = 1000.0
@@ -113,9 +115,10 @@ def test_a_grandchild_that_holds_the_pipe_does_not_hold_us(tmp_path: Path, clock
 
 
 @pytest.mark.slow
-def test_a_child_that_closes_its_output_is_still_timed() -> None:
+def test_a_child_that_closes_its_output_is_still_timed(tmp_path: Path) -> None:
     with pytest.raises(ToolError, match="did not finish"):
-        run([PYTHON, "-c", "import os, time; os.close(1); os.close(2); time.sleep(60)"], timeout=1)
+        run([PYTHON, "-c", f"import os; os.close(1); os.close(2); {OVERSTAY}"], timeout=1, cwd=tmp_path)
+    assert not (tmp_path / LATE).exists()
 
 
 def test_output_is_bounded() -> None:
@@ -137,11 +140,11 @@ def test_file_size_limit(tmp_path: Path) -> None:
     assert (tmp_path / "big").stat().st_size == 5000
 
 
-def test_another_thread_can_end_it() -> None:
+def test_another_thread_can_end_it(tmp_path: Path) -> None:
     def started(child: Child) -> None:
         threading.Timer(0.2, child.kill).start()
 
-    assert run([PYTHON, "-c", "import time; time.sleep(60)"], timeout=30, on_start=started).signal == "SIGKILL"
+    assert run([PYTHON, "-c", OVERSTAY], timeout=2 * PATIENCE, cwd=tmp_path, on_start=started).signal == "SIGKILL"
 
 
 @pytest.mark.parametrize(
@@ -174,6 +177,11 @@ def test_no_descriptor_is_left_open() -> None:
     assert len(os.listdir("/proc/self/fd")) == before
 
 
+def interrupt() -> None:
+    """Send SIGINT to the main thread, which a signal from outside reaches too, also while it waits for a lock."""
+    signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+
 def test_an_interrupt_while_a_process_is_being_started_leaves_none_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     """The signal comes when the child runs and Popen has not returned yet."""
     started: list[subprocess.Popen[bytes]] = []
@@ -181,11 +189,79 @@ def test_an_interrupt_while_a_process_is_being_started_leaves_none_behind(monkey
 
     def interrupted(*arguments: Any, **options: Any) -> subprocess.Popen[bytes]:
         started.append(popen(*arguments, **options))
-        signal.raise_signal(signal.SIGINT)
-        time.sleep(0.05)  # The main thread is interrupted now.
+        interrupt()
+        time.sleep(0.2)  # The main thread is interrupted now.
         return started[0]
 
     monkeypatch.setattr(subprocess, "Popen", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        run(["sleep", "600"], timeout=20)
-    assert started[0].returncode == -signal.SIGKILL
+        run(["sleep", str(ASLEEP)], timeout=20)
+    assert ended(started[0])
+
+
+def test_a_second_interrupt_while_a_process_is_being_started_leaves_none_behind(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It breaks off the wait for the process that the first one wanted to be killed."""
+    started: list[subprocess.Popen[bytes]] = []
+    popen = subprocess.Popen
+
+    def interrupted(*arguments: Any, **options: Any) -> subprocess.Popen[bytes]:
+        started.append(popen(*arguments, **options))
+        for _ in range(2):
+            interrupt()
+            time.sleep(0.2)
+        return started[0]
+
+    monkeypatch.setattr(subprocess, "Popen", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run(["sleep", str(ASLEEP)], timeout=20)
+    assert ended(started[0])
+
+
+def test_an_interrupt_before_a_process_is_started_has_none_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The signal comes when the thread that starts the process has begun, and the main thread does not know it yet."""
+    started: list[object] = []
+    monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: started.append("a process"))
+    threads: list[threading.Thread] = []
+    start = threading.Thread.start
+
+    def interrupted(thread: threading.Thread) -> None:
+        threads.append(thread)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(threading.Thread, "start", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run(["sleep", str(ASLEEP)], timeout=20)
+    start(threads[0])
+    threads[0].join()
+    assert started == []
+
+
+def test_an_interrupt_while_a_grandchild_holds_the_pipe_leaves_none_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The child has ended, and its output is still open."""
+    witness = Witness(tmp_path)
+    monkeypatch.setattr(process, "PIPE_GRACE", 600.0)
+    close = process._close
+
+    def interrupted(*arguments: Any) -> None:
+        threading.Timer(0.2, interrupt).start()
+        close(*arguments)
+
+    monkeypatch.setattr(process, "_close", interrupted)
+    monkeypatch.setattr(process, "_wait", lambda process, *_: process.wait() == 0)
+    with pytest.raises(KeyboardInterrupt):
+        run([PYTHON, "-c", WITH_WITNESS + "sys.stdin.read()", witness.path], timeout=600)
+    assert witness.was_killed()
+
+
+def ended(child: subprocess.Popen[bytes]) -> bool:
+    """Whether the child was killed; it is killed now if it was not."""
+    try:
+        return child.wait(PATIENCE) == -signal.SIGKILL
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.wait()
+        return False

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import kernlens
+from tests.processes import ASLEEP, PATIENCE, have_ended
 
 PACKAGE = str(Path(kernlens.__file__).parents[1])
 PROGRAM = """
@@ -65,20 +66,26 @@ def test_a_worker_that_is_killed_is_an_error() -> None:
 def test_workers_end_with_their_parent(number: signal.Signals, tmp_path: Path) -> None:
     """All processes hold a pipe open for writing; its end comes when the last of them is gone."""
     reading, writing = os.pipe()
-    program = PROGRAM.format(answer=f"[os.write({writing}, b'.'), time.sleep(600)]", processors=3)
+    program = PROGRAM.format(
+        answer=f"[os.write({writing}, b'%d\\n' % os.getpid()), time.sleep({ASLEEP})]", processors=3
+    )
     environment = {**os.environ, "PYTHONPATH": PACKAGE, "TMPDIR": str(tmp_path)}
     process = subprocess.Popen(
         [sys.executable, "-c", program], pass_fds=[writing], env=environment, stderr=subprocess.DEVNULL
     )
     os.close(writing)
-    try:
-        for _ in range(3):
-            assert os.read(reading, 1) == b"."
-        process.send_signal(number)
-        process.wait()
-        assert os.read(reading, 1) == b""
-        assert list(tmp_path.iterdir()) == []
-    finally:
-        os.close(reading)
-        process.kill()
-        process.wait()
+    processes: list[int] = []
+    with os.fdopen(reading, "rb") as pipe:
+        try:
+            for _ in range(3):
+                processes.append(int(pipe.readline()))
+            process.send_signal(number)
+            process.wait(PATIENCE)
+            assert have_ended(processes)
+            os.set_blocking(reading, False)
+            assert pipe.read() == b""  # None, if any other process held it.
+            assert list(tmp_path.iterdir()) == []
+        finally:
+            process.kill()
+            process.wait()
+            have_ended(processes, 0)

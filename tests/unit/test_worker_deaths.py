@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
 
+import kernlens
+from kernlens.capturing.building_again import BuildingAgain, built_again
+from kernlens.capturing.spool import BuildEvent, BuiltDevice
 from kernlens.errors import KernlensError, NotFoundError, ToolError
 from kernlens.runtime import isolation
 from kernlens.runtime.driver_environment import DriverEnvironment, copy_worker
 from kernlens.runtime.isolation import DriverDiedError, IsolatedDriver
+from tests.processes import PATIENCE, have_ended
 
 #: Says that it is ready and which call it is in, then does what the test wants.
 WORKER = """\
@@ -30,6 +37,32 @@ def dying_driver(folder: Path, rest: str) -> DriverEnvironment:
     script = folder / "worker.py"
     script.write_text(WORKER + rest)
     return DriverEnvironment("dg2", python=(sys.executable, str(script)))
+
+
+#: Says its number to a file, and does not end before a test has lost its patience with it.
+ENDLESS = (
+    "open({there!r} + '.new', 'w').write(str(os.getpid())); os.rename({there!r} + '.new', {there!r})\n"
+    f"time.sleep({PATIENCE})\n"
+    "open({late!r}, 'w').close()\n"
+)
+
+
+class Endless:
+    """A worker that does not answer."""
+
+    def __init__(self, folder: Path) -> None:
+        self._there, self._late = folder / "there", folder / "late"
+        self.environment = dying_driver(folder, ENDLESS.format(there=str(self._there), late=str(self._late)))
+
+    def process(self) -> int:
+        """Its number, when it has begun."""
+        while not self._there.exists():
+            time.sleep(0.01)
+        return int(self._there.read_text())
+
+    def was_ended(self) -> bool:
+        """Wait for its end; whether nobody had to wait long for it."""
+        return have_ended([self.process()]) and not self._late.exists()
 
 
 class Clock:
@@ -70,8 +103,10 @@ def test_crash(tmp_path: Path) -> None:
 
 def test_hang(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(isolation, "time", Clock(messages=2))
-    error = died(tmp_path, "time.sleep(60)")
+    late = tmp_path / "late"
+    error = died(tmp_path, f"time.sleep({PATIENCE}); open({str(late)!r}, 'w').close()")
     assert error.status is None
+    assert not late.exists()
     assert "did not come back from zeModuleCreate within 600 s and was ended on dg2 for a.spv" in str(error)
 
 
@@ -86,10 +121,10 @@ def test_grandchildren_are_ended_too(tmp_path: Path, monkeypatch: pytest.MonkeyP
         tmp_path,
         "import subprocess\n"
         f"held = open({str(pipe)!r}, 'w')\n"
-        "subprocess.Popen(['sh', '-c', 'sleep 60; echo alive'], stdout=held)\n"
+        f"subprocess.Popen(['sh', '-c', 'sleep {PATIENCE}; echo alive'], stdout=held)\n"
         "held.close()\n"
         "say({'calling': 'zeKernelCreate'})\n"
-        "time.sleep(60)",
+        f"time.sleep({PATIENCE})",
     )
     reader.join()  # The pipe ends with its last writer, who says that he lives if nobody ended him.
     assert said == [""]
@@ -109,7 +144,7 @@ def test_folder_of_a_dead_worker_is_gone(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_errors_of_the_worker_are_made_again(tmp_path: Path) -> None:
     message = {"error": {"kind": "NotFoundError", "message": "there is none", "fields": {}}}
-    driver = IsolatedDriver(dying_driver(tmp_path, f"say({message!r}); time.sleep(60)"))
+    driver = IsolatedDriver(dying_driver(tmp_path, f"say({message!r}); time.sleep({PATIENCE})"))
     with driver, pytest.raises(NotFoundError, match=r"^there is none$"):
         driver.devices()
 
@@ -156,3 +191,55 @@ def test_worker_modules_need_the_standard_library_only(tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
     done = subprocess.run([sys.executable, "-S", "-c", imports], env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="F_SETSIG is Linux's")
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM], ids=lambda number: number.name)
+def test_a_worker_in_a_driver_that_hangs_ends_with_its_parent(number: signal.Signals, tmp_path: Path) -> None:
+    worker = Endless(tmp_path)
+    program = (
+        "from kernlens.runtime.driver_environment import DriverEnvironment\n"
+        "from kernlens.runtime.isolation import IsolatedDriver\n"
+        f"IsolatedDriver(DriverEnvironment('dg2', python={worker.environment.python!r})).devices()\n"
+    )
+    package = str(Path(kernlens.__file__).parents[1])
+    parent = subprocess.Popen([sys.executable, "-c", program], env={**os.environ, "PYTHONPATH": package})
+    worker.process()
+    parent.send_signal(number)
+    parent.wait()
+    assert worker.was_ended()
+
+
+def test_another_thread_ends_it(tmp_path: Path) -> None:
+    worker = Endless(tmp_path)
+
+    def kill() -> None:
+        worker.process()
+        driver.kill()
+
+    with IsolatedDriver(worker.environment) as driver:
+        threading.Thread(target=kill).start()
+        with pytest.raises(DriverDiedError, match="SIGKILL"):
+            driver.devices()
+        assert worker.was_ended()
+        with pytest.raises(ToolError, match=r"^the driver's process was stopped$"):
+            driver.devices()
+
+
+def test_an_interrupt_ends_what_is_built_again(tmp_path: Path) -> None:
+    """Builds in worker threads: those that run are ended, those that wait are not begun."""
+    worker = Endless(tmp_path)
+    event = BuildEvent(
+        operation="build", source="text", devices=[BuiltDevice(1, "dg2", platform="Intel(R) OpenCL Graphics")]
+    )
+    wanted = BuildingAgain({}, worker.environment.python, stages=True)
+    begun: list[int] = []
+
+    def interrupt() -> None:
+        begun.append(worker.process())
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+    threading.Thread(target=interrupt).start()
+    with pytest.raises(KeyboardInterrupt):
+        list(built_again([event], wanted))
+    assert worker.was_ended()

@@ -18,6 +18,7 @@ from kernlens.errors import KernlensError, UnsupportedError
 from kernlens.loading import open_build
 from kernlens.model.build import Build, HeldParts
 from kernlens.processors import processors
+from kernlens.toolchain.confinement import Children
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 _OF_THE_WORKER = ("PYTHONPATH", "NEO_CACHE_PERSISTENT")
 #: Layers are for the application, and what is built again is not recorded.
 _NOT_INHERITED = ("OPENCL_LAYERS", FOLDER, OPTIONS, REPLACE)
+#: Seconds that the main thread waits without looking whether a signal came.
+_LONGEST_WAIT = 0.5
 #: How many names a sentence lists.
 _NAMED = 5
 
@@ -56,6 +59,7 @@ class BuiltAgain:
 class _Again:
     wanted: BuildingAgain
     compiled: dict[Identity, BuildEvent] = field(default_factory=dict)
+    children: Children = field(default_factory=Children)
 
     def start(self, event: BuildEvent, pool: ThreadPoolExecutor) -> list[Future[BuiltAgain]]:
         if event.program is not None:
@@ -111,6 +115,7 @@ class _Again:
             modules=_modules(event, plain=plain) if event.operation == "module" else (),
             linked=bool(event.static_inputs),
             python=self.wanted.python,
+            children=self.children,
         )
 
 
@@ -146,7 +151,10 @@ def _constants(given: Given) -> list[tuple[int, int, int]]:
 
 
 def built_again(events: Iterable[BuildEvent], wanted: BuildingAgain) -> Iterator[tuple[BuildEvent, list[BuiltAgain]]]:
-    """Yield each event with what came of building it again for each of its devices; as many at once as there are processors."""
+    """Yield each event with what came of building it again for each of its devices; as many at once as there are processors.
+
+    When the caller stops early, the builds that run are ended, and those that wait are dropped.
+    """
     if not wanted.stages and not wanted.compare:
         yield from ((event, [BuiltAgain() for _ in event.devices]) for event in events)
         return
@@ -155,14 +163,28 @@ def built_again(events: Iterable[BuildEvent], wanted: BuildingAgain) -> Iterator
     workers = processors()
     again = _Again(wanted)
     started: deque[tuple[BuildEvent, list[Future[BuiltAgain]]]] = deque()
-    with ThreadPoolExecutor(workers) as pool:
+    pool = ThreadPoolExecutor(workers)
+    try:
         for event in events:
             started.append((event, again.start(event, pool)))
             if len(started) > workers:
                 earliest, results = started.popleft()
-                yield earliest, [result.result() for result in results]
+                yield earliest, _results(results)
         for earliest, results in started:
-            yield earliest, [result.result() for result in results]
+            yield earliest, _results(results)
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+        again.children.stop()
+        pool.shutdown(wait=True)
+
+
+def _results(futures: list[Future[BuiltAgain]]) -> list[BuiltAgain]:
+    from concurrent.futures import wait
+
+    # A signal that comes just before a wait begins is obeyed when the wait ends: none may last long.
+    while wait(futures, _LONGEST_WAIT).not_done:
+        pass
+    return [future.result() for future in futures]
 
 
 @dataclass(slots=True)

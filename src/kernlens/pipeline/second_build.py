@@ -20,6 +20,7 @@ from kernlens.runtime.driver_environment import DriverEnvironment
 from kernlens.runtime.isolation import TIME_LIMIT, DriverDiedError, IsolatedDriver
 from kernlens.runtime.level_zero.result_codes import LevelZeroError
 from kernlens.runtime.opencl.error_codes import OpenCLError
+from kernlens.toolchain.confinement import Children
 from kernlens.toolchain.includes import existing_source
 
 __all__ = ["DriverDiedError", "SecondBuild", "interpreter", "second_build", "source_text"]
@@ -41,7 +42,7 @@ class SecondBuild:
 
     ``variables`` are added to this process's environment. Relative ``-I`` start at ``folder`` (None: the working folder).
     ``loader`` is the path of the OpenCL loader to use (None: the system's), ``python`` the command that starts Python beside
-    the driver (empty: as this process was started).
+    the driver (empty: as this process was started). ``children`` can end it from another thread.
     """
 
     platform: str
@@ -60,6 +61,7 @@ class SecondBuild:
     modules: Sequence[Mapping[str, Any]] = ()
     linked: bool = False
     python: tuple[str, ...] = ()
+    children: Children | None = field(default=None, repr=False, compare=False)
 
     @property
     def request(self) -> tuple[str, dict[str, Any]]:
@@ -94,6 +96,8 @@ def second_build(build: SecondBuild, dumps: Mapping[str, str]) -> tuple[Build, i
     clock = time.monotonic()
     start_time = time.time_ns()
     with IsolatedDriver(environment, time_limit=TIME_LIMIT) as driver:
+        if build.children is not None:
+            build.children.add(driver)
         try:
             api, arguments = build.request
             answer = driver.request(api, "build", input=build.source, **arguments)
@@ -102,6 +106,9 @@ def second_build(build: SecondBuild, dumps: Mapping[str, str]) -> tuple[Build, i
                 raise
             failed = Build(build.device, build.device, ok=False, reason=str(error), parts=HeldParts(log=error.log))
             return _build(build, dumps, failed, time.monotonic() - clock), start_time
+        finally:
+            if build.children is not None:
+                build.children.remove(driver)
     return _build(build, dumps, build_of(answer), time.monotonic() - clock), start_time
 
 

@@ -25,6 +25,7 @@ from kernlens.runtime.level_zero.handle_owner import HandleError
 from kernlens.runtime.level_zero.live_module import GlobalPointer
 from kernlens.runtime.level_zero.module_links import DynamicLink, ModuleLinkage, NativeInput, StaticInput
 from kernlens.runtime.level_zero.result_codes import LevelZeroError, RefusedCallError
+from kernlens.runtime.lifeline import Lifeline
 from kernlens.runtime.opencl.error_codes import OpenCLError
 from kernlens.runtime.worker import FILE_SIZE_VARIABLE
 
@@ -83,6 +84,7 @@ class IsolatedDriver:
         self.time_limit = time_limit
         self._worker: _Worker | None = None
         self._lock = threading.Lock()
+        self._is_stopped = False
 
     def __enter__(self) -> Self:
         return self
@@ -96,15 +98,24 @@ class IsolatedDriver:
             self._worker.end()
             self._worker = None
 
+    def kill(self) -> None:
+        """End the worker from another thread than the one that waits for its answer, and let no other begin."""
+        self._is_stopped = True
+        if (worker := self._worker) is not None:
+            worker.kill()
+
     def request(self, api: str, request: str, /, *, input: str | None = None, **arguments: Any) -> Any:
         """Send the worker a ``request`` of ``api`` and return its answer as plain data (see ``runtime/worker.py``).
 
         ``input`` is what errors call the subject of the request. Raises the worker's error, or DriverDiedError if the
-        driver took the worker down or ran out of time.
+        driver took the worker down or ran out of time, ToolError if it was killed.
         """
         with self._lock:
             if self._worker is None:
                 self._worker = _Worker(self.environment, self.time_limit)
+            if self._is_stopped:  # Looked at when the worker is known: ``kill`` ends those that it knows.
+                self.close()
+                raise ToolError("the driver's process was stopped")
             message = {"api": api, "request": request, "arguments": to_json(arguments)}
             try:
                 return self._worker.ask(message, f"{api} {request}", input)
@@ -207,6 +218,7 @@ class _Worker:
             environment.variables,
         )
         self._printed = tempfile.TemporaryFile()  # noqa: SIM115 (open as long as the worker runs)
+        self._lifeline = Lifeline()
         try:
             self._process = subprocess.Popen(
                 [*environment.python, "-m", "kernlens.runtime.worker"],
@@ -216,11 +228,15 @@ class _Worker:
                 env=variables,
                 cwd=environment.folder or self._folder.name,
                 start_new_session=True,
+                pass_fds=self._lifeline.inherited,
             )
         except OSError as error:
+            self._lifeline.cut()
             self._folder.cleanup()
             python = environment.python[0]
             raise ToolError(f"{python} cannot be started: {error}", command=python) from error
+        # It waits for its first request until then; if this process ends before, it reads the end of its input.
+        self._lifeline.fasten(self._process.pid)
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._input: IO[bytes] = self._process.stdin
@@ -293,16 +309,24 @@ class _Worker:
     def end(self) -> None:
         """End the process and its children, and remove its folder."""
         import contextlib
-        import os
-        import signal
 
         if self._process.poll() is None:
             with contextlib.suppress(OSError):
                 self._input.close()
+            self.kill()
+            self._process.wait()
+        self._lifeline.cut()
+        self._folder.cleanup()
+
+    def kill(self) -> None:
+        """Kill the process and its children, unless it is known to have ended."""
+        import contextlib
+        import os
+        import signal
+
+        if self._process.poll() is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait()
-        self._folder.cleanup()
 
 
 def _error(error: dict[str, Any]) -> KernlensError:

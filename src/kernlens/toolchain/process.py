@@ -156,40 +156,56 @@ class _Reader(threading.Thread):
         return f"{text}\n[{self._dropped} more bytes of output were dropped]\n" if self._dropped else text
 
 
-class _Starter(threading.Thread):
+class _Starter:
     """Starts a process in a thread of its own.
 
     A signal makes the main thread raise wherever it is, also within Popen when the child runs already and nobody could
-    end it. This thread is not interrupted, so that the child is always known.
+    end it. This thread is not interrupted, so that the child is always known. Nothing relies on joining it: in CPython 3.9
+    to 3.12 a join that a signal interrupts marks a thread as ended that still runs.
     """
 
     def __init__(self, start: Callable[[], subprocess.Popen[bytes]]) -> None:
-        super().__init__(daemon=True)
         self._start_process = start
+        self._is_over = threading.Event()
+        # Held while the process is being started.
+        self._lock = threading.Lock()
+        self._is_unwanted = False
         self._process: subprocess.Popen[bytes] | None = None
         self._error: BaseException | None = None
 
-    def run(self) -> None:
-        try:
-            self._process = self._start_process()
-        except BaseException as error:
-            self._error = error
+    def _run(self) -> None:
+        with self._lock:
+            if self._is_unwanted:
+                return
+            try:
+                self._process = self._start_process()
+            except BaseException as error:
+                self._error = error
+            # A second signal may have broken off the wait of ``end``.
+            if self._is_unwanted and self._process is not None:
+                Child(self._process).kill()
+        self._is_over.set()
 
     def process(self) -> subprocess.Popen[bytes]:
-        """Return the process that was started. Raises what starting it raised."""
-        self.join()
+        """Start the process and return it. Raises what starting it raised."""
+        # The interpreter waits for this thread before it ends, as it is no daemon.
+        thread = threading.Thread(target=self._run)
+        thread.start()
+        self._is_over.wait()
+        thread.join()  # It ends now. Whoever forks next shall be the only thread.
         if self._process is None:
             assert self._error is not None
             raise self._error
         return self._process
 
     def end(self) -> None:
-        """Kill the process and all that it started, if it was started at all."""
-        if self.ident is not None:
-            self.join()
-        if self._process is not None:
-            Child(self._process).kill()
-            self._process.wait()
+        """Kill the process and all that it started, now or as soon as it is started; or never start it."""
+        self._is_unwanted = True
+        with self._lock:
+            process = self._process
+        if process is not None:
+            Child(process).kill()
+            process.wait()
 
 
 def run(
@@ -228,9 +244,7 @@ def run(
         starter = _Starter(
             lambda: _start(arguments, cwd=cwd, env=env, has_input=stdin is not None, keep_open=keep_open, leash=leash)
         )
-        finished = False
         try:
-            starter.start()
             process = starter.process()
             child = Child(process)
             assert process.stdout is not None
@@ -248,13 +262,13 @@ def run(
             if stdin is not None:
                 _feed(process, stdin)
             finished = _wait(process, readers, start + timeout, confined)
+            if not finished:
+                child.kill()
+                process.wait()
+            _close(process, readers, child)
         except BaseException:
             starter.end()
             raise
-        if not finished:
-            child.kill()
-            process.wait()
-        _close(process, readers, child)
     if readers[0].error is not None:
         raise readers[0].error
     seconds = time.monotonic() - start

@@ -1,0 +1,45 @@
+"""Bind a child process to this one, so that it ends with it, whatever ends this one.
+
+That needs no parent that tells it: the child inherits the reading end of a pipe whose writing end only this process has.
+When that is closed, the kernel sends the child's process group the signal that F_SETSIG chose: SIGKILL. (PR_SET_PDEATHSIG
+would look at the thread that started the child, not at the process.)
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import IO
+
+
+class Lifeline:
+    """What a child hangs on: it must inherit the descriptors ``inherited``, and lead a process group of its own."""
+
+    def __init__(self) -> None:
+        self._files: list[IO[bytes]] = []
+        if sys.platform == "linux":
+            reading, writing = os.pipe()
+            self._files = [os.fdopen(writing, "wb", 0), os.fdopen(reading, "rb", 0)]
+
+    @property
+    def inherited(self) -> tuple[int, ...]:
+        """The descriptors that the child inherits; none where the kernel does not offer this."""
+        return tuple(file.fileno() for file in self._files[1:])
+
+    def fasten(self, process: int) -> None:
+        """From now on the child's process group ends when this process does, or ``cut`` is called."""
+        if sys.platform != "linux":
+            return
+        import fcntl
+        import signal
+
+        held = self._files.pop()
+        fcntl.fcntl(held, fcntl.F_SETOWN, -process)
+        fcntl.fcntl(held, fcntl.F_SETSIG, signal.SIGKILL)
+        fcntl.fcntl(held, fcntl.F_SETFL, os.O_ASYNC)
+        held.close()
+
+    def cut(self) -> None:
+        """End what is left of the child's process group. May be called again."""
+        while self._files:
+            self._files.pop().close()
