@@ -48,7 +48,7 @@ def load(built: Built) -> Program:
 
 
 def check_texts(built: Built, root: Path | None = None) -> Outcome:
-    """Every instruction's text equals what iga64 prints (``root``'s for devices that only the newest driver knows)."""
+    """Every instruction's text equals what iga64 of the same compiler prints (``root``'s, if that made them)."""
     outcome = Outcome("instructions")
     for kernel in load(built).kernels.values():
         texts = [text.rstrip() for text in kernel.instructions.texts]

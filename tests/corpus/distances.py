@@ -181,7 +181,7 @@ def by_wrong_rule(instructions: Instructions, name: str) -> Instructions:
 def _counted(built: Built, root: Path | None) -> dict[str, Counter[str]]:
     """For each rule how many distances have each judgement, and how many there are at all."""
     if root is not None:
-        search_also(lambda: [str(root)])
+        search_also(lambda: {"newest": str(root)})
     counts: dict[str, Counter[str]] = {"kernlens": Counter(), **{name: Counter() for name in WRONG}}
     (program,) = kernlens.load(built.binary)
     for kernel in program.kernels.values():

@@ -125,7 +125,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--in-place", action="store_true", help="keep the order of instructions that IGC counts in")
     parser.add_argument("--program", action="append", help="a name or the start of one, e.g. darktable/ (default: all)")
     chosen = parser.parse_args(arguments)
-    search_also(lambda: [str(chosen.newest_root)])
+    search_also(lambda: {"newest": str(chosen.newest_root)})
     prefixes = tuple(chosen.program or [""])
     selected = [program for program in programs() if program.name.startswith(prefixes)]
     is_right = True

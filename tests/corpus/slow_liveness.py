@@ -180,7 +180,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--longest", type=int, default=1500)
     chosen = parser.parse_args(arguments)
     if chosen.newest_root:
-        search_also(lambda: [str(chosen.newest_root)])
+        search_also(lambda: {"newest": str(chosen.newest_root)})
     compiler = newest(chosen.newest_root) if chosen.newest_root else DEBIAN
     devices = chosen.device or (NEWEST_DEVICES if chosen.newest_root else DEVICES)
     is_right = True

@@ -103,7 +103,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = parser.parse_args(arguments)
     root = chosen.newest_root
     if root:
-        search_also(lambda: [str(root)])
+        search_also(lambda: {"newest": str(root)})
     compiler = newest(root) if root else DEBIAN
     is_right = True
     for name in chosen.device or (NEWEST_DEVICES if root else DEVICES):

@@ -30,7 +30,7 @@ def verify(built: Sequence[Built], root: Path | None = None) -> dict[str, Outcom
 
 def _verify_one(built: Built, root: Path | None) -> dict[str, Outcome]:
     if root is not None:
-        search_also(lambda: [str(root)])
+        search_also(lambda: {"newest": str(root)})
     return {name: check_texts(built, root) if check is check_texts else check(built) for name, check in CHECKS.items()}
 
 

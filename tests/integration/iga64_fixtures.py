@@ -10,6 +10,7 @@ from pathlib import Path
 from kernlens.formats.neo_elf import read_neo_elf
 from kernlens.formats.patch_tokens.program_binary import read_patch_tokens
 from kernlens.formats.zebin.zebin_file import read_zebin
+from kernlens.model.compiler import UNKNOWN_COMPILER, Compiler
 from tests.corpus.build import Built
 
 #: iga64's -p for each device of the corpus.
@@ -25,6 +26,7 @@ class Code:
     name: str
     device: str
     code: bytes
+    compiler: Compiler = UNKNOWN_COMPILER
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ def patch_token_codes(built: list[Built]) -> list[Code]:
         part = read_neo_elf(memoryview(one.binary.read_bytes())).device_binary
         assert part is not None
         for kernel in read_patch_tokens(part.data).kernels:
-            found.append(Code(f"{one.name}:{kernel.name}", one.device, bytes(kernel.code)))
+            found.append(Code(f"{one.name}:{kernel.name}", one.device, bytes(kernel.code), Compiler((1,))))
     return found
 
 

@@ -79,7 +79,7 @@ def test_no_instruction_stands_under_another_functions_line(
 ) -> None:
     if toolchain == NEWEST:
         root = str(request.getfixturevalue("newest_root"))
-        search_also(lambda: [root])
+        search_also(lambda: {"newest": root})
     pipeline = kernlens.stages(source, device, toolchain=toolchain, options="-gline-tables-only")
     bare = source.with_suffix(".klens")
     (program,) = kernlens.compile(source, device, toolchain=toolchain, options="-gline-tables-only", recording=bare)

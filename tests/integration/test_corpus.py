@@ -49,7 +49,7 @@ def test_other_packages(corpus_others: list[Built], check: Callable[[Built], Out
 def test_zebins_of_the_newest_compiler(
     newest_sample: list[Built], newest_root: Path, check: Callable[[Built], Outcome]
 ) -> None:
-    search_also(lambda: [str(newest_root)])
+    search_also(lambda: {"newest": str(newest_root)})
     with_root = (lambda built: check_texts(built, newest_root)) if check is check_texts else check
     agree(newest_sample, with_root, check)
 

@@ -97,7 +97,7 @@ def test_those_waited_for_are_a_reason_to_wait(name: str, newest_root: Path, tmp
     options = ["-a", "-Xauto-deps", f"-p={platform}", str(source), "-o", str(code)]
     done = subprocess.run([*command, *options], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr + done.stdout
-    search_also(lambda: [str(newest_root)])
+    search_also(lambda: {"newest": str(newest_root)})
     found = decode(device(name), code.read_bytes())
     assert found.pipes is not None
     counts = Counter(judgement for _, judgement in judged(found))

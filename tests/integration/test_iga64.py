@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,9 +13,12 @@ from kernlens.errors import UnsupportedError
 from kernlens.isa import iga_library as library
 from kernlens.isa.decode import decode, decode_many
 from kernlens.isa.devices import device
+from kernlens.loading import load
+from kernlens.model.compiler import Compiler
 from kernlens.model.instruction import SEND, Instructions
 from tests.corpus.build import Built
 from tests.integration.iga64_fixtures import Code, disassemble, iga64_of, patch_token_codes, zebin_codes
+from tests.integration.test_cli import kernlens
 
 SYSTEM_IGA64 = ["iga64"]
 
@@ -34,7 +38,7 @@ def newest_library(newest_root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def decoded(codes: list[Code], **options: bool) -> list[Instructions]:
-    return decode_many([(device(code.device), code.code) for code in codes], **options)
+    return decode_many([(device(code.device), code.code, code.compiler) for code in codes], **options)
 
 
 def check(codes: list[Code], folder: Path, command: list[str]) -> int:
@@ -63,6 +67,44 @@ def test_text_equals_the_newest_iga64s(
 ) -> None:
     codes = [code for code in zebin_codes(newest_sample) if code.device == name]
     assert check(codes, tmp_path, iga64_of(newest_library)) > 1000
+
+
+#: Divisions and roots of doubles are macros, whose operands the versions of libiga64 print differently.
+MACROS = """\
+kernel void macros(global double *values) {
+    int i = get_global_id(0);
+    values[i] = sqrt(values[i]) / values[i + 1];
+}
+"""
+
+
+def test_each_compilers_code_reads_as_its_own_iga64_prints_it(newest_root: Path, tmp_path: Path) -> None:
+    """With both libraries installed, of recordings and of plain files."""
+    source = tmp_path / "macros.cl"
+    source.write_text(MACROS)
+    texts = {}
+    for toolchain, command in (("system", SYSTEM_IGA64), ("newest", iga64_of(newest_root))):
+        recording = tmp_path / f"{toolchain}.klens"
+        done = kernlens("compile", source, "--device", "pvc", "--toolchain", toolchain, "-o", recording)
+        assert done.returncode == 0, done.stderr
+        assert kernlens("extract", recording, "-o", tmp_path / toolchain).returncode == 0
+        (plain,) = (path for path in (tmp_path / toolchain / "containers").iterdir() if path.is_file())
+        for path in (recording, plain):
+            done = kernlens("disasm", path, "--json", "--verbose")
+            (program,) = json.loads(done.stdout)["programs"]
+            found = [each["text"] for each in program["kernels"][0]["instructions"]]
+            (loaded,) = load(path)
+            code = Code("macros", "pvc", bytes(loaded.kernels["macros"].code))
+            assert found == disassemble(code, tmp_path, command).texts, path
+            used = re.search(r"(libiga64 \S+) \((\S+)\) decodes pvc: it is ", done.stderr)
+            assert used is not None, done.stderr
+            assert used[1] == program["disassembler"]
+            assert used[2].startswith(str(newest_root)) == (toolchain == "newest")
+            texts[toolchain] = [text for text in found if "math.invm" in text]
+    assert texts["system"]
+    # Else the test would tell nothing.
+    assert ["nomme<1;1,0>" in text for text in texts["system"]] == [False] * len(texts["system"])
+    assert ["nomme<1;1,0>" in text for text in texts["newest"]] == [True] * len(texts["newest"])
 
 
 def test_records_say_what_the_texts_say(sample: list[Code]) -> None:
@@ -115,7 +157,7 @@ def test_one_batch_equals_one_by_one(sample: list[Code]) -> None:
     """Repeated encodings are decoded once for all kernels: that must not show."""
     few = sample[::7]
     for code, found in zip(few, decoded(few, texts=True), strict=True):
-        alone = decode(device(code.device), code.code)
+        alone = decode(device(code.device), code.code, code.compiler)
         assert alone.records == found.records
         assert alone.texts == found.texts
 
@@ -125,7 +167,7 @@ def test_threads_do_not_disturb_each_other(sample: list[Code]) -> None:
     expected = [found.texts for found in decoded(sample)]
     shared = decoded(sample)
     with ThreadPoolExecutor(8) as pool:
-        again = pool.map(lambda code: decode(device(code.device), code.code).texts, sample)
+        again = pool.map(lambda code: decode(device(code.device), code.code, code.compiler).texts, sample)
         batches = [pool.submit(lambda: [found.texts for found in decoded(sample[:20])]) for _ in range(4)]
         of_shared = pool.map(lambda found: found.texts, shared)
         assert list(again) == expected
@@ -135,7 +177,8 @@ def test_threads_do_not_disturb_each_other(sample: list[Code]) -> None:
 
 
 def test_the_choice_of_library(newest_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the system's library knows it decodes; what it does not, an added root's does."""
+    """What the system's compiler made its own library decodes; what that does not know, or who made it nobody knows, the
+    newest; and all that one which the user names."""
     monkeypatch.delenv(library.PATH_VARIABLE, raising=False)
     monkeypatch.setattr(library, "_more_paths", [])
     dg2, bmg = device("dg2").iga_platform, device("bmg").iga_platform
@@ -144,14 +187,17 @@ def test_the_choice_of_library(newest_root: Path, monkeypatch: pytest.MonkeyPatc
         pytest.skip("this system's libiga64 knows Xe2")
     with pytest.raises(UnsupportedError, match=r"bmg is of Xe2 and libiga64 \S+ .*knows Gen8 to Xe-HPC.*libigc2"):
         library.library_for(bmg, "bmg")
-    library.search_also(lambda: [str(newest_root)])
+    library.search_also(lambda: {"newest": str(newest_root)})
     newest = library.library_for(bmg, "bmg")
     assert newest.path.startswith(str(newest_root))
     assert newest.version.startswith("2.")
-    assert library.library_for(dg2, "dg2") is system
+    assert library.library_for(dg2, "dg2", Compiler((1,))) is system
+    assert library.library_for(dg2, "dg2", Compiler((1, 0, 12504), "system")) is system
+    assert library.library_for(dg2, "dg2", Compiler((2, 40, 14), "of another machine")) is newest
+    assert library.library_for(dg2, "dg2") is newest
     assert library.installed() == (system, newest)
     monkeypatch.setenv(library.PATH_VARIABLE, str(newest_root))
-    assert library.library_for(dg2, "dg2") is newest
+    assert library.library_for(dg2, "dg2", Compiler((1,))) is newest
 
 
 def test_no_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -40,5 +40,5 @@ def test_of_debians_compiler(device: str) -> None:
 
 @pytest.mark.parametrize("device", ["tgllp", "dg2", "bmg", "ptl"])
 def test_of_the_newest_compiler(device: str, newest_root: Path) -> None:
-    search_also(lambda: [str(newest_root)])
+    search_also(lambda: {"newest": str(newest_root)})
     check(newest(newest_root), device)

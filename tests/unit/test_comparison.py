@@ -124,6 +124,14 @@ def test_copies_of_one_width_are_equal_and_accumulators_are_registers() -> None:
     assert not code(*texts[0]).is_same(code(texts[0][0].replace("r9", "-r9"), texts[0][1]))
 
 
+def test_a_region_that_only_newer_disassemblers_print_is_no_change() -> None:
+    older = "        math.invm (16|M0) (eo)f0.0  r99.mme0:df  r123.nomme:df   r87.nomme:df     {A@1,$6.dst}"
+    newer = "        math.invm (16|M0) (eo)f0.0  r99.mme0:df  r123.nomme<1;1,0>:df  r87.nomme<1;1,0>:df {A@1,$6.dst}"
+    assert code(older, name="pvc").is_same(code(newer, name="pvc"))
+    other = newer.replace("r87.nomme", "r87.mme3")
+    assert not code(older, name="pvc").is_same(code(other, name="pvc"))
+
+
 def test_the_hash_behind_a_kernel_is_no_change() -> None:
     hashed = "(W)     mov (16|M0)              {}    {}:ud"
     old, new, kept, other = (

@@ -14,6 +14,7 @@ from kernlens.analysis.flow.pressure import pressure_of
 from kernlens.analysis.flow.register_links import register_links, register_rows
 from kernlens.model.binary import EMPTY
 from kernlens.model.build import Source
+from kernlens.model.compiler import UNKNOWN_COMPILER, Compiler
 from kernlens.model.figures import KernelResources
 from kernlens.model.instruction import Instructions
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
@@ -53,6 +54,9 @@ class Parts:
 
     def arguments(self) -> tuple[KernelArgument, ...]:
         return ()
+
+    def compiler(self) -> Compiler:
+        return UNKNOWN_COMPILER
 
     def instructions(self) -> Instructions:
         records = b"".join(record(offset=index * 16) for index in range(5))

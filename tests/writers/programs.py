@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kernlens.formats.neo_elf import BUILD_OPTIONS, DEVICE_BINARY, DEVICE_DEBUG
+from kernlens.model.compiler import Compiler
 from kernlens.model.device import Device
 from kernlens.model.instruction import Instructions
 from kernlens.model.instruction_kind import InstructionKind
@@ -37,10 +38,10 @@ def binary(source: str = "scale.cl", *, kernel: str = "scale", options: str = "-
 
 
 def decoded(
-    kernels: Sequence[tuple[Device, bytes | memoryview]], threads: int | None = None, *, texts: bool = False
+    kernels: Sequence[tuple[Device, bytes | memoryview, Compiler]], threads: int | None = None, *, texts: bool = False
 ) -> list[Instructions]:
     """Stands in for ``decode_many`` where no libiga64 is wanted: every 16 bytes are a ``mov``."""
-    return [_movs(len(code)) for _, code in kernels]
+    return [_movs(len(code)) for _, code, _ in kernels]
 
 
 def _movs(size: int) -> Instructions:

@@ -131,7 +131,10 @@ class Json:
 
     def text(self, listed: Listed) -> str:
         kernel = self._kernel(listed.program, listed.kernel)
-        program = self._program(listed.program) | {"kernels": []} if listed.is_first else None
+        disassembler = listed.kernel.instructions.disassembler
+        program = None
+        if listed.is_first:
+            program = self._program(listed.program) | {"disassembler": disassembler, "kernels": []}
         if not self._is_indented:
             opening = "" if program is None else self._split(self._encoded, program)[0]
             return f",{opening}{kernel}{']}' if listed.is_last else ''}"

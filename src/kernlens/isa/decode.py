@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from kernlens.errors import UnsupportedError
 from kernlens.isa.iga_library import IgaLibrary, library_for
+from kernlens.model.compiler import UNKNOWN_COMPILER, Compiler
 from kernlens.model.instruction import Instructions
 from kernlens.model.instruction_record import RECORD_SIZE, read_record
 from kernlens.processors import processors
@@ -23,31 +24,32 @@ if TYPE_CHECKING:
 _BYTES_PER_THREAD = 1 << 14
 
 
-def decode(device: Device, code: bytes | memoryview) -> Instructions:
+def decode(device: Device, code: bytes | memoryview, compiler: Compiler = UNKNOWN_COMPILER) -> Instructions:
     """Returns the instructions of one kernel. ``code`` begins with its first instruction and ends with its last:
-    padding would be decoded too.
+    padding would be decoded too. It is decoded by the libiga64 of its ``compiler``, as far as that is known and installed.
 
     Bytes that are no instruction of the device become instructions marked ``illegal``. Raises UnsupportedError if no
     installed libiga64 knows the device.
     """
-    return decode_many([(device, code)])[0]
+    return decode_many([(device, code, compiler)])[0]
 
 
 def decode_many(
-    kernels: Sequence[tuple[Device, bytes | memoryview]], threads: int | None = None, *, texts: bool = False
+    kernels: Sequence[tuple[Device, bytes | memoryview, Compiler]], threads: int | None = None, *, texts: bool = False
 ) -> list[Instructions]:
-    """Decodes many kernels, in one native call per platform: an instruction that repeats in them is decoded once.
+    """Decodes many kernels, in one native call per platform and compiler: an instruction that repeats in them is decoded
+    once.
 
     ``threads`` None means as many as the process may use. With ``texts`` all texts are made now, in those threads,
     rather than on first use. Raises UnsupportedError like ``decode``.
     """
-    by_platform: dict[int, list[int]] = {}
-    for index, (device, _) in enumerate(kernels):
-        by_platform.setdefault(device.iga_platform, []).append(index)
+    alike: dict[tuple[int, Compiler], list[int]] = {}
+    for index, (device, _, compiler) in enumerate(kernels):
+        alike.setdefault((device.iga_platform, compiler), []).append(index)
     decoded: dict[int, Instructions] = {}
-    for platform, indexes in by_platform.items():
+    for (platform, compiler), indexes in alike.items():
         codes = [kernels[index][1] for index in indexes]
-        library = library_for(platform, kernels[indexes[0]][0].name)
+        library = library_for(platform, kernels[indexes[0]][0].name, compiler)
         instructions = _decode_platform(library, platform, codes, threads or _threads(codes), texts)
         decoded.update(zip(indexes, instructions, strict=True))
     return [decoded[index] for index in range(len(kernels))]
@@ -79,6 +81,7 @@ def _decode_platform(
                 find_effects=find_effects,
                 find_pipes=find_pipes,
                 trailing=trailing,
+                disassembler=library.title,
             )
         )
     return instructions

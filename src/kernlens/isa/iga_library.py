@@ -1,8 +1,8 @@
 """Finds libiga64, and the copy of it that decodes for a device.
 
-Several versions can be installed side by side. A device is decoded by the first in this order that knows its platform:
-those that KERNLENS_IGA_PATH names, the system's, newest first, then those of added search paths (toolchains in folders
-of their own). So a device that the system's library knows reads exactly as the system's ``iga64`` prints it.
+Several versions can be installed side by side, and print some instructions differently (the operands of ``math.invm`` on
+Xe-HPC). Of those that know the platform, code is decoded by the first that KERNLENS_IGA_PATH names; else by the one that
+came with the code's compiler, and reads as that compiler's ``iga64`` prints it; else by the newest.
 """
 
 from __future__ import annotations
@@ -10,14 +10,15 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kernlens import log
 from kernlens.dataclass import dataclass
 from kernlens.errors import UnsupportedError
 from kernlens.isa.device_table import PLATFORM_TITLES
+from kernlens.model.compiler import UNKNOWN_COMPILER, Compiler
 
 if TYPE_CHECKING:
     from kernlens import _decoder
@@ -30,10 +31,14 @@ _FILE_NAMES = {"win32": ("iga64.dll",), "darwin": ("libiga64.dylib",)}.get(
     sys.platform, ("libiga64.so.2", "libiga64.so.1")
 )
 _SYSTEM_NAMES = _FILE_NAMES
+#: The toolchain that the system's libraries belong to; one that no toolchain has, of libraries that the user names.
+_SYSTEM, _CHOSEN = "system", ""
+#: What the libraries of IGC 1 call themselves, whatever its version.
+_OWN_VERSION = (1, 0, 1)
 _FOLDERS_OF_A_ROOT = ("", "lib", "lib64", "usr/lib/x86_64-linux-gnu", "usr/lib64", "usr/lib", "usr/local/lib", "bin")
 _INSTALL = "kernlens toolchain add newest brings one; Debian has it in libigc1, up to Xe-HPC, and in libigc2"
 
-_more_paths: list[Callable[[], Iterable[str]]] = []
+_more_paths: list[Callable[[], Mapping[str, str]]] = []
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +56,16 @@ class IgaLibrary:
         return match[1] if match else self.native.version
 
     @cached_property
+    def numbers(self) -> tuple[int, ...]:
+        """Returns the version's numbers: (2, 40, 14). Of IGC 2 they are the compiler's, of IGC 1 (1, 0, 1)."""
+        return tuple(map(int, re.findall(r"\d+", self.version.partition("+")[0])))
+
+    @cached_property
+    def title(self) -> str:
+        """Returns its name and version: ``libiga64 2.40.14+0``."""
+        return f"libiga64 {self.version}"
+
+    @cached_property
     def platforms(self) -> frozenset[int]:
         """Returns the iga_gen_t numbers that it decodes."""
         return frozenset(self.native.platforms)
@@ -61,33 +76,50 @@ class IgaLibrary:
         return tuple(title for number, title in PLATFORM_TITLES.items() if number in self.platforms)
 
     def __str__(self) -> str:
-        return f"libiga64 {self.version} ({self.path})"
+        return f"{self.title} ({self.path})"
 
 
-def search_also(find_paths: Callable[[], Iterable[str]]) -> None:
-    """Looks for libiga64 in these paths too, each a library, its folder, or the root folder of a toolchain; they are asked
-    for when a device is met that no library before them decodes."""
+class _Candidate(NamedTuple):
+    """An opened library, and the toolchain that it belongs to."""
+
+    library: IgaLibrary
+    toolchain: str
+
+
+def search_also(find_paths: Callable[[], Mapping[str, str]]) -> None:
+    """Looks for libiga64 in more paths too: of each toolchain, by its name, a library, its folder, or the toolchain's root
+    folder. They are asked for when no library before them is the compiler's own."""
     _more_paths.append(find_paths)
 
 
 def installed() -> tuple[IgaLibrary, ...]:
     """Returns every libiga64 that opens, in the order of preference, each file once."""
-    return tuple(_opened(()))
+    return tuple(candidate.library for candidate in _opened(()))
 
 
-def library_for(platform: int, device_name: str) -> IgaLibrary:
-    """Returns the library that decodes ``platform`` (an iga_gen_t). ``device_name`` is for the message.
+def library_for(platform: int, device_name: str, compiler: Compiler = UNKNOWN_COMPILER) -> IgaLibrary:
+    """Returns the library that decodes ``platform`` (an iga_gen_t) as ``compiler`` made it. ``device_name`` is for the message.
 
     Raises UnsupportedError, which says what to install, if no library does.
     """
     failures: list[str] = []
     others: list[IgaLibrary] = []
-    for library in _opened(failures):
-        if platform in library.platforms:
-            log.debug("isa", "%s decodes %s", library, device_name)
-            return library
-        log.debug("isa", "%s is passed over: it does not know %s", library, device_name)
-        others.append(library)
+    best: tuple[int, tuple[int, ...]] = (-1, ())
+    chosen: IgaLibrary | None = None
+    for candidate in _opened(failures):
+        library = candidate.library
+        if platform not in library.platforms:
+            log.debug("isa", "%s is passed over: it does not know %s", library, device_name)
+            others.append(library)
+            continue
+        nearness = _nearness(candidate, compiler)
+        if (nearness, library.numbers) > best:
+            best, chosen = (nearness, library.numbers), library
+        if nearness == _OWN:
+            break
+    if chosen is not None:
+        log.debug("isa", "%s decodes %s: %s", chosen, device_name, _REASONS[best[0]])
+        return chosen
     title = PLATFORM_TITLES.get(platform, f"platform {platform:#x}")
     if others:
         ranges = ", ".join(f"{library} knows {_span(library.platform_titles)}" for library in others)
@@ -102,14 +134,36 @@ def library_for(platform: int, device_name: str) -> IgaLibrary:
     )
 
 
+_OTHER, _SAME_MAJOR, _SAME_TOOLCHAIN, _OWN = range(4)
+_REASONS = {
+    _OWN: "it is the compiler's own, or KERNLENS_IGA_PATH names it",
+    _SAME_TOOLCHAIN: "it is that of the compiler's toolchain, whose version is another one by now",
+    _SAME_MAJOR: "it is of the compiler's major version",
+    _OTHER: "it is the newest, and none is known to be the compiler's own",
+}
+
+
+def _nearness(candidate: _Candidate, compiler: Compiler) -> int:
+    """How near a library is to the one that came with the compiler."""
+    library, toolchain = candidate
+    version = compiler.version
+    if toolchain == _CHOSEN or (version and library.numbers[: len(version)] == version):
+        return _OWN
+    if not version or library.numbers[:1] != version[:1]:
+        return _OTHER
+    if toolchain != compiler.toolchain:
+        return _SAME_MAJOR
+    return _OWN if library.numbers == _OWN_VERSION else _SAME_TOOLCHAIN
+
+
 def _span(titles: Sequence[str]) -> str:
     return f"{titles[0]} to {titles[-1]}" if len(titles) > 1 else "".join(titles) or "no known platform"
 
 
-def _opened(failures: list[str] | tuple[()]) -> Iterator[IgaLibrary]:
+def _opened(failures: list[str] | tuple[()]) -> Iterator[_Candidate]:
     """Opens the candidates one by one, as they are asked for; appends why a file that exists did not open."""
     seen: set[str] = set()
-    for candidate in _candidates():
+    for candidate, toolchain in _candidates():
         library = _open(candidate)
         if isinstance(library, str):
             if os.path.isabs(candidate) and isinstance(failures, list):
@@ -117,7 +171,7 @@ def _opened(failures: list[str] | tuple[()]) -> Iterator[IgaLibrary]:
             continue
         if os.path.realpath(library.path) not in seen:
             seen.add(os.path.realpath(library.path))
-            yield library
+            yield _Candidate(library, toolchain)
 
 
 @cache
@@ -133,14 +187,15 @@ def _open(candidate: str) -> IgaLibrary | str:
     return IgaLibrary(native.path or candidate, native)
 
 
-def _candidates() -> Iterator[str]:
+def _candidates() -> Iterator[tuple[str, str]]:
+    """Yields what may be a library, and the toolchain that it belongs to."""
     for path in os.environ.get(PATH_VARIABLE, "").split(os.pathsep):
         if path:
-            yield from _below(path)
-    yield from _SYSTEM_NAMES  # the system's loader knows its own folders
+            yield from ((file, _CHOSEN) for file in _below(path))
+    yield from ((name, _SYSTEM) for name in _SYSTEM_NAMES)  # the system's loader knows its own folders
     for find_paths in _more_paths:
-        for path in find_paths():
-            yield from _below(path)
+        for toolchain, path in find_paths().items():
+            yield from ((file, toolchain) for file in _below(path))
 
 
 def _below(path: str) -> Iterator[str]:

@@ -11,6 +11,7 @@ from kernlens import __version__
 from kernlens.errors import UnsupportedError
 from kernlens.model.binary import EMPTY
 from kernlens.model.build import LINE_OPTIONS, Build
+from kernlens.model.compiler import UNKNOWN_COMPILER, Compiler
 from kernlens.model.device import Device, DeviceId
 from kernlens.model.figures import KernelResources
 from kernlens.model.kernel import Kernel, KernelArgument
@@ -69,7 +70,10 @@ class Code:
                 "say what to decode it as with --device D (kernlens devices lists them)"
             )
         register_roots()
-        return decode(self._device, self.code())
+        return decode(self._device, self.code(), self.compiler())
+
+    def compiler(self) -> Compiler:
+        return UNKNOWN_COMPILER
 
     def source_map(self, kernel: Kernel) -> SourceMap | None:
         from kernlens.analysis.correlate import correlate
@@ -150,6 +154,17 @@ class KeptDebug:
         self._build = build
         self._budget = budget
 
+    @property
+    def compiler(self) -> Compiler:
+        """The compiler, as the build's toolchain names it; else what the binary tells of it."""
+        toolchain = self._build.toolchain
+        named = toolchain.compiler if toolchain else UNKNOWN_COMPILER
+        return named if named.version else Compiler(self.told_version())
+
+    def told_version(self) -> tuple[int, ...]:
+        """The first numbers of IGC's version, as far as the binary tells."""
+        return ()
+
     @cached_property
     def beside(self) -> Beside | None:
         """The stages of the compile, if any were kept."""
@@ -162,6 +177,9 @@ class KeptDebug:
 
 class ProgramDebug(KeptDebug):
     """The debug data of one patch-token program."""
+
+    def told_version(self) -> tuple[int, ...]:
+        return (1,)  # IGC 2 writes zebin alone.
 
     @cached_property
     def _read(self) -> DebugData | None:
@@ -206,6 +224,9 @@ class DebugCode(Code):
         super().__init__(content, device, device_id)
         self._debug = debug
         self._name = name
+
+    def compiler(self) -> Compiler:
+        return self._debug.compiler
 
     def line_table(self) -> LineTable | None:
         return self._debug.line_table(self._name)
@@ -252,6 +273,9 @@ class ZebinDebug(KeptDebug):
     def __init__(self, zebin: Zebin, build: Build, budget: Budget) -> None:
         super().__init__(build, budget)
         self._zebin = zebin
+
+    def told_version(self) -> tuple[int, ...]:
+        return self._zebin.notes.compiler_version
 
     @cached_property
     def _tables(self) -> LineTables:
@@ -311,23 +335,23 @@ def decode_kernels(
         if "instructions" not in vars(kernel)
     ]
     register_roots()
-    decoded = decode_many([(device, kernel.code) for device, kernel in wanted], threads, texts=texts)
+    decoded = decode_many([(device, kernel.code, kernel.compiler) for device, kernel in wanted], threads, texts=texts)
     for (_, kernel), instructions in zip(wanted, decoded, strict=True):
         kernel.instructions = instructions
 
 
 @cache
 def register_roots() -> None:
-    """Let instructions be decoded by the libiga64 of every toolchain root too: the system's may be too old."""
+    """Let instructions be decoded by the libiga64 of every toolchain root too: the compiler's own may be there."""
     from kernlens.isa.iga_library import search_also
 
     search_also(_roots)
 
 
-def _roots() -> list[str]:
+def _roots() -> dict[str, str]:
     from kernlens.toolchain.toolchains import roots
 
-    return [str(root) for root in roots().values()]
+    return {name: str(root) for name, root in roots().items()}
 
 
 def without_debug(build_options: str | None) -> str:

@@ -11,6 +11,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Protocol
 
 from kernlens.dataclass import dataclass, field, replace
+from kernlens.model.compiler import Compiler
 
 if TYPE_CHECKING:
     from kernlens.model.kernel import ReportedKernel
@@ -41,6 +42,12 @@ class BuildToolchain:
     name: str
     neo_version: str = ""
     igc_version: str = ""
+
+    @property
+    def compiler(self) -> Compiler:
+        """Its compiler; one without a version if it is not Intel's for GPUs."""
+        numbers = re.match(r"\d+(?:\.\d+)*", self.igc_version)
+        return Compiler(tuple(map(int, numbers[0].split("."))) if numbers else (), self.name)
 
     @property
     def title(self) -> str:

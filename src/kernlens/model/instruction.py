@@ -131,11 +131,13 @@ class Instructions(Sequence[Instruction]):
         find_effects: Callable[[], Effects | None] = lambda: None,
         find_pipes: Callable[[], Pipes | None] = lambda: None,
         trailing: int = 0,
+        disassembler: str | None = None,
     ) -> None:
         """``records`` are packed as ``model.instruction_record`` says; ``mnemonics`` are indexed by their opcode numbers;
         ``render`` makes all texts and is called once at most; ``classify`` says what records do, as far as their decoder
         knows it; ``find_effects`` says what they do to registers, and ``find_pipes`` where they run in order, None where the
-        decoder does not know."""
+        decoder does not know. ``disassembler`` is what prints the texts: ``libiga64 2.40.14+0``."""
+        self.disassembler = disassembler
         self._records = memoryview(records)
         if len(self._records) % RECORD_SIZE:
             raise ValueError(f"{len(self._records)} bytes are not a whole number of {RECORD_SIZE}-byte records")

@@ -11,6 +11,7 @@ from kernlens.errors import KernlensError, UnsupportedError
 from kernlens.model.figures import KernelResources, figure_words
 
 if TYPE_CHECKING:
+    from kernlens.model.compiler import Compiler
     from kernlens.model.instruction import Instructions
     from kernlens.model.line_table import LineTable
     from kernlens.model.pressure import Pressure
@@ -63,6 +64,8 @@ class KernelParts(Protocol):
     def resources(self) -> KernelResources: ...
 
     def arguments(self) -> tuple[KernelArgument, ...]: ...
+
+    def compiler(self) -> Compiler: ...
 
     def instructions(self) -> Instructions: ...
 
@@ -144,6 +147,11 @@ class Kernel:
     def arguments(self) -> tuple[KernelArgument, ...]:
         """Its arguments by number; empty where the binary does not describe them."""
         return self._parts.arguments()
+
+    @property
+    def compiler(self) -> Compiler:
+        """The compiler that made it, as far as it is known: its disassembler prints the instructions."""
+        return self._parts.compiler()
 
     @cached_property
     def instructions(self) -> Instructions:

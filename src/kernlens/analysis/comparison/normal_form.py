@@ -45,6 +45,8 @@ _COPY = re.compile(r"((?:\(W\) )?mov \(\d+\|M\d+\) r<\d+>):(\w+) (r<[\d;,]+>):\2
 #: A constant that goes nowhere. Behind each kernel's end IGC 2 has four: a hash of its input, comments and paths included, and
 #: the kernel's number.
 _NOWHERE = re.compile(r"((?:\(W\) )?mov \(\d+\|M\d+\) null<1>:\w+) 0x[0-9A-F]+:\w+")
+#: The operand of a math macro: some versions of libiga64 print a region behind it, of which there is only this one.
+_MACRO_REGION = re.compile(r"(\.(?:no)?mme\d?)<1;1,0>")
 #: Instructions that only wait: where the compiler puts them depends on the code of other lines too.
 WAITING = frozenset({"sync", "nop", "wait"})
 
@@ -102,7 +104,7 @@ class Reader:
     def _form(self, text: str, width: int) -> Form:
         code, _, remark = text.partition("//")
         # Options in braces: those of the scoreboard depend on the code around.
-        code = " ".join(code.partition("{")[0].split())
+        code = _MACRO_REGION.sub(r"\1", " ".join(code.partition("{")[0].split()))
         between, numbers = _split(code)
         key = "r".join(between), remark, width
         template = self._templates.get(key)

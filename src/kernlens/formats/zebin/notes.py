@@ -25,6 +25,8 @@ _ZEBIN_VERSION = 4
 _VISA_ABI_VERSION = 5
 _PRODUCT_CONFIG = 6
 
+#: The first zebin that IGC 2 wrote; also the last of IGC 1 (tags v2.1.1 and igc-1.0.17791.18 of intel-graphics-compiler).
+_FIRST_OF_IGC_2 = (1, 49)
 #: Bits 23..21 of the target metadata.
 _GENERATORS = {1: "IGC", 2: "nGEN"}
 
@@ -40,6 +42,18 @@ class ZebinNotes:
     zebin_version: str | None = None
     visa_abi_version: int | None = None
     generator: str | None = None
+
+    @property
+    def compiler_version(self) -> tuple[int, ...]:
+        """The first number of IGC's version, as far as that of the zebin tells: (1,), else ()."""
+        numbers = version_numbers(self.zebin_version)
+        return (1,) if numbers and numbers < _FIRST_OF_IGC_2 and self.generator != "nGEN" else ()
+
+
+def version_numbers(version: object) -> tuple[int, ...]:
+    """Returns (1, 73) for ``"1.73"``, and an empty tuple, older than all, for text that is no version."""
+    parts = str(version).split(".")
+    return tuple(map(int, parts)) if all(part.isascii() and part.isdigit() and len(part) < 9 for part in parts) else ()
 
 
 def read_notes(sections: Iterable[Section]) -> ZebinNotes:

@@ -13,6 +13,7 @@ from typing import Any
 from kernlens.dataclass import dataclass, field
 from kernlens.errors import FormatError
 from kernlens.formats.zebin import ze_info_text
+from kernlens.formats.zebin.notes import version_numbers
 from kernlens.model.figures import KernelResources
 from kernlens.model.kernel import KernelArgument
 
@@ -139,7 +140,7 @@ def read_ze_info(text: memoryview) -> ZeInfo:
     if not isinstance(document, dict):
         raise damage("it holds no mapping")
     version = document.get("version")
-    numbers = _version_numbers(version)
+    numbers = version_numbers(version)
     misc = {str(entry.get("name")): entry for entry in _mappings(document, "kernels_misc_info")}
     kernels = {}
     for entry in _mappings(document, "kernels"):
@@ -198,12 +199,6 @@ def _qualifier(value: Any) -> str | None:
 
 def _text_or_none(value: Any) -> str | None:
     return None if value in _NOTHING else str(value)
-
-
-def _version_numbers(version: Any) -> tuple[int, ...]:
-    """Returns (1, 73) for ``"1.73"``, and an empty tuple, older than all, for text that is no version."""
-    parts = str(version).split(".")
-    return tuple(map(int, parts)) if all(part.isascii() and part.isdigit() and len(part) < 9 for part in parts) else ()
 
 
 def _integer(mapping: Mapping[str, Any], key: str, default: int | None) -> int | None:
