@@ -349,7 +349,7 @@ def register_roots() -> None:
 
 
 def _roots() -> dict[str, str]:
-    from kernlens.toolchain.toolchains import roots
+    from kernlens.toolchain.registered import roots
 
     return {name: str(root) for name, root in roots().items()}
 

@@ -20,13 +20,13 @@ from kernlens.dataclass import dataclass, replace
 from kernlens.errors import NotFoundError, ToolError
 from kernlens.model.build import BuildToolchain
 from kernlens.toolchain.process import run, temporary_folder
+from kernlens.toolchain.registered import NAME as NAME
+from kernlens.toolchain.registered import NEWEST as NEWEST
+from kernlens.toolchain.registered import roots as roots
+from kernlens.toolchain.registered import toolchains_folder as toolchains_folder
 
 #: The name of the toolchain that the machine's packages installed.
 SYSTEM = "system"
-#: The name that ``toolchain add newest`` registers, and that the root KERNLENS_NEWEST_ROOT gets.
-NEWEST = "newest"
-#: A toolchain's name is that of a folder that is not hidden.
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}")
 #: Seconds that ocloc may take to answer a question.
 QUESTION_TIMEOUT = 30.0
 
@@ -115,17 +115,6 @@ class Toolchain:
         return {}
 
 
-def toolchains_folder() -> Path:
-    """Return the folder of registered roots: KERNLENS_TOOLCHAINS, else ``kernlens/toolchains`` in the user's data folder."""
-    chosen = os.environ.get("KERNLENS_TOOLCHAINS")
-    if chosen:
-        return Path(chosen)
-    base = os.environ.get("XDG_DATA_HOME")
-    if not base or not os.path.isabs(base):
-        base = os.path.join(os.path.expanduser("~"), ".local", "share")
-    return Path(base) / "kernlens" / "toolchains"
-
-
 def find_toolchains() -> tuple[Toolchain, ...]:
     """Return the system's toolchain, whose ``ocloc`` is None if no compiler is installed, then the roots by name."""
     registered = roots()
@@ -142,29 +131,6 @@ def toolchain(name: str = SYSTEM) -> Toolchain:
     names = ", ".join([SYSTEM, *sorted(registered)])
     advice = f"; 'kernlens toolchain add {NEWEST}' builds one" if name == NEWEST else ""
     raise NotFoundError(f"there is no toolchain {name!r}; there are: {names}{advice}")
-
-
-def roots() -> dict[str, Path]:
-    """Return registered roots by name, without broken links and half-built folders."""
-    found: dict[str, Path] = {}
-    folder = toolchains_folder()
-    if folder.is_dir():
-        for entry in folder.iterdir():
-            if NAME.fullmatch(entry.name) and entry.is_dir():
-                found[entry.name] = entry.resolve()
-            else:
-                log.debug("toolchain", "%s is no toolchain: no folder, or hidden", entry)
-    else:
-        log.debug("toolchain", "no toolchain is registered: there is no folder %s", folder)
-    given = os.environ.get("KERNLENS_NEWEST_ROOT")
-    if given and NEWEST in found:
-        log.debug("toolchain", "KERNLENS_NEWEST_ROOT is passed over: %s is registered as %s", NEWEST, found[NEWEST])
-    elif given:
-        root = Path(given)
-        if not root.is_dir():
-            raise NotFoundError(f"KERNLENS_NEWEST_ROOT names {given}, which is not a folder; correct or unset it")
-        found[NEWEST] = root.resolve()
-    return found
 
 
 def library_folders(root: Path) -> list[Path]:

@@ -1,0 +1,51 @@
+"""The roots that are registered as toolchains: their names and folders, which is all that finding a disassembler needs."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from kernlens import log
+from kernlens.errors import NotFoundError
+
+#: The name that ``toolchain add newest`` registers, and that the root KERNLENS_NEWEST_ROOT gets.
+NEWEST = "newest"
+#: A toolchain's name is that of a folder that is not hidden.
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}")
+
+
+def toolchains_folder() -> Path:
+    """Return the folder of registered roots: KERNLENS_TOOLCHAINS, else ``kernlens/toolchains`` in the user's data folder."""
+    chosen = os.environ.get("KERNLENS_TOOLCHAINS")
+    if chosen:
+        return Path(chosen)
+    base = os.environ.get("XDG_DATA_HOME")
+    if not base or not os.path.isabs(base):
+        base = os.path.join(os.path.expanduser("~"), ".local", "share")
+    return Path(base) / "kernlens" / "toolchains"
+
+
+def roots() -> dict[str, Path]:
+    """Return registered roots by name, without broken links and half-built folders."""
+    found: dict[str, Path] = {}
+    folder = toolchains_folder()
+    try:
+        entries = sorted(folder.iterdir())
+    except OSError as error:
+        log.debug("toolchain", "no toolchain is registered in %s: %s", folder, error.strerror)
+        entries = []
+    for entry in entries:
+        if NAME.fullmatch(entry.name) and entry.is_dir():
+            found[entry.name] = entry.resolve()
+        else:
+            log.debug("toolchain", "%s is no toolchain: no folder, or hidden", entry)
+    given = os.environ.get("KERNLENS_NEWEST_ROOT")
+    if given and NEWEST in found:
+        log.debug("toolchain", "KERNLENS_NEWEST_ROOT is passed over: %s is registered as %s", NEWEST, found[NEWEST])
+    elif given:
+        root = Path(given)
+        if not root.is_dir():
+            raise NotFoundError(f"KERNLENS_NEWEST_ROOT names {given}, which is not a folder; correct or unset it")
+        found[NEWEST] = root.resolve()
+    return found
