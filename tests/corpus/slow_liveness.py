@@ -38,13 +38,19 @@ def live_bytes(offsets: Sequence[int], said: Sequence[SaidOfRegisters]) -> list[
     for index, targets in enumerate(following):
         for target in targets:
             before[target].append(index)
+    entries: list[int] = []
+    reached: set[int] = set()
+    for index in range(len(said)):
+        if index not in reached:  # No way leads here: a function that only other code calls begins.
+            entries.append(index)
+            reached |= _reached(index, following)
     reads, writes = _by_byte(one.reads for one in said), _by_byte(one.writes for one in said)
     groups = defaultdict[tuple[frozenset[int], frozenset[int]], Places](int)
     for byte in reads.keys() | writes.keys():
         groups[frozenset(reads[byte]), frozenset(writes[byte])] |= 1 << byte
     live = [0] * len(said)
     for (readers, writers), places in groups.items():
-        for index in _live_group(readers, writers, said, before, following):
+        for index in _live_group(readers, writers, said, before, following, entries):
             live[index] |= places
     return live
 
@@ -110,13 +116,14 @@ def _live_group(
     said: Sequence[SaidOfRegisters],
     before: dict[int, list[int]],
     following: Sequence[Sequence[int]],
+    entries: Iterable[int],
 ) -> set[int]:
     """Before which instructions bytes are live that all are read and written by the same."""
     ends = {index for index in writers if not said[index].is_predicated or said[index].mnemonic in ("sel", "csel")}
     wanted = _backwards(readers, ends, before)
-    # What the first instruction needs, whichever lanes write, was there before it.
-    is_given = 0 in _backwards(readers, set(writers), before)
-    starts = [0] if is_given else []
+    # What the first instruction needs, whichever lanes write, was there before it; so was what functions' first ones need.
+    given = _backwards(readers, set(writers), before)
+    starts = [index for index in entries if index in given]
     starts += [target for index in writers for target in following[index]]
     written: set[int] = set()
     while starts:

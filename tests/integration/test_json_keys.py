@@ -187,7 +187,9 @@ def test_the_documents_of_programs(folder: Path) -> None:
     assert done.returncode == 0, done.stderr
     for option in ("--top=3", "--pressure"):
         (shape,) = shapes(f"annotate {option.removesuffix('=3')}")
-        compare(shape, *(answer("annotate", f"{name}.klens", option, cwd=folder) for name in ("small", "spill")))
+        compare(
+            shape, *(answer("annotate", f"{name}.klens", option, cwd=folder) for name in ("small", "called", "spill"))
+        )
 
 
 def test_recordings(folder: Path) -> None:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernlens.analysis.correlate import correlate
+from kernlens.analysis.functions import functions_of
 from kernlens.model.line_table import END_SEQUENCE, IS_STMT, DebugFunction, InlinedCall, LineTable, SourceFile
 from kernlens.model.source_map import (
     FROM_STAGE,
@@ -138,7 +139,8 @@ def joined(
     *rows: Row, functions: tuple[DebugFunction, ...] = NAMES, called: tuple[int, ...] = (0xA0, 0xC0)
 ) -> SourceMap:
     found = replace(table(*rows), find_functions=lambda: functions)
-    return correlate(array("I", range(0, 0x100, 16)), found, 3, (9, 11, 15), called)
+    offsets = array("I", range(0, 0x100, 16))
+    return correlate(offsets, found, 3, (9, 11, 15), functions_of(offsets, 0x100, called, stated=functions))
 
 
 def test_rows_that_the_compiler_lost_are_not_another_functions() -> None:
@@ -174,6 +176,17 @@ def test_functions_whose_rows_begin_where_they_do_are_whole() -> None:
 def test_a_function_of_the_compilers_library_has_no_name() -> None:
     functions = (DebugFunction("k", 0), DebugFunction("last", 0xC0))
     assert [one.name for one in joined(*LOST_ROWS, functions=functions).functions] == ["k", None, "last"]
+
+
+def test_symbols_name_functions_and_tell_those_that_nothing_calls_directly() -> None:
+    offsets = array("I", range(0, 0x100, 16))
+    functions = functions_of(offsets, 0xF8, (0xA0,), {0: "k", 0xC0: "taken", 0xE0: None, 0x100: "outside"}, NAMES)
+    assert [(one.name, one.code, one.offset, one.size) for one in functions] == [
+        ("k", range(10), 0, 0xA0),
+        (None, range(10, 12), 0xA0, 0x20),
+        ("taken", range(12, 14), 0xC0, 0x20),
+        (None, range(14, 16), 0xE0, 0x18),
+    ]
 
 
 def test_a_kernel_without_calls_loses_nothing() -> None:

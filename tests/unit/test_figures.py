@@ -96,7 +96,7 @@ def test_documents_and_tables_are_made_from_the_list() -> None:
     program, kernel = made()
     keys = [figure.key for figure in STATED]
     (listed,) = inspect_document([], [program])["programs"][0]["kernels"]
-    assert list(listed) == ["name", *keys, "line_table", "line_table_reason", "line_warning"]
+    assert list(listed) == ["name", *keys, "line_table", "line_table_reason", "line_warning", "functions"]
     assert [listed[key] for key in keys] == [16, 128, 0, None, None, None, 80]
     (heading,) = [line for line in program_overview(program) if "registers" in line]
     places = [heading.index(f" {figure.heading} ") for figure in STATED]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kernlens.analysis.comparison.renaming import is_renaming
 from kernlens.analysis.flow import liveness as liveness_module
 from kernlens.analysis.flow.blocks import blocks_of
 from kernlens.analysis.flow.definitions import definitions_of
@@ -106,6 +107,27 @@ def test_a_call_of_code_that_is_not_there() -> None:
     found = blocks_of(effects("= =a =", {0: Route(True, (), is_call=True)}))
     assert found.is_open
     assert list(found.successors) == [(1,), ()]
+
+
+def test_a_function_that_only_its_address_calls() -> None:
+    # 0 b=a  1 end  2 c=bc  3 ret: nobody calls it here, so b and c are its callers'.
+    routes = {1: END, 3: Route(False, returns=True)}
+    code = effects("b=a = c=bc =c", routes)
+    assert live("b=a = c=bc =c", routes) == ["a", "", "bc", "c"]
+    blocks = blocks_of(code)
+    assert blocks.is_open  # Who gets what it returns is not known.
+    assert list(blocks.entry_of) == [0, 1]
+    assert defined("b=a = c=bc =c", 2, routes) == {BEFORE_THE_CODE: "bc", 2: "c"}
+    held = held_at(of(code), None, 2)
+    assert [(one.origin, one.registers) for one in held] == [("the callers", (1, 2)), ("no line", (2,))]
+    assert [one.origin for one in held_at(of(code), None, 0)] == ["no line", "the thread's start"]
+
+
+def test_code_that_nothing_reaches_keeps_its_registers_apart_too() -> None:
+    routes = {1: END}
+    old, new = effects("b=a = c= =c", routes), effects("b=a = c= =d", routes)
+    assert is_renaming(old, effects("c=a = d= =d", routes), [""] * 4)
+    assert not is_renaming(old, new, [""] * 4)
 
 
 def test_counts_include_what_an_instruction_writes() -> None:

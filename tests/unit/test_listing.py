@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from array import array
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,8 +13,10 @@ from kernlens.analysis.correlate import correlate
 from kernlens.analysis.costs import costs_of
 from kernlens.analysis.flow.pressure import pressure_of
 from kernlens.analysis.flow.register_links import register_links, register_rows
+from kernlens.analysis.functions import functions_of
 from kernlens.model.binary import EMPTY
 from kernlens.model.build import Source
+from kernlens.model.code_function import CodeFunction
 from kernlens.model.compiler import UNKNOWN_COMPILER, Compiler
 from kernlens.model.figures import KernelResources
 from kernlens.model.instruction import Instructions
@@ -26,7 +29,9 @@ from kernlens.model.program import Program
 from kernlens.model.register_links import RegisterLinks, RegisterRows
 from kernlens.model.source_map import SourceMap, SourcePlace
 from kernlens.model.spilled_value import SpilledValue
-from kernlens.report.listing import GAP, Rows, annotated, where_from
+from kernlens.report.costliest import costliest_kernel, costliest_table
+from kernlens.report.document import kernel_json
+from kernlens.report.listing import GAP, Rows, annotated, disassembly, where_from
 from kernlens.report.overview import program_overview
 from kernlens.report.rows import HEADING, csv_lines
 from kernlens.report.style import rendered
@@ -83,6 +88,12 @@ class Parts:
     def source_map(self, kernel: Kernel) -> SourceMap | None:
         table = kernel.line_table
         return correlate(kernel.instructions.offsets, table, prologue=1) if table else None
+
+    def function_symbols(self) -> Mapping[int, str | None] | None:
+        return None
+
+    def functions(self, kernel: Kernel) -> tuple[CodeFunction, ...]:
+        return ()
 
     def costs(self, kernel: Kernel) -> Mapping[str, int]:
         return costs_of(kernel.instructions.kinds)
@@ -221,12 +232,40 @@ class LostParts(Parts):
         return memoryview(bytes(32) + b"\x2c" + bytes(47))
 
     def source_map(self, kernel: Kernel) -> SourceMap | None:
-        table = replace(self.line_table(), find_functions=lambda: (DebugFunction("k", 0), DebugFunction("callee", 16)))
-        return correlate(kernel.instructions.offsets, table, prologue=1, called=(48,))
+        table = kernel.line_table
+        return correlate(kernel.instructions.offsets, table, prologue=1, functions=kernel.functions) if table else None
+
+    def functions(self, kernel: Kernel) -> tuple[CodeFunction, ...]:
+        return functions_of(kernel.instructions.offsets, kernel.code_size, (48,), stated=self.line_table().functions)
 
     def line_table(self) -> LineTable:
         table = super().line_table()
-        return replace(table, columns=array("I", (1, 0, 3, 4, 0, 0)))
+        functions = DebugFunction("k", 0), DebugFunction("callee", 16)
+        return replace(table, columns=array("I", (1, 0, 3, 4, 0, 0)), find_functions=lambda: functions)
+
+
+def test_functions_in_a_kernels_code_are_named_in_every_form() -> None:
+    program, kernel = made()
+    functions = functions_of(kernel.instructions.offsets, kernel.code_size, (48,), {0: "k", 32: "_Z5twicef"})
+    kernel.functions = functions
+    twice, unnamed = "twice(float) (0x0020, 1 instruction)", "function at 0x0030 (0x0030, 2 instructions)"
+    heading = f"  its code holds 2 functions: {twice}, {unnamed}"
+    assert [rendered(line)[:22].split("  mov")[0].rstrip() for line in disassembly(program, kernel)[3:]] == [
+        *["", "  0x0000", "  0x0010", "", "  twice(float):", "  0x0020"],
+        *["", "  function at 0x0030:", "  0x0030", "  0x0040", ""],
+    ]
+    assert rendered(annotated(program, kernel)[2]) == heading
+    document = json.loads(kernel_json(kernel, is_placed=False))
+    assert document["functions"] == [
+        {"name": "k", "offset": 0, "size": 32},
+        {"name": "_Z5twicef", "offset": 32, "size": 16},
+        {"name": None, "offset": 48, "size": 32},
+    ]
+    (costliest,) = [json.loads(costliest_kernel(program, kernel, 3, "instructions"))]
+    assert [one["costs"]["instructions"] for one in costliest["functions"]] == [2, 1, 2]
+    table = [rendered(line).split() for line in costliest_table(program, kernel, 3, "instructions")]
+    assert ["twice(float)", "1", "20.00"] in [row[:3] for row in table]
+    assert ["function", "at", "0x0030", "2", "40.00"] in [row[:5] for row in table]
 
 
 def test_what_the_compiler_lost_is_said_in_every_form() -> None:

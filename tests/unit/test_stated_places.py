@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 
 from kernlens.analysis.correlate import correlate
+from kernlens.analysis.functions import functions_of
 from kernlens.formats.listings.gen_assembly import read_visa_numbers
 from kernlens.loading.stage_maps import Beside
 from kernlens.loading.stated_places import with_stated_places
@@ -73,7 +74,8 @@ def stated(assembly: str = ASSEMBLY) -> SourceMap:
         directory="/src",
         find_functions=lambda: (DebugFunction("k", 0), DebugFunction("f", 16 * len(OF_KERNEL))),
     )
-    joined = correlate(instructions.offsets, table, called=(16 * len(OF_KERNEL),))
+    functions = functions_of(instructions.offsets, 16 * count, (16 * len(OF_KERNEL),), stated=table.functions)
+    joined = correlate(instructions.offsets, table, functions=functions)
     beside = Beside(
         [
             snapshot("gen-assembly", assembly, "k"),

@@ -72,6 +72,53 @@ def test_kernels_end_where_their_symbols_do() -> None:
     assert not zebin.is_debug
 
 
+def test_functions_behind_a_kernels_own_code_are_in_its_code_by_name() -> None:
+    writer = ElfWriter()
+    text = writer.add(".text.gemm", b"\x11" * 120 + bytes(72), flags=6)
+    writer.add_symbols(
+        [
+            ("twice", 64, 24, LOCAL, FUNC, text),
+            ("other_name_of_twice", 64, 24, LOCAL, FUNC, text),
+            ("gemm", 0, 64, LOCAL, FUNC, text),
+            ("_entry", 16, 48, LOCAL, FUNC, text),
+            ("gone", 0, 0, LOCAL, FUNC, text),
+            ("last", 88, 32, GLOBAL, FUNC, text),
+        ]
+    )
+    (kernel,) = read_zebin(writer.build()).kernels
+    assert bytes(kernel.code) == b"\x11" * 120
+    assert kernel.functions == {64: "twice", 88: "last"}
+    assert kernel.entry_offset == 16
+
+
+def test_bytes_that_no_symbol_covers_are_code_unless_they_are_zeros() -> None:
+    writer = ElfWriter()
+    text = writer.add(".text.gemm", b"\x11" * 48 + bytes(5) + b"\x22" + bytes(42), flags=6)
+    writer.add_symbols([("gemm", 0, 48, LOCAL, FUNC, text)])
+    (kernel,) = read_zebin(writer.build()).kernels
+    assert bytes(kernel.code) == b"\x11" * 48 + bytes(5) + b"\x22" + bytes(10)
+    assert kernel.functions == {48: None}
+
+
+def test_symbols_of_a_loaded_module_hold_addresses_and_those_of_a_located_file_do_not() -> None:
+    writer = ElfWriter(type=2)
+    loaded = writer.add(".text.loaded", b"\x11" * 64, address=0x1000)
+    located = writer.add(".text.located", b"\x11" * 64, address=0x20)
+    writer.add_symbols(
+        [
+            ("loaded", 0x1000, 32, LOCAL, FUNC, loaded),
+            ("_entry", 0x1010, 0, LOCAL, NOTYPE, loaded),
+            ("behind", 0x1020, 32, LOCAL, FUNC, loaded),
+            ("located", 0, 32, LOCAL, FUNC, located),
+            ("_entry", 0x20, 0, LOCAL, NOTYPE, located),
+            ("behind", 32, 32, LOCAL, FUNC, located),
+        ]
+    )
+    kernels = read_zebin(writer.build()).kernels
+    assert [kernel.entry_offset for kernel in kernels] == [16, 32]
+    assert [kernel.functions for kernel in kernels] == [{32: "behind"}, {32: "behind"}]
+
+
 def test_kinds_of_symbols() -> None:
     kinds = {symbol.name: symbol.kind for symbol in read_zebin(program().build()).symbols}
     assert kinds == {
@@ -149,6 +196,15 @@ def test_a_symbol_longer_than_its_section() -> None:
     text = writer.add(".text.gemm", bytes(64))
     writer.add_symbols([("gemm", 0, 65, LOCAL, FUNC, text)])
     with pytest.raises(FormatError, match=r"section \.text\.gemm, offset 0x40: its function symbol says 65 bytes"):
+        assert read_zebin(writer.build()).kernels
+
+
+@pytest.mark.parametrize(("value", "size"), [(48, 32), (1 << 63, 16), (64, 8)])
+def test_a_function_outside_its_section(value: int, size: int) -> None:
+    writer = ElfWriter()
+    text = writer.add(".text.gemm", bytes(64))
+    writer.add_symbols([("gemm", 0, 48, LOCAL, FUNC, text), ("twice", value, size, LOCAL, FUNC, text)])
+    with pytest.raises(FormatError, match=r"the symbol of its function twice ends at 0x\w+, the section has 64"):
         assert read_zebin(writer.build()).kernels
 
 

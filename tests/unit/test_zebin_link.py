@@ -74,9 +74,9 @@ def importer(device: int = 0x4F6) -> memoryview:
     return finish(writer, ze_info("use"), device)
 
 
-def exporter(name: str = "helper") -> memoryview:
+def exporter(name: str = "helper", variable: str = "shared") -> memoryview:
     writer = ElfWriter()
-    functions = writer.add(FUNCTIONS, b"\x33" * 128, flags=6)
+    functions = writer.add(FUNCTIONS, b"\x33" * 120 + bytes(8), flags=6)
     variables = writer.add(".data.global", b"\x07\0\0\0\xee", flags=3)
     kernel = writer.add(f".text.own_{name}", b"\x44" * 64, flags=6)
     symtab = writer.add_symbols(
@@ -84,7 +84,7 @@ def exporter(name: str = "helper") -> memoryview:
             (PSEUDO_KERNEL, 0, 120, LOCAL, FUNC, functions),
             ("_entry", 8, 0, LOCAL, NOTYPE, functions),
             (name, 16, 100, GLOBAL, FUNC, functions),
-            ("shared", 0, 4, GLOBAL, OBJECT, variables),
+            (variable, 0, 4, GLOBAL, OBJECT, variables),
             (".str", 4, 1, GLOBAL, OBJECT, variables),
             (f"own_{name}", 0, 64, LOCAL, FUNC, kernel),
         ]
@@ -106,10 +106,22 @@ def merged(*modules: tuple[str, memoryview]) -> tuple[Zebin, dict[str, int]]:
     return zebin, {one.name: one.value for one in zebin.symbols if one.binding == "global"}
 
 
+def test_padding_between_modules_is_a_whole_number_of_instructions() -> None:
+    zebin, values = merged(("a", exporter()), ("b", exporter("other", "another")))
+    assert zebin.functions is not None
+    code = bytes(zebin.functions.code)
+    assert len(code) == 128 + 120
+    # The first module's code ends 8 bytes behind a multiple of 16. Bit 29 says that an instruction has 8 bytes.
+    starts = {120}
+    while (start := max(starts)) < 128:
+        starts.add(start + (8 if code[start + 3] & 0x20 else 16))
+    assert max(starts) == 128 == values["other"] - 16
+
+
 def test_functions_and_data_lie_behind_each_other() -> None:
     zebin, values = merged(("a", importer()), ("b", exporter()))
     (functions,) = (one for one in zebin.elf.sections if one.name == FUNCTIONS)
-    assert bytes(functions.data) == b"\x22" * 64 + b"\x33" * 128
+    assert bytes(functions.data) == b"\x22" * 64 + b"\x33" * 120 + bytes(8)
     assert values["helper"] == 64 + 16
     assert zebin.functions is not None
     # The pseudo-kernel's code ends where the last module's does.

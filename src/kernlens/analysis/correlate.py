@@ -7,12 +7,17 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import pairwise, repeat
 
+from kernlens.model.code_function import CodeFunction
 from kernlens.model.line_table import END_SEQUENCE, LineTable
-from kernlens.model.source_map import LOST, NO_ROW, PROLOGUE, CodeFunction, SourceMap
+from kernlens.model.source_map import LOST, NO_ROW, PROLOGUE, SourceMap
 
 
 def correlate(
-    offsets: Sequence[int], table: LineTable, prologue: int = 0, stops: Sequence[int] = (), called: Sequence[int] = ()
+    offsets: Sequence[int],
+    table: LineTable,
+    prologue: int = 0,
+    stops: Sequence[int] = (),
+    functions: tuple[CodeFunction, ...] = (),
 ) -> SourceMap:
     """Finds for each instruction the row that covers it.
 
@@ -25,38 +30,16 @@ def correlate(
     same row has no row: it is another function, to which Intel's older compiler gives no rows at all. (Of
     24,815 such instructions in 98 binaries, IGC's own dump holds 98% for another line than the row's.)
 
-    ``called`` are the offsets at which the functions begin that stayed calls. Their rows, and the kernel's own, may be
-    lost: see ``_lost``.
+    ``functions`` are the kernel's own code and the functions that stayed calls. Their rows may be lost: see ``_lost``.
     """
     starts = list(offsets)
     row_of = _cut(_cover(starts, table, _ascending(table)), stops)
-    functions = _functions(starts, table, called)
     if wrong := _lost(starts, table, functions):
         for lost in wrong:
             row_of[lost.start : lost.stop] = array("i", repeat(LOST, len(lost)))
         row_of = array("i", (LOST if row == NO_ROW else row for row in row_of))
     row_of[:prologue] = array("i", repeat(PROLOGUE, prologue))
     return SourceMap(table=table, offsets=offsets, row_of=row_of, prologue=prologue, functions=functions)
-
-
-def _functions(starts: list[int], table: LineTable, called: Sequence[int]) -> tuple[CodeFunction, ...]:
-    """Returns the kernel's own code and the functions behind it, in order; none if it calls none.
-
-    Each begins where a call goes to. The debug data names them in the order of the code, but may place them wrongly; if
-    it names more or fewer (a function of the compiler's own library has no name there), only those count that it places
-    where one begins.
-    """
-    firsts = sorted({0, *(index for offset in called if (index := bisect_left(starts, offset)) < len(starts))})
-    if len(firsts) == 1:
-        return ()
-    stated = table.functions
-    if len(stated) == len(firsts):
-        names: list[str | None] = [function.name for function in stated]
-    else:
-        name_at = {bisect_left(starts, function.low): function.name for function in reversed(stated)}
-        names = [name_at.get(first) for first in firsts]
-    ends = [*firsts[1:], len(starts)]
-    return tuple(CodeFunction(name, range(*span)) for name, *span in zip(names, firsts, ends, strict=True))
 
 
 def _lost(starts: list[int], table: LineTable, functions: Sequence[CodeFunction]) -> list[range]:

@@ -8,7 +8,7 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from kernlens import __version__
-from kernlens.errors import UnsupportedError
+from kernlens.errors import FormatError, UnsupportedError
 from kernlens.model.binary import EMPTY
 from kernlens.model.build import LINE_OPTIONS, Build
 from kernlens.model.compiler import UNKNOWN_COMPILER, Compiler
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from kernlens.formats.zebin.zebin_file import Zebin, ZebinKernel
     from kernlens.loading.stage_maps import Beside
     from kernlens.model.budget import Budget
+    from kernlens.model.code_function import CodeFunction
     from kernlens.model.instruction import Instructions
     from kernlens.model.line_table import LineTable
     from kernlens.model.pressure import Pressure
@@ -82,13 +83,29 @@ class Code:
         if table is None:
             return None
         found = kernel.instructions
-        joined = correlate(found.offsets, table, self._prologue(kernel), found.stops, found.called)
+        joined = correlate(found.offsets, table, self._prologue(kernel), found.stops, kernel.functions)
         beside = self.beside()
         if beside is None:
             return joined
         from kernlens.loading.stated_places import with_stated_places
 
         return with_stated_places(joined, kernel.name, found, beside)
+
+    def function_symbols(self) -> Mapping[int, str | None] | None:
+        """Where symbols place functions in the code; None where there are no symbols."""
+        return None
+
+    def functions(self, kernel: Kernel) -> tuple[CodeFunction, ...]:
+        from kernlens.analysis.functions import functions_of
+
+        found, symbols = kernel.instructions, self.function_symbols() or {}
+        try:
+            stated = kernel.line_table.functions if kernel.line_table else ()
+        except (
+            FormatError
+        ):  # Who asks for lines is told. Instructions need none, and their functions then have no names.
+            stated = ()
+        return functions_of(found.offsets, kernel.code_size, found.called, {0: kernel.name, **symbols}, stated)
 
     def costs(self, kernel: Kernel) -> Mapping[str, int]:
         from kernlens.analysis.costs import costs_of
@@ -257,6 +274,10 @@ class PatchTokenCode(DebugCode):
     def heap(self) -> memoryview:
         return self._kernel.heap
 
+    def function_symbols(self) -> Mapping[int, str | None] | None:
+        functions = (symbol for symbol in self._kernel.symbols if symbol.type == "func" and symbol.kind == "export")
+        return {symbol.value: symbol.name for symbol in functions} or None
+
     def resources(self) -> KernelResources:
         return self._kernel.resources()
 
@@ -307,6 +328,9 @@ class ZebinCode(DebugCode):
 
     def heap(self) -> memoryview:
         return self._kernel.heap
+
+    def function_symbols(self) -> Mapping[int, str | None]:
+        return self._kernel.functions
 
     def resources(self) -> KernelResources:
         return self._zebin.resources(self._kernel)

@@ -193,8 +193,9 @@ FIGURES = (
         key="code_size",
         heading="code bytes",
         unit="bytes",
-        meaning="machine code without padding",
-        origin="zebin: the size of the kernel's symbol; patch tokens: the unpadded size in the kernel's header",
+        meaning="machine code without padding, functions in it included",
+        origin="zebin: the kernel's section up to the end of its last function; patch tokens: the unpadded size in the"
+        " kernel's header",
         read=attrgetter("code_size"),
         caused_by=("instructions",),
     ),

@@ -11,6 +11,7 @@ from kernlens.errors import KernlensError, UnsupportedError
 from kernlens.model.figures import KernelResources, figure_words
 
 if TYPE_CHECKING:
+    from kernlens.model.code_function import CodeFunction
     from kernlens.model.compiler import Compiler
     from kernlens.model.instruction import Instructions
     from kernlens.model.line_table import LineTable
@@ -76,6 +77,10 @@ class KernelParts(Protocol):
         ...
 
     def source_map(self, kernel: Kernel) -> SourceMap | None: ...
+
+    def function_symbols(self) -> Mapping[int, str | None] | None: ...
+
+    def functions(self, kernel: Kernel) -> tuple[CodeFunction, ...]: ...
 
     def costs(self, kernel: Kernel) -> Mapping[str, int]: ...
 
@@ -169,12 +174,28 @@ class Kernel:
         return self._parts.line_table_reason()
 
     @cached_property
+    def function_symbols(self) -> Mapping[int, str | None] | None:
+        """Where its code holds functions that stayed calls, by their symbols: offset -> name, None for code without a name.
+        None where the binary has no symbols of functions in kernels."""
+        return self._parts.function_symbols()
+
+    @cached_property
+    def functions(self) -> tuple[CodeFunction, ...]:
+        """Its own code and that of the functions that stayed calls, by their symbols and by the calls in its code; empty if
+        it holds none. Raises UnsupportedError like ``instructions``."""
+        return self._parts.functions(self) if self._may_hold_functions else ()
+
+    @cached_property
+    def _may_hold_functions(self) -> bool:
+        """False of most kernels, which call nothing: neither instructions nor line tables need be read for functions."""
+        first_bytes = bytes(self.code[::8])
+        return bool(self.function_symbols) or _CALL in first_bytes or _CALL | 0x80 in first_bytes
+
+    @cached_property
     def line_warning(self) -> str | None:
         """What is known to be wrong with the line table, in one sentence; None if nothing is, or no installed libiga64 knows
         the device."""
-        # Most kernels call nothing: their instructions, and line tables, need not be read for this.
-        first_bytes = bytes(self.code[::8])
-        if _CALL not in first_bytes and _CALL | 0x80 not in first_bytes:
+        if not self._may_hold_functions:
             return None
         try:
             return self.source_map.warning if self.source_map else None

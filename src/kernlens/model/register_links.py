@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from kernlens.dataclass import dataclass
 
-#: Stands for the instruction that wrote what registers hold when a thread begins.
+#: Stands for the instruction that wrote what registers hold when a thread begins, or when a function is called from
+#: elsewhere.
 BEFORE_THE_CODE = -1
 
 

@@ -9,6 +9,7 @@ from itertools import pairwise
 
 from kernlens.dataclass import dataclass, field
 from kernlens.errors import FormatError
+from kernlens.model.code_function import CodeFunction
 from kernlens.model.line_table import InlinedCall, LineTable
 from kernlens.model.source_path import joined
 
@@ -34,15 +35,6 @@ class SourcePlace:
     path: str
     line: int
     column: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class CodeFunction:
-    """The kernel's own code, or a function that stayed a call: its name, None if nothing tells it, and the indexes of its
-    instructions."""
-
-    name: str | None
-    code: range
 
 
 @dataclass(frozen=True, slots=True)

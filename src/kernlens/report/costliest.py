@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from kernlens.analysis.costs import Costs, costliest_lines
+from kernlens.analysis.costs import Costs, costliest_lines, costs_of
 from kernlens.analysis.source_texts import source_line, source_texts
-from kernlens.model.figures import EVERY_FIGURE, LINE_COLUMNS, LINE_ORDERS
+from kernlens.model.code_function import CodeFunction
+from kernlens.model.figures import EVERY_FIGURE, LINE_COLUMNS, LINE_ORDERS, PEAK
 from kernlens.model.instruction_kind import ACTIONS, OTHER_KINDS, SPACES
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.report.describe import plural, short_names
-from kernlens.report.document import kernel_document, program_document
+from kernlens.report.document import function_document, kernel_document, program_document
 from kernlens.report.json_text import encoded
-from kernlens.report.listing import heading
+from kernlens.report.listing import function_name, heading
 from kernlens.report.pressure import held_table, peak_words, pressure_document, spilled_document, spilled_table
 from kernlens.report.style import style
 from kernlens.report.table import Cell, table
@@ -35,7 +36,8 @@ def costliest_program(program: Program) -> dict[str, Any]:
 
 def costliest_kernel(program: Program, kernel: Kernel, count: int, order: str) -> str:
     """The JSON text of a kernel with what it costs and its ``count`` costliest lines, as ``order`` has them."""
-    measured = {"costs": kernel.costs, "pressure": pressure_document(kernel, has_live=False)}
+    measured: dict[str, Any] = {"costs": kernel.costs, "pressure": pressure_document(kernel, has_live=False)}
+    measured["functions"] = [function_document(each) | _of_function(kernel, each) for each in kernel.functions]
     document = kernel_document(kernel) | measured | {"spilled_values": spilled_document(kernel)}
     if kernel.source_map is None:
         return encoded(document | dict.fromkeys(("lines", "other_lines", "prologue", "without_line")))
@@ -53,6 +55,8 @@ def costliest_table(program: Program, kernel: Kernel, count: int, order: str) ->
     """The kernel's instruction mix and memory, and a table of its costliest lines; the prologue and what has no line stand
     apart, so that all rows together are the kernel."""
     above = [*heading(program, kernel)[:-1], *_mix(kernel.costs), *peak_words(kernel), ""]
+    if kernel.functions:
+        above += [*_functions_table(kernel), ""]
     if kernel.pressure and (
         kernel.costs["spills"] or kernel.costs["fills"]
     ):  # What holds the registers is why others spill.
@@ -76,6 +80,24 @@ def costliest_table(program: Program, kernel: Kernel, count: int, order: str) ->
             rows.append(_row(title, costs, total, ""))
     first, *columns = (column.heading for column in LINE_COLUMNS)
     return [*above, *table(("line", first, "%", *columns, "source"), rows), ""]
+
+
+def _of_function(kernel: Kernel, function: CodeFunction) -> dict[str, Any]:
+    """What a function in the kernel's code costs, and the most registers that hold values in it."""
+    code, pressure = slice(function.code.start, function.code.stop), kernel.pressure
+    peak = max(pressure.live[code], default=0) if pressure else None
+    return {"costs": costs_of(kernel.instructions.kinds[code]), PEAK: peak}
+
+
+def _functions_table(kernel: Kernel) -> Iterator[str]:
+    """The kernel's own code and each function in it, in the order of the code; all rows together are the kernel."""
+    rows = []
+    for function in kernel.functions:
+        of_function = _of_function(kernel, function)
+        *cells, _ = _row(function_name(function), of_function["costs"], kernel.costs, "")
+        rows.append([*cells, of_function[PEAK]])
+    first, *columns = (column.heading for column in LINE_COLUMNS)
+    return table(("function", first, "%", *columns, "peak registers"), rows)
 
 
 def _row(title: str, costs: Costs, total: Mapping[str, int], source: str) -> list[Cell]:

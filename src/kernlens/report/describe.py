@@ -9,6 +9,9 @@ from kernlens.analysis.cxx_names import readable
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 
+#: Functions in a kernel's code that a line names.
+MOST_FUNCTIONS = 8
+
 
 def plural(count: int, noun: str) -> str:
     """``1 kernel``, ``1,581 kernels``."""

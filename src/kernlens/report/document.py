@@ -12,11 +12,12 @@ from typing import Any
 from kernlens.errors import FormatError
 from kernlens.model.binary import Container, Symbol
 from kernlens.model.build import Build
+from kernlens.model.code_function import CodeFunction
 from kernlens.model.figures import STATED, Figure, figures_of, largest_first, with_order
 from kernlens.model.kernel import Kernel
 from kernlens.model.line_choice import LineChoice
 from kernlens.model.program import Program
-from kernlens.model.source_map import CodeFunction, SourceMap, SourcePlace
+from kernlens.model.source_map import SourceMap, SourcePlace
 from kernlens.report.json_text import encoded
 
 SCHEMA = 1
@@ -73,10 +74,8 @@ def kernel_json(kernel: Kernel, only: LineChoice | None = None, *, is_placed: bo
 
     It is text, since a kernel has tens of thousands of instructions, and to make an object of each takes most of the time.
     """
-    head = _kernel(kernel)
-    if is_placed:
-        functions = kernel.source_map.functions if kernel.source_map else ()
-        head |= _line_table(kernel) | {"functions": [_function(kernel, function) for function in functions]}
+    head = _kernel(kernel) | (_line_table(kernel) if is_placed else {})
+    head["functions"] = [function_document(function) for function in kernel.functions]
     entry = encoded(head)
     return f'{entry[:-1]},"instructions":[{",".join(_instructions(kernel, only, is_placed))}]}}'
 
@@ -114,7 +113,7 @@ def _kernel(kernel: Kernel, figures: Sequence[Figure] = STATED) -> Document:
 
 def kernel_document(kernel: Kernel, figures: Sequence[Figure] = STATED) -> Document:
     """A kernel without its instructions."""
-    return _kernel(kernel, figures) | _line_table(kernel)
+    return _kernel(kernel, figures) | _line_table(kernel) | {"functions": _stated_functions(kernel)}
 
 
 def _line_table(kernel: Kernel) -> Document:
@@ -125,10 +124,20 @@ def _line_table(kernel: Kernel) -> Document:
     }
 
 
-def _function(kernel: Kernel, function: CodeFunction) -> Document:
-    offsets = [*kernel.instructions.offsets, kernel.code_size]
-    first, end = offsets[function.code.start], offsets[function.code.stop]
-    return {"name": function.name, "offset": first, "size": end - first}
+def _stated_functions(kernel: Kernel) -> list[Document] | None:
+    """The functions in a kernel's code that have symbols, without decoding it."""
+    if not kernel.function_symbols:
+        return None if kernel.function_symbols is None else []
+    starts = sorted({0: kernel.name, **kernel.function_symbols}.items())
+    ends = [offset for offset, _ in starts[1:]] + [kernel.code_size]
+    return [
+        {"name": name, "offset": offset, "size": end - offset} for (offset, name), end in zip(starts, ends, strict=True)
+    ]
+
+
+def function_document(function: CodeFunction) -> Document:
+    """A function of a kernel's code, or the kernel's own code."""
+    return {"name": function.name, "offset": function.offset, "size": function.size}
 
 
 def _instructions(kernel: Kernel, only: LineChoice | None, is_placed: bool) -> list[str]:

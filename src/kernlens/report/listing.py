@@ -7,13 +7,14 @@ from collections.abc import Iterator, Sequence
 from kernlens.analysis.cxx_names import readable
 from kernlens.analysis.source_matching import is_nameless
 from kernlens.model.build import Source
+from kernlens.model.code_function import CodeFunction
 from kernlens.model.figures import figure_words
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.kernel import Kernel
 from kernlens.model.line_choice import LineChoice
 from kernlens.model.program import Program
 from kernlens.model.source_map import FROM_STAGE, IN_PROLOGUE, INHERITED, LINE_LOST, SourceMap, SourcePlace
-from kernlens.report.describe import kernel_heading, plural
+from kernlens.report.describe import MOST_FUNCTIONS, kernel_heading, plural
 from kernlens.report.style import style
 
 #: Source lines without code between two with code that are still printed; a longer gap is folded into one line.
@@ -30,8 +31,11 @@ LEAD = 2
 
 
 def disassembly(program: Program, kernel: Kernel) -> list[str]:
-    """The kernel's instructions, one a line, under a heading."""
-    return [*heading(program, kernel), *_rows(kernel, "  "), ""]
+    """The kernel's instructions, one a line, under a heading; each function in its code begins with its name."""
+    rows = _rows(kernel, "  ")
+    for function in reversed(kernel.functions[1:]):
+        rows[function.code.start : function.code.start] = ["", style(f"  {function_name(function)}:", bold=True)]
+    return [*heading(program, kernel), *rows, ""]
 
 
 def annotated(program: Program, kernel: Kernel, only: LineChoice | None = None) -> list[str]:
@@ -129,7 +133,20 @@ def heading(program: Program, kernel: Kernel) -> list[str]:
     """The kernel's name and device, and its figures in words."""
     size = f"{plural(len(kernel.instructions), 'instruction')} in {kernel.code_size:,} bytes"
     words = figure_words(kernel)
-    return [style(kernel_heading(program, kernel), bold=True), f"  {words}, {size}" if words else f"  {size}", ""]
+    lines = [style(kernel_heading(program, kernel), bold=True), f"  {words}, {size}" if words else f"  {size}"]
+    if functions := kernel.functions[1:]:
+        shown = [
+            f"{function_name(function)} ({function.offset:#06x}, {plural(len(function.code), 'instruction')})"
+            for function in functions[:MOST_FUNCTIONS]
+        ]
+        more = [f"{len(functions) - MOST_FUNCTIONS:,} more"] if len(functions) > MOST_FUNCTIONS else []
+        lines.append(f"  its code holds {plural(len(functions), 'function')}: {', '.join([*shown, *more])}")
+    return [*lines, ""]
+
+
+def function_name(function: CodeFunction) -> str:
+    """What a function in a kernel's code is called, also where nothing names it."""
+    return readable(function.name) if function.name else f"function at {function.offset:#06x}"
 
 
 def _by_file(source_map: SourceMap) -> dict[str, dict[int, tuple[range, ...]]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from kernlens.analysis.cxx_names import readable
 from kernlens.errors import FormatError
@@ -11,7 +11,7 @@ from kernlens.model.figures import Figure, figures_of, largest_first, notes_on_u
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
-from kernlens.report.describe import device_words, plural
+from kernlens.report.describe import MOST_FUNCTIONS, device_words, plural
 from kernlens.report.style import style
 from kernlens.report.table import table
 
@@ -89,6 +89,9 @@ def program_overview(program: Program, order: Figure | None = None) -> Iterator[
         yield from (style(f"  no lines: {reason}", fg="yellow") for reason in sorted(map(str, reasons)))
         warnings = [(name, kernel.line_warning) for name, kernel in kernels.items() if kernel.line_warning]
         yield from (style(f"  lines of {readable(name)}: {warning}", fg="yellow") for name, warning in warnings)
+    for name, kernel in program.kernels.items():
+        if symbols := kernel.function_symbols:
+            yield f"  code of {readable(name)} holds {plural(len(symbols), 'function')}: {_named(symbols)}"
     if (functions := program.kernels.get(PSEUDO_KERNEL)) is not None:
         yield f"  functions that are no kernels: {functions.code_size:,} bytes of code"
     kinds = ("export", "import", "driver") if program.kernels else ("kernel", "export", "import")
@@ -98,6 +101,12 @@ def program_overview(program: Program, order: Figure | None = None) -> Iterator[
             ("symbol", "kind", "type", "size", "section"),
             [(readable(symbol.name), symbol.kind, symbol.type, symbol.size, symbol.section or "") for symbol in shown],
         )
+
+
+def _named(symbols: Mapping[int, str | None]) -> str:
+    names = [readable(name) if name else f"one at {offset:#06x}" for offset, name in sorted(symbols.items())]
+    more = [f"{len(names) - MOST_FUNCTIONS:,} more"] if len(names) > MOST_FUNCTIONS else []
+    return ", ".join([*names[:MOST_FUNCTIONS], *more])
 
 
 def _has_lines(kernel: Kernel) -> str:

@@ -50,8 +50,9 @@ class _Walk:
             return False  # What a function reads that is not known must lie where it did.
         count = len(self._blocks.code)
         before: list[Relation | None] = [None] * count
-        before[0] = {0: self._all}
-        waiting = {0}
+        waiting = {block for block in range(count) if self._blocks.is_entry(block)}
+        for entry in waiting:
+            before[entry] = {0: self._all}
         while waiting:
             block = min(waiting)
             waiting.remove(block)

@@ -15,19 +15,25 @@ class Blocks:
     first of each.
 
     The last ones are without code: each stands for the returns of one function (of several that share code), which go to
-    behind all of its calls, whichever of them lanes came from. Lanes enter at block 0. ``is_open``: a function is called
-    that is not known, so that control may do more than the edges say.
+    behind all of its calls, whichever of them lanes came from. ``entry_of[b]`` is the block at which lanes enter that come
+    to block b: 0, or the first block of a function that only calls by its address reach. ``is_open``: a function is called
+    that is not known, or returns to who is not known, so that control may do more than the edges say.
     """
 
     firsts: Sequence[int]
     code: Sequence[range]
     successors: Sequence[tuple[int, ...]]
     predecessors: Sequence[tuple[int, ...]]
+    entry_of: Sequence[int]
     is_open: bool
 
     def block_of(self, index: int) -> int:
         """The number of the block that holds instruction ``index``."""
         return bisect_right(self.firsts, index) - 1
+
+    def is_entry(self, block: int) -> bool:
+        """Whether lanes enter at this block."""
+        return self.entry_of[block] == block
 
 
 def blocks_of(effects: Effects) -> Blocks:
@@ -61,8 +67,11 @@ def blocks_of(effects: Effects) -> Blocks:
         if route.returns and number in hub_of:
             successors[number].append(hub_number[hub_of[number]])
     following = [tuple(dict.fromkeys(numbers)) for numbers in successors]
-    is_open = any(not callees for callees in calls.values())
-    return Blocks(firsts, [*code, *(range(0) for _ in hubs)], following, _turned(following), is_open)
+    is_open = any(not callees for callees in calls.values()) or any(
+        route.returns and number not in hub_of for number, route in enumerate(routes)
+    )
+    entry_of = _entries(following)
+    return Blocks(firsts, [*code, *(range(0) for _ in hubs)], following, _turned(following), entry_of, is_open)
 
 
 def _steps(number: int, route: Route, number_at: dict[int, int], count: int, code: Sequence[range]) -> tuple[int, ...]:
@@ -94,6 +103,20 @@ def _functions(steps: Sequence[tuple[int, ...]], calls: dict[int, list[int]]) ->
             label[block] = entry
             waiting += steps[block]
     return {block: leader(entry) for block, entry in label.items()}
+
+
+def _entries(successors: Sequence[Sequence[int]]) -> list[int]:
+    """For each block the entry that it is reached from. No edge leads from the code before to a function that is called by
+    its address alone: its first block is the first of its code that is not reached yet."""
+    entry_of = [-1] * len(successors)
+    for entry in range(len(successors)):
+        waiting = [entry] if entry_of[entry] < 0 else []
+        while waiting:
+            block = waiting.pop()
+            if entry_of[block] < 0:
+                entry_of[block] = entry
+                waiting += successors[block]
+    return entry_of
 
 
 def _turned(successors: Sequence[Iterable[int]]) -> list[tuple[int, ...]]:

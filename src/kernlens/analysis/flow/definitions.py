@@ -25,7 +25,7 @@ def definitions_of(liveness: Liveness, index: int, places: int | None = None) ->
     followed = [0] * len(blocks.code)
 
     def follow(block: int, wanted: int) -> None:
-        if block == 0 and wanted:
+        if blocks.is_entry(block) and wanted:
             found[BEFORE_THE_CODE] = found.get(BEFORE_THE_CODE, 0) | wanted
         for predecessor in blocks.predecessors[block]:
             if more := wanted & ~followed[predecessor]:

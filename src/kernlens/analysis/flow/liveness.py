@@ -51,15 +51,14 @@ class Liveness:
         self._defined = self._may_be_defined()
 
     def _may_be_defined(self) -> list[int]:
-        """For each block what may have been written before it. What the first block needs, whatever lanes write, the thread
-        began with."""
-        if not self.blocks.code:
-            return []
+        """For each block what may have been written before it. What a block needs at which lanes enter, whatever they write,
+        the thread began with, or who calls the function wrote."""
         needed = _backward(self.blocks, [(block.needs, block.writes) for block in self._summaries])
-        first = self._summaries[0]
-        return _forward(
-            self.blocks, [block.writes for block in self._summaries], first.needs | needed[0] & ~first.writes
-        )
+        given = [
+            block.needs | wanted & ~block.writes if self.blocks.is_entry(number) else 0
+            for number, (block, wanted) in enumerate(zip(self._summaries, needed, strict=True))
+        ]
+        return _forward(self.blocks, [block.writes for block in self._summaries], given)
 
     def before(self, index: int) -> int:
         """The places that are live just before instruction ``index``."""
@@ -167,10 +166,9 @@ def _backward(blocks: Blocks, gives_and_ends: Sequence[tuple[int, int]]) -> list
     return after
 
 
-def _forward(blocks: Blocks, writes: Sequence[int], first: int) -> list[int]:
-    """For each block what may have been written before it."""
-    before = [0] * len(writes)
-    before[0] = first
+def _forward(blocks: Blocks, writes: Sequence[int], given: Sequence[int]) -> list[int]:
+    """For each block what may have been written before it; ``given`` is what was where lanes enter."""
+    before = list(given)
     waiting, is_waiting = list(range(len(writes) - 1, -1, -1)), [True] * len(writes)
     steps = _Steps(len(writes))
     while waiting:

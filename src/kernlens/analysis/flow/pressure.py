@@ -15,7 +15,8 @@ from kernlens.model.source_map import IN_PROLOGUE, SourceMap
 @dataclass(frozen=True, slots=True)
 class HeldValues:
     """The registers that hold values of one line: the line ``line`` of the file ``path``. Without a line these are None,
-    and ``origin`` says what stands for it: ``the prologue``, ``no line``, ``the thread's start``."""
+    and ``origin`` says what stands for it: ``the prologue``, ``no line``, ``the thread's start``, or ``the callers`` in a
+    function that is not called here."""
 
     path: str | None
     line: int | None
@@ -47,10 +48,11 @@ def held_at(instructions: Instructions, source_map: SourceMap | None, index: int
     liveness = liveness_of(instructions)
     if liveness is None:
         return []
-    size = liveness.effects.register_bytes
+    size, blocks = liveness.effects.register_bytes, liveness.blocks
+    before = "the callers" if blocks.entry_of[blocks.block_of(index)] else "the thread's start"
     held: dict[tuple[str | None, int | None, str], int] = {}
     for defining, places in definitions_of(liveness, index).items():
-        key = _line_of(defining, source_map)
+        key = (None, None, before) if defining == BEFORE_THE_CODE else _line_of(defining, source_map)
         held[key] = held.get(key, 0) | places
     values = [HeldValues(*key, tuple(registers_in(places, size))) for key, places in held.items()]
     with_registers = [value for value in values if value.registers]
@@ -58,8 +60,6 @@ def held_at(instructions: Instructions, source_map: SourceMap | None, index: int
 
 
 def _line_of(index: int, source_map: SourceMap | None) -> tuple[str | None, int | None, str]:
-    if index == BEFORE_THE_CODE:
-        return None, None, "the thread's start"
     place = source_map.places[index] if source_map else None
     if place is not None:
         return place.path, place.line, ""

@@ -19,6 +19,10 @@ from kernlens.model.binary import Section
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 
 _TEXT = ".text."
+#: The section of all functions that are not kernels.
+_FUNCTIONS = f"{_TEXT}{PSEUDO_KERNEL}"
+#: Eight bytes that are no instruction, marked as compacted (bit 29).
+_SHORT_PADDING = bytes((0, 0, 0, 0x20, 0, 0, 0, 0))
 #: More than any GPU's memory holds: only a damaged size is larger.
 _LARGEST = 1 << 48
 #: Alignment of code: kernels begin at multiples of it (KERNEL_START_POINTER).
@@ -52,6 +56,12 @@ class _Merged:
         if self.type != SHT_NOBITS:
             self.content += bytes(start - len(self.content)) + section.data
 
+    def end_code(self, size: int) -> None:
+        """Makes the padding behind ``size`` bytes of code a whole number of instructions. Zeros read as instructions of 16
+        bytes, so that behind a compacted one, which has 8, the last would reach into the next module's code."""
+        if size % 16 and not any(self.content[size : size + len(_SHORT_PADDING)]):
+            self.content[size : size + len(_SHORT_PADDING)] = _SHORT_PADDING
+
     def pad(self, alignment: int) -> None:
         """Pads the section to a multiple of ``alignment``."""
         self.content += bytes(-self.size % alignment)
@@ -70,7 +80,10 @@ class ZebinLayout:
         for module, sections in enumerate(self._sections):
             for section in sections.values():
                 if section.name.startswith(_TEXT):
-                    self._part(section).append(module, section, _CODE_ALIGNMENT)
+                    part = self._part(section)
+                    if section.name == _FUNCTIONS and part.starts:
+                        part.end_code(self.functions_size())
+                    part.append(module, section, _CODE_ALIGNMENT)
         for name in _DATA_NAMES:
             self._merge_data(name)
 
@@ -121,11 +134,10 @@ class ZebinLayout:
 
     def functions_size(self) -> int:
         """Returns the bytes from the start of all functions' code to the end of the last function, padding excluded."""
-        name = f"{_TEXT}{PSEUDO_KERNEL}"
         ends = [0]
-        for module, start in self._merged[name].starts.items():
+        for module, start in self._merged[_FUNCTIONS].starts.items():
             functions = self._modules[module].functions
-            ends.append(start + (self._sections[module][name].size if functions is None else len(functions.code)))
+            ends.append(start + (self._sections[module][_FUNCTIONS].size if functions is None else len(functions.code)))
         return max(ends)
 
     def _section(self, module: int, index: int) -> Section | None:

@@ -7,6 +7,7 @@ versions 1.20 (Debian 12's compiler) and 1.73.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 
 from kernlens.dataclass import dataclass, field
@@ -28,20 +29,26 @@ SHT_ZEBIN_MISC = 0xFF000014
 
 _TEXT = ".text."
 _ENTRY = "_entry"
+#: Bytes of an instruction that is not compacted.
+_LONGEST_INSTRUCTION = 16
 
 
 @dataclass(frozen=True, slots=True)
 class ZebinKernel:
-    """A kernel's machine code. ``heap`` is its whole section, as the driver loads it; ``code`` leaves the padding out.
+    """A kernel's machine code. ``heap`` is its whole section, as the driver loads it; ``code`` leaves out the padding, which
+    is the zeros behind the last symbol's end: every other byte of the section is code.
 
-    ``entry_offset`` is that of the kernel's own first instruction, behind the code that loads its payload (the ``_entry``
-    symbol), None if the file does not say. ``address`` is where the kernel was loaded; it is 0 except in debug ELFs.
+    ``functions`` are those that stayed calls, which stand in the section behind the kernel's own code: offset -> name, None
+    for code that no symbol covers. ``entry_offset`` is that of the kernel's own first instruction, behind the code that
+    loads its payload (the ``_entry`` symbol), None if the file does not say. ``address`` is where the kernel was loaded; it
+    is 0 except in debug ELFs.
     """
 
     name: str
     section: Section
     code: memoryview = field(repr=False)
     heap: memoryview = field(repr=False)
+    functions: Mapping[int, str | None]
     entry_offset: int | None
     address: int
 
@@ -71,11 +78,11 @@ class Zebin:
     def _text_kernels(self) -> tuple[ZebinKernel, ...]:
         sections = [section for section in self.elf.sections if section.name.startswith(_TEXT)]
         self.elf.budget.count(len(sections), "kernels", format="zebin", weight=KERNEL_WEIGHT)
-        symbols: dict[tuple[int, str], Symbol] = {}
+        symbols: dict[int, dict[str, Symbol]] = {}
         for symbol in self.elf.symbols():
             if symbol.name == _ENTRY or symbol.type == "func":
-                symbols.setdefault((symbol.section_index, symbol.name), symbol)
-        return tuple(_kernel(section, symbols) for section in sections)
+                symbols.setdefault(symbol.section_index, {}).setdefault(symbol.name, symbol)
+        return tuple(_kernel(section, symbols.get(section.index, {})) for section in sections)
 
     @cached_property
     def symbols(self) -> tuple[Symbol, ...]:
@@ -142,29 +149,53 @@ def read_zebin(data: memoryview, budget: Budget | None = None) -> Zebin:
     return Zebin(elf)
 
 
-def _kernel(section: Section, symbols: dict[tuple[int, str], Symbol]) -> ZebinKernel:
+def _kernel(section: Section, symbols: Mapping[str, Symbol]) -> ZebinKernel:
+    """Returns the code of a section. ``symbols`` are its functions and its ``_entry``, by name."""
     name = section.name.removeprefix(_TEXT)
-    function = symbols.get((section.index, name))
-    entry = symbols.get((section.index, _ENTRY))
-    size = len(section.data) if function is None or function.size == 0 else function.size
-    if size > len(section.data):
-        raise FormatError(
-            f"its function symbol says {size} bytes, the section has {len(section.data)}",
-            format="zebin",
-            section=section.name,
-            offset=section.offset,
-        )
+    own, entry = symbols.get(name), symbols.get(_ENTRY)
     # Symbols of a loaded module's debug ELF hold addresses; elsewhere they count from their section's start, even if that
-    # has an address already.
-    base = section.address if entry is not None and entry.value >= section.address else 0
+    # has an address already. A kernel begins where its section does.
+    is_loaded = own.value == section.address if own else entry is not None and entry.value >= section.address
+    base = section.address if is_loaded else 0
     entry_offset = None if entry is None else entry.value - base
+    size, functions = _extent(section, base, own, (each for each in symbols.values() if each not in (own, entry)))
     return ZebinKernel(
         name=name,
         section=section,
         code=section.data[:size],
         heap=section.data,
+        functions=functions,
         entry_offset=entry_offset if entry_offset is not None and 0 <= entry_offset <= size else None,
         address=section.address,
+    )
+
+
+def _extent(
+    section: Section, base: int, own: Symbol | None, others: Iterable[Symbol]
+) -> tuple[int, Mapping[int, str | None]]:
+    """Returns the size of a section's code and the functions in it. ``own`` is the symbol of the kernel; without it, or if
+    it has no size, all of the section is code. Raises FormatError for a symbol that lies outside the section."""
+    whole = len(section.data)
+    size = whole if own is None or own.size == 0 else own.size
+    functions: dict[int, str | None] = {}
+    for symbol in sorted(others, key=lambda symbol: symbol.value):
+        end = symbol.value - base + symbol.size
+        if symbol.size and symbol.value >= base and end <= whole:
+            functions.setdefault(symbol.value - base, symbol.name)
+        elif symbol.size:
+            raise _outside(section, f"the symbol of its function {symbol.name} ends at {end:#x}")
+        size = max(size, end)
+    if size > whole:
+        raise _outside(section, f"its function symbol says {size} bytes")
+    if unnamed := len(bytes(section.data[size:]).rstrip(b"\0")):
+        functions[size] = None
+        size = min(whole, size + unnamed + -unnamed % _LONGEST_INSTRUCTION)
+    return size, functions
+
+
+def _outside(section: Section, words: str) -> FormatError:
+    return FormatError(
+        f"{words}, the section has {len(section.data)}", format="zebin", section=section.name, offset=section.offset
     )
 
 

@@ -1,0 +1,16 @@
+"""The functions that a kernel's code holds besides the kernel itself."""
+
+from __future__ import annotations
+
+from kernlens.dataclass import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class CodeFunction:
+    """The kernel's own code, or a function that stayed a call: its name, None if nothing tells it, and the indexes of its
+    instructions. The code begins at ``offset`` of the kernel's and has ``size`` bytes, those up to the next function."""
+
+    name: str | None
+    code: range
+    offset: int
+    size: int
