@@ -37,7 +37,6 @@ REFUSED = {
     ("dense_inlined_calls", "annotate"): "a unit has more than 100,000 inlined calls",
     ("dense_spirv", "inspect"): "220,000 kernels, exports and imports",
     ("dense_spirv", "symbols"): "220,000 kernels, exports and imports",
-    ("dense_entries", "inspect"): "entries have fewer than 4 bytes on average",
     ("dense_entries", "annotate"): "entries have fewer than 4 bytes on average",
     ("dense_rows", "annotate"): "more than 1,000,000 rows",
 }

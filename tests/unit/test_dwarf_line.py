@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from contextlib import suppress
 
 import pytest
@@ -12,7 +13,6 @@ from hypothesis import strategies as st
 from kernlens.errors import FormatError
 from kernlens.formats.dwarf.line_tables import read_kernel_debug_elf, read_zebin_line_tables
 from kernlens.formats.elf.elf_file import read_elf
-from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.line_table import END_SEQUENCE, IS_STMT, PROLOGUE_END, InlinedCall, LineTable
 from tests.writers import dwarf
 from tests.writers.dwarf import Row, UnitWriter, debug_zebin, encode, line_unit_4, line_unit_5, special, uleb
@@ -211,18 +211,21 @@ def test_noise_is_refused_or_read(noise: bytes, position: int) -> None:
         read(line[:position] + noise + line[position + len(noise) :])
 
 
-def two_kernels(**options: object) -> ElfWriter:
-    """Two kernels, each with a unit and a line program; the second program starts behind the first."""
+def two_kernels(
+    *, written: Sequence[str] = ("first", "second"), kernels: Sequence[str] = ("first", "second"), **options: object
+) -> ElfWriter:
+    """Two kernels, each with a unit and a line program; the second program starts behind the first. The units are those of the
+    kernels ``written``, in this order, whose code sections are those of ``kernels``."""
     programs = [line_unit_4(encode([(0, 1, line, 0, True), (16, 1, line + 1, 5, True)], 64)) for line in (10, 20)]
     address = len(line_unit_4(b"")) + 3
     units = []
-    for number, name in enumerate(("first", "second")):
+    for number, name in enumerate(written):
         unit = UnitWriter(name, number * len(programs[0]))
-        unit.subprogram(name, 0, 64)
+        unit.subprogram(f"typeinfo name for {name}", 0, 64)
         unit.close()
         units.append(unit)
-    sites = [(address, "first", 0), (len(programs[0]) + address, "second", 0)]
-    return debug_zebin(("first", "second"), units, b"".join(programs), sites, **options)  # type: ignore[arg-type]
+    sites = [(address, written[0], 0), (len(programs[0]) + address, written[1], 0)]
+    return debug_zebin(kernels, units, b"".join(programs), sites, **options)  # type: ignore[arg-type]
 
 
 def test_each_kernel_of_a_zebin_has_its_own_table() -> None:
@@ -252,22 +255,53 @@ def test_load_addresses_count_from_their_code_section_where_relocations_are_lost
     assert list(read_zebin_line_tables(read_elf(elf))["second"].offsets) == [0, 16, 64]
 
 
-def test_a_kernel_named_by_its_abstract_origin() -> None:
-    unit = UnitWriter("first", 0)
-    origin = unit.abstract("first")
-    unit.instance(origin, 0, 64)
-    unit.close()
-    line = line_unit_4(encode([(0, 1, 3, 0, True)], 64))
-    elf = debug_zebin(("first",), [unit], line, []).build()
-    assert list(read_zebin_line_tables(read_elf(elf))) == ["first"]
+def lines_of(elf: ElfWriter) -> dict[str, int]:
+    """The first line of each kernel's table."""
+    return {name: table.lines[0] for name, table in read_zebin_line_tables(read_elf(elf.build())).items()}
 
 
-def test_functions_that_are_no_kernels_belong_to_the_pseudo_kernel() -> None:
-    unit = UnitWriter("first", 0)
-    unit.subprogram("exported", 0x90, 0xC0)
-    unit.close()
-    elf = debug_zebin(("first",), [unit], line_unit_4(encode([(0x90, 1, 3, 0, True)], 0xC0)), []).build()
-    assert list(read_zebin_line_tables(read_elf(elf))) == [PSEUDO_KERNEL]
+def test_a_table_is_the_kernels_whose_section_its_addresses_are_relocated_to() -> None:
+    both = ("first", "second")
+    assert lines_of(two_kernels(named=both)) == {"first": 10, "second": 20}
+    assert lines_of(two_kernels(named=both, written=("second", "first"))) == {"second": 10, "first": 20}
+    assert lines_of(two_kernels(named=both, load_addresses=LOADED)) == {"first": 10, "second": 20}
+
+
+def test_units_whose_symbols_lost_their_names_stand_in_the_order_of_the_sections() -> None:
+    sizes = {"first": 64, "second": 64}
+    assert lines_of(two_kernels(functions=sizes)) == {"first": 10, "second": 20}
+    assert lines_of(two_kernels(named=("second",), functions=sizes)) == {"first": 10, "second": 20}
+    assert lines_of(two_kernels(named=("first",), functions=sizes, load_addresses=LOADED)) == {
+        "first": 10,
+        "second": 20,
+    }
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"written": ("second", "first"), "named": ("first",)}, {"first": 20}),
+        ({"functions": {"first": 64, "second": 48}}, {}),
+        ({"kernels": ("first", "second", "third")}, {}),
+        ({"kernels": ("first", "second", "third"), "named": ("second",)}, {"second": 20}),
+    ],
+)
+def test_what_speaks_against_that_order_leaves_them_without_a_kernel(
+    options: dict[str, object], told: dict[str, int]
+) -> None:
+    writer = two_kernels(**options)  # type: ignore[arg-type]
+    assert lines_of(writer) == told
+    assert read_zebin_line_tables(read_elf(writer.build())).has_others
+    assert not read_zebin_line_tables(read_elf(two_kernels().build())).has_others
+
+
+def test_a_unit_without_rows_is_no_table() -> None:
+    """Intel's compiler writes one for a module's functions that are no kernels, even if all of them were inlined."""
+    programs = [line_unit_4(encode([(0, 1, 10, 0, True)], 64)), line_unit_4(b"")]
+    units = [UnitWriter("first", 0), UnitWriter("second", len(programs[0]))]
+    sites = [(len(line_unit_4(b"")) + 3, "first", 0)]
+    writer = debug_zebin(("first", "second"), units, b"".join(programs), sites, named=("first", "second"))
+    assert lines_of(writer) == {"first": 10}
 
 
 def test_units_that_share_one_long_program_are_refused_before_they_cost_much() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tests.writers.elf import ElfWriter, rela
@@ -119,19 +119,18 @@ def line_unit_5(
 #: One abbreviation table: 1 a unit with name, low_pc, stmt_list, comp_dir; 2 a subprogram with name, low_pc, high_pc;
 #: 3 one that is inlined only; 4 an inlined call with low_pc and size; 5 one with ranges; 6 an instance of another entry.
 ABBREVIATIONS = bytes.fromhex(
-    "01 11 01 03 08 11 01 10 17 1b 08 00 00"
+    "01 11 01 03 08 11 01 12 01 10 17 1b 08 00 00"
     "02 2e 01 03 08 11 01 12 01 00 00"
     "03 2e 00 03 08 20 0b 00 00"
     "04 1d 01 31 13 11 01 12 06 58 0b 59 0b 57 0b 00 00"
     "05 1d 01 31 13 55 17 58 0b 59 0b 57 0b 00 00"
-    "06 2e 01 31 13 11 01 12 01 00 00"
     "00"
 )
 
 
 @dataclass
 class UnitWriter:
-    """One compile unit of version 4 whose addresses and section offsets are left to relocations.
+    """One compile unit of version 4, of 64 bytes of code, whose addresses and section offsets are left to relocations.
 
     ``sites`` collects (offset in the unit, symbol, type, addend); symbols are named by words until ``zebin`` numbers
     them: the kernel's name, or ``line``, ``abbrev``, ``ranges``.
@@ -150,6 +149,7 @@ class UnitWriter:
         self.sites.append((6, "abbrev", R_ADDRESS_32, self.abbreviations))
         self.body += b"\x01k.cl\0"
         self.address(0)
+        self.address(64)
         self._site("line", R_ADDRESS_32, self.line_offset, 4)
         self.body += self.directory.encode() + b"\0"
 
@@ -164,12 +164,6 @@ class UnitWriter:
     def subprogram(self, name: str, low: int, high: int) -> None:
         """Opens a subprogram with code."""
         self.body += b"\x02" + name.encode() + b"\0"
-        self.address(low)
-        self.address(high)
-
-    def instance(self, origin: int, low: int, high: int) -> None:
-        """Opens a subprogram whose name stands in the entry at ``origin``."""
-        self.body += b"\x06" + struct.pack("<I", origin)
         self.address(low)
         self.address(high)
 
@@ -210,11 +204,15 @@ def debug_zebin(
     ranges: bytes = b"",
     load_addresses: Sequence[int] = (),
     relocate: bool = True,
+    named: Sequence[str] = (),
+    functions: Mapping[str, int] | None = None,
 ) -> ElfWriter:
-    """Returns a zebin as Intel's compiler writes it: nameless symbols that lie in the debug section, and RELA tables.
+    """Returns a zebin as Intel's compiler writes it: symbols that lie in the debug section, and RELA tables.
 
     ``line_sites`` are (offset in .debug_line, kernel, addend). With ``load_addresses`` it is a loaded module's debug
-    ELF, whose symbols and code sections carry them. ``relocate`` False leaves the tables out.
+    ELF, whose symbols and code sections carry them. ``relocate`` False leaves the tables out: the units' addresses are load
+    addresses. The symbols of the kernels in ``named`` have the names of their code sections, the others have lost them.
+    ``functions`` are kernels with function symbols, and the sizes of these.
     """
     writer = ElfWriter(type=2 if load_addresses else 1)
     addresses = dict(zip(kernels, load_addresses or [0] * len(kernels), strict=True))
@@ -223,13 +221,24 @@ def debug_zebin(
     info, bases = bytearray(), []
     for unit in units:
         bases.append(len(info))
-        info += unit.build()
+        content = bytearray(unit.build())
+        for site, symbol, type, addend in unit.sites:
+            if type == R_ADDRESS and not relocate:
+                struct.pack_into("<Q", content, site, addresses[symbol] + addend)
+        info += content
     info_index = writer.add(".debug_info", bytes(info))
     writer.add(".debug_abbrev", ABBREVIATIONS)
     line_index = writer.add(".debug_line", line)
     writer.add(".debug_ranges", ranges)
-    symbols = [("", addresses[kernel], 0, 0, 1, info_index) for kernel in kernels]
+    symbols = [
+        # A symbol that lost its name lost its load address with it.
+        (f".text.{kernel}", addresses[kernel], 0, 0, 1, info_index) if kernel in named else ("", 0, 0, 0, 1, info_index)
+        for kernel in kernels
+    ]
     symbols.append(("", 0, 0, 0, 1, info_index))
+    for index, kernel in enumerate(kernels, 1):
+        if kernel in (functions or {}):
+            symbols.append((kernel, addresses[kernel], (functions or {})[kernel], 0, 2, index))
     number = {kernel: index + 1 for index, kernel in enumerate(kernels)}
     table = writer.add_symbols(symbols)
     if relocate:

@@ -37,6 +37,6 @@ def read_host_object(data: memoryview) -> HostObject:
     if elf.machine != EM_X86_64 or (elf.type == _ET_REL and len(code) > 1) or not sections[".debug_line"]:
         return HostObject(code, ())
     tables = LineTables(sections)
-    units = {unit.line_program: unit for unit in tables.reader.units(with_kernel=False)}
+    units = {unit.line_program: unit for unit in tables.reader.units()}
     line_tables = tuple(tables.decode(unit) for program, unit in units.items() if program is not None)
     return HostObject(code, line_tables)

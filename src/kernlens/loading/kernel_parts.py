@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     from kernlens.model.spilled_value import SpilledValue
 
 NO_TABLE = "the debug data holds no line table for this kernel"
+UNKNOWN_TABLE = (
+    "the debug data does not tell which of its line tables is this kernel's: its relocations name no code section, and its"
+    " units are not those of the code sections in order"
+)
 ADVICE = "build with -gline-tables-only (or -g) to get one"
 
 
@@ -313,6 +317,8 @@ class ZebinDebug(KeptDebug):
     def line_table_reason(self, name: str) -> str | None:
         if name in self._tables:
             return None
+        if self._tables.has_others:
+            return UNKNOWN_TABLE
         return NO_TABLE if self._tables else without_debug(self._build.options)
 
 

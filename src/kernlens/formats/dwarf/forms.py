@@ -15,7 +15,6 @@ DW_FORM_ADDR = 0x01
 DW_FORM_STRING = 0x08
 DW_FORM_STRP = 0x0E
 DW_FORM_REF_ADDR = 0x10
-DW_FORM_REF_UDATA = 0x15
 DW_FORM_INDIRECT = 0x16
 DW_FORM_FLAG_PRESENT = 0x19
 DW_FORM_STRX = 0x1A
@@ -27,8 +26,6 @@ DW_FORM_DATA16 = 0x1E
 #: Forms that index .debug_str_offsets and .debug_addr.
 STRING_INDEX_FORMS = frozenset((DW_FORM_STRX, 0x25, 0x26, 0x27, 0x28))
 ADDRESS_INDEX_FORMS = frozenset((DW_FORM_ADDRX, 0x29, 0x2A, 0x2B, 0x2C))
-#: ref1, ref2, ref4, ref8, ref_udata: offsets from the unit's start.
-UNIT_REFERENCE_FORMS = frozenset((0x11, 0x12, 0x13, 0x14, DW_FORM_REF_UDATA))
 
 _U16 = struct.Struct("<H")
 _U32 = struct.Struct("<I")

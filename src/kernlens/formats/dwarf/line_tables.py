@@ -1,7 +1,7 @@
 """Line tables of GPU kernels, from the debug ELF of one kernel or from a zebin with many.
 
 A patch-token program has one ELF per kernel in its debug data; a zebin has one compile unit per kernel. Each kernel's
-table is decoded on first use. Sources: DWARF version 4 and 5, section 6.2; see ``units`` for how a unit is
+table is decoded on first use. Sources: DWARF version 4 and 5, section 6.2; see ``unit_owners`` for how a unit is
 matched with its kernel and ``relocation`` for why its addresses count from the kernel's start.
 """
 
@@ -35,31 +35,36 @@ def read_kernel_debug_elf(data: memoryview, budget: Budget | None = None) -> Lin
     if not sections[_LINE]:
         return None
     tables = LineTables(sections)
-    for unit in tables.reader.units(with_kernel=False):
+    for unit in tables.reader.units():
         if unit.line_program is not None:
             return tables.decode(unit)
-    return tables.decode(Unit(0, 0, "", None, DebugStrings(sections)))
+    return tables.decode(Unit(0, 0, "", DebugStrings(sections)))
 
 
 def read_zebin_line_tables(elf: Elf, budget: Budget | None = None) -> LineTables:
     """Reads the line tables of a zebin (or of the debug ELF of a loaded module) by kernel name, empty if it has none.
 
-    Only the compile units are read here, each as far as its kernel's name. Raises FormatError.
+    Only the compile units' own attributes are read here. Raises FormatError.
     """
+    from kernlens.formats.dwarf.unit_owners import owners_of
+
     sections = DebugSections(elf, budget)
     tables = LineTables(sections)
     if sections[_LINE]:
-        for unit in tables.reader.units():
-            if unit.kernel is not None and unit.line_program is not None:
-                tables.add(unit.kernel, unit)
+        units = [unit for unit in tables.reader.units() if unit.line_program is not None]
+        for unit, kernel in zip(units, owners_of(elf, sections[_LINE], units), strict=True):
+            tables.add(kernel, unit)
     return tables
 
 
 class LineTables(Mapping[str, "LineTable"]):
     """Line tables by kernel name, each decoded on first use. Looking one up raises FormatError if it is damaged.
 
-    ``reader`` reads the file's units. All tables share what it has read, and the bounds of what they may cost.
+    ``reader`` reads the file's units. All tables share what it has read, and the bounds of what they may cost. ``has_others``:
+    there are line tables of which the file does not tell the kernel.
     """
+
+    has_others = False
 
     def __init__(self, sections: DebugSections) -> None:
         self._sections = sections
@@ -88,9 +93,12 @@ class LineTables(Mapping[str, "LineTable"]):
     def __contains__(self, kernel: object) -> bool:
         return kernel in self._units
 
-    def add(self, kernel: str, unit: Unit) -> None:
-        """Adds the unit that describes ``kernel``; of several, the first counts."""
-        self._units.setdefault(kernel, unit)
+    def add(self, kernel: str | None, unit: Unit) -> None:
+        """Adds the unit that describes ``kernel``, None if that is not known; of several, the first counts."""
+        if kernel is None:
+            self.has_others = True
+        elif kernel:
+            self._units.setdefault(kernel, unit)
 
     def __getitem__(self, kernel: str) -> LineTable:
         table = self._decoded.get(kernel)

@@ -43,7 +43,7 @@ _X86_64_TYPES = {R_X86_64_64: _ALL, R_X86_64_32: _LOWER}
 _WORD = struct.Struct("<I")
 _ADDRESS = struct.Struct("<Q")
 #: Code is loaded above this address; a lower one counts from its kernel's start.
-_LOADED = 1 << 32
+LOADED = 1 << 32
 _LONGEST_NAME = 64
 
 
@@ -113,11 +113,11 @@ class DebugSections:
         Relocated sections hold such offsets already. Load addresses remain where a file has lost its relocations; they
         count from the start of the code section that they lie in. Raises FormatError if they lie in none.
         """
-        if address < _LOADED:
+        if address < LOADED:
             return address
         starts = self._code_addresses
         index = bisect_right(starts, address) - 1
-        if index < 0 or address - starts[index] >= _LOADED:
+        if index < 0 or address - starts[index] >= LOADED:
             raise malformed(f"address {address:#x} lies in no code section of the file")
         return address - starts[index]
 

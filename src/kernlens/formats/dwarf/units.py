@@ -1,7 +1,7 @@
-"""Compile units of .debug_info: which kernel each one describes, and where its line program starts.
+"""Compile units of .debug_info: where the line program of each starts, and which addresses it has.
 
-Only what a line table needs is read: the unit's own attributes and its first-level subprograms, up to that of the
-kernel. ``inlining`` reads the unit's other entries with the same reader.
+Only what a line table needs is read: the unit's own attributes. ``inlining`` reads the unit's other entries with the same
+reader.
 
 Source: DWARF version 5 (and 4), sections 7.5.1 "Unit Headers", 7.5.3 "Abbreviations Tables", 3.1.1, 3.3.1.
 """
@@ -19,8 +19,6 @@ from kernlens.formats.dwarf.forms import (
     DW_FORM_FLAG_PRESENT,
     DW_FORM_IMPLICIT_CONST,
     DW_FORM_INDIRECT,
-    DW_FORM_REF_ADDR,
-    UNIT_REFERENCE_FORMS,
     Encoding,
     malformed,
     read_form,
@@ -30,11 +28,9 @@ from kernlens.formats.dwarf.forms import (
 )
 from kernlens.formats.dwarf.relocation import DebugSections
 from kernlens.formats.dwarf.strings import DebugStrings
-from kernlens.model.intel_symbols import PSEUDO_KERNEL
 
 DW_TAG_INLINED_SUBROUTINE = 0x1D
 DW_TAG_SUBPROGRAM = 0x2E
-DW_AT_SIBLING = 0x01
 DW_AT_NAME = 0x03
 DW_AT_STMT_LIST = 0x10
 DW_AT_LOW_PC = 0x11
@@ -78,14 +74,15 @@ Attributes = dict[int, tuple[int, int | str | bytes]]
 
 class Unit(NamedTuple):
     """One compile unit. ``offset`` is that of its header in .debug_info, ``line_program`` that of its line program in
-    .debug_line (None if it has none), ``directory`` its DW_AT_comp_dir; ``kernel`` is the name of the kernel that it
-    describes, None if it describes no code."""
+    .debug_line (None if it has none), ``directory`` its DW_AT_comp_dir; ``low`` is the address of its code and ``size`` the
+    bytes of it, None where the unit does not say."""
 
     offset: int
     line_program: int | None
     directory: str
-    kernel: str | None
     strings: DebugStrings
+    low: int | None = None
+    size: int | None = None
 
 
 class _UnitHeader5(NamedTuple):
@@ -181,15 +178,14 @@ class UnitReader:
         self._info = sections[_INFO]
         self._abbreviations = _Abbreviations(sections[_ABBREV])
 
-    def units(self, *, with_kernel: bool = True) -> Iterator[Unit]:
-        """Yields the compile units in file order; type units are passed over. Finding each unit's kernel may be left
-        out."""
+    def units(self) -> Iterator[Unit]:
+        """Yields the compile units in file order; type units are passed over."""
         position = 0
         while position < len(self._info):
             try:
                 header = self.header(position)
                 if header.unit_type not in (DW_UT_TYPE, DW_UT_SPLIT_TYPE) and header.entries < header.end:
-                    yield self._unit(header, with_kernel)
+                    yield self._unit(header)
             except (IndexError, struct.error):
                 raise malformed("the unit ends within an entry", _INFO, position) from None
             position = header.end
@@ -234,50 +230,23 @@ class UnitReader:
             encoding=Encoding(header.address_size, offset_size, version),
         )
 
-    def _unit(self, header: Header, with_kernel: bool) -> Unit:
-        abbreviation, attributes, position = self.entry(header, header.entries)
+    def _unit(self, header: Header) -> Unit:
+        _abbreviation, attributes, _position = self.entry(header, header.entries)
         strings = DebugStrings(
             self._sections, header.encoding.offset_size, number_of(attributes, DW_AT_STR_OFFSETS_BASE)
         )
-        kernel = None
-        if with_kernel and abbreviation is not None and abbreviation.has_children:
-            base = self.address(header, attributes, attributes)
-            kernel = self._kernel(header, attributes, base or 0, position, strings)
+        low = self._raw_address(header, attributes, attributes, DW_AT_LOW_PC)
+        # DW_AT_high_pc is an address or, as a constant, a size.
+        high = self._raw_address(header, attributes, attributes, DW_AT_HIGH_PC)
+        size = number_of(attributes, DW_AT_HIGH_PC) if high is None else high - (low or 0)
         return Unit(
             offset=header.start,
             line_program=number_of(attributes, DW_AT_STMT_LIST),
             directory=strings.text(attributes.get(DW_AT_COMP_DIR)),
-            kernel=kernel,
             strings=strings,
+            low=low,
+            size=size,
         )
-
-    def _kernel(self, header: Header, unit: Attributes, base: int, position: int, strings: DebugStrings) -> str | None:
-        """Returns the name of the subprogram that starts where the unit's code starts."""
-        has_code = False
-        depth = 1
-        most = self.most_entries(header)
-        while depth and position < header.end:
-            most -= 1
-            if most < 0:
-                raise too_dense(position)
-            abbreviation, attributes, position = self.entry(header, position)
-            if abbreviation is None:
-                depth -= 1
-                continue
-            if depth == 1 and abbreviation.tag == DW_TAG_SUBPROGRAM:
-                address = self.address(header, unit, attributes)
-                has_code = has_code or address is not None
-                if address == base:
-                    return self._name(header, attributes, strings)
-            if abbreviation.has_children:
-                sibling = attributes.get(DW_AT_SIBLING)
-                target = None if sibling is None else self._target(header, sibling)
-                # A sibling that lies behind would be read again and again.
-                if target is not None and target > position:
-                    position = target
-                else:
-                    depth += 1
-        return PSEUDO_KERNEL if has_code else None
 
     def entry(self, header: Header, position: int) -> tuple[Abbreviation | None, Attributes, int]:
         """Reads the entry at ``position``: its abbreviation, None for the end of a list of entries; those of its
@@ -303,14 +272,16 @@ class UnitReader:
         self, header: Header, unit: Attributes, attributes: Attributes, attribute: int = DW_AT_LOW_PC
     ) -> int | None:
         """Returns an address (DW_AT_low_pc) as an offset in the kernel, None if it is absent or no address."""
+        value = self._raw_address(header, unit, attributes, attribute)
+        return None if value is None else self._sections.code_offset(value)
+
+    def _raw_address(self, header: Header, unit: Attributes, attributes: Attributes, attribute: int) -> int | None:
         form, value = attributes.get(attribute, (0, None))
         if not isinstance(value, int):
             return None
         if form in ADDRESS_INDEX_FORMS:
-            value = self.indexed_address(header, unit, value)
-        elif form != DW_FORM_ADDR:
-            return None
-        return self._sections.code_offset(value)
+            return self.indexed_address(header, unit, value)
+        return value if form == DW_FORM_ADDR else None
 
     def indexed_address(self, header: Header, unit: Attributes, index: int) -> int:
         """Returns address ``index`` of the unit's part of .debug_addr."""
@@ -322,27 +293,6 @@ class UnitReader:
             raise malformed(f"address {index} lies outside the section", ".debug_addr", offset)
         address: int = number.unpack_from(table, offset)[0]
         return address
-
-    def _name(self, header: Header, attributes: Attributes, strings: DebugStrings) -> str | None:
-        """Returns DW_AT_name, or that of the entry of which this one is an instance."""
-        for _ in range(4):
-            if DW_AT_NAME in attributes:
-                return strings.text(attributes[DW_AT_NAME])
-            origin = attributes.get(DW_AT_ABSTRACT_ORIGIN) or attributes.get(DW_AT_SPECIFICATION)
-            target = None if origin is None else self._target(header, origin)
-            if target is None:
-                return None
-            _abbreviation, attributes, _position = self.entry(header, target)
-        return None
-
-    @staticmethod
-    def _target(header: Header, reference: tuple[int, int | str | bytes]) -> int | None:
-        """Returns the offset of the entry that a reference points to, None if the reference leaves the unit."""
-        form, value = reference
-        if not isinstance(value, int) or (form != DW_FORM_REF_ADDR and form not in UNIT_REFERENCE_FORMS):
-            return None
-        target = value if form == DW_FORM_REF_ADDR else header.start + value
-        return target if header.entries <= target < header.end else None
 
 
 def too_dense(position: int) -> FormatError:
