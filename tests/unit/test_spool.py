@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -68,18 +69,29 @@ def test_of_a_file_that_is_not_what_was_asked_for_nothing_is_known(content: str,
 def test_of_several_that_make_it_one_does(tmp_path: Path) -> None:
     barrier = threading.Barrier(PROCESSES)
 
-    def make(_: int) -> str:
+    def make(_: int) -> Spool | str:
         barrier.wait(60)
         try:
-            Spool.make(tmp_path / "x.klens")
+            return Spool.make(tmp_path / "x.klens")
         except OutputError as error:
             return str(error)
-        return ""
 
     with ThreadPoolExecutor(PROCESSES) as pool:
-        refusals = [told for told in pool.map(make, range(PROCESSES)) if told]
+        results = list(pool.map(make, range(PROCESSES)))
+    refusals = [result for result in results if isinstance(result, str)]
     assert len(refusals) == PROCESSES - 1
-    assert all("a capture that was killed has left, or is still writing" in told for told in refusals)
+    assert all("another process is writing the recording" in refusal for refusal in refusals)
+    (spool,) = (result for result in results if isinstance(result, Spool))
+    with pytest.raises(OutputError, match="another process is still writing to"):
+        recover(spool.folder)
+    spool.close()
+    assert make_again(tmp_path).startswith(f"there is {spool.folder}, which a capture that was killed has left")
+
+
+def make_again(folder: Path) -> str:
+    with pytest.raises(OutputError) as refusal:
+        Spool.make(folder / "x.klens")
+    return str(refusal.value)
 
 
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
@@ -102,7 +114,8 @@ def _counter(kernel: str, launches: int, shapes: int = 0) -> bytes:
 
 
 def test_what_is_damaged_is_missing_and_the_rest_is_recorded(tmp_path: Path) -> None:
-    folder = Spool.make(tmp_path / "x.klens").folder
+    with closing(Spool.make(tmp_path / "x.klens")) as spool:
+        folder = spool.folder
     (folder / "1-1.build").write_bytes(_fields(operation=b"build", source=b"kernel void a() {}"))
     (folder / "1-2.build").write_bytes(b"damaged")
     (folder / "1-3.started").write_bytes(_fields(operation=b"link", time=struct.pack("<Q", 1)))

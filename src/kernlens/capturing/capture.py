@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import sys
@@ -13,7 +14,7 @@ from kernlens.capturing.asked import Asked
 from kernlens.capturing.building_again import BuildingAgain
 from kernlens.capturing.changes import Changes, Replacement
 from kernlens.capturing.level_zero_layer import turn_on_level_zero, why_not_recorded
-from kernlens.capturing.merging import Captured, CapturedKernel, merge
+from kernlens.capturing.merging import Captured, CapturedKernel, Progress, merge
 from kernlens.capturing.spool import FOLDER, OPTIONS, SNAPSHOTS, Spool
 from kernlens.dataclass import dataclass
 from kernlens.dataclass import replace as replaced
@@ -78,6 +79,7 @@ def capture(
     build_options: str = "",
     replace: Mapping[str, str | os.PathLike[str]] | None = None,
     fresh_cache: bool = False,
+    on_progress: Progress | None = None,
 ) -> Capture:
     """Run an application, and record what it builds with OpenCL or Level Zero, and how often it launches which kernel.
 
@@ -88,6 +90,7 @@ def capture(
     from building again too. ``replace`` names a file of source, SPIR-V or binary for a program that it is to stand in for:
     by a kernel's name, by the SHA-256 of what the application makes it from, or by a file that holds that.
     ``fresh_cache`` gives the application empty caches. On a simulated device it may write no file of more than 1 GiB.
+    ``on_progress`` is called with the number of builds that are in the recording, and that of all, once it has ended.
 
     Raises NotFoundError or ToolError if the application cannot be started, NotFoundError if a file of ``replace`` cannot be
     read, FormatError if it is damaged SPIR-V, UnsupportedError for a program with other rights than this process's and on an
@@ -105,8 +108,7 @@ def capture(
     _check_rights(application.program)
     path = Path(recording) if recording is not None else Path(f"{Path(words[0]).name}.klens")
     layer = needed_layer(OPENCL_LAYER)
-    with _writer(path, words) as writer:
-        spool = _spool(Spool.make, path, asked)
+    with _writer(path, words) as writer, contextlib.closing(_spool(Spool.make, path, asked)) as spool:
         _turn_on(application, layer, spool, lines)
         turn_on_level_zero(application.environment, chosen)
         changes.make(application.environment, spool)
@@ -116,11 +118,15 @@ def capture(
             if not spool.was_entered:
                 spool.remove()
             raise
-        return _finish(spool, writer, status, asked, again)
+        return _finish(spool, writer, status, asked, again, on_progress=on_progress)
 
 
 def recover(
-    folder: str | os.PathLike[str], recording: str | os.PathLike[str] | None = None, *, stages: bool = False
+    folder: str | os.PathLike[str],
+    recording: str | os.PathLike[str] | None = None,
+    *,
+    stages: bool = False,
+    on_progress: Progress | None = None,
 ) -> Capture:
     """Make the recording of a capture that was killed, from the folder that it left: every build that had finished, with what
     the capture was asked for; with the compile stages too if ``stages`` says so.
@@ -129,18 +135,18 @@ def recover(
     to write, if not the one that it was to be. The folder is removed. Raises NotFoundError if it is no folder of a capture,
     OutputError if the recording cannot be written.
     """
-    spool = Spool.open(Path(folder))
-    asked = Asked.kept(spool)
-    asked = replaced(asked, stages=stages or asked.stages)
-    findings = []
-    try:
-        again = asked.building_again(environment_for(asked.device, find_toolchain(asked.toolchain)))
-    except KernlensError as error:
-        again = BuildingAgain(os.environ)
-        findings = [f"nothing is built again, for stages or to compare: {error}"]
-    path = Path(recording) if recording is not None else spool.recording
-    with _writer(path, asked.words) as writer:
-        return _finish(spool, writer, None, asked, again, findings)
+    with contextlib.closing(Spool.open(Path(folder))) as spool:
+        asked = Asked.kept(spool)
+        asked = replaced(asked, stages=stages or asked.stages)
+        findings = []
+        try:
+            again = asked.building_again(environment_for(asked.device, find_toolchain(asked.toolchain)))
+        except KernlensError as error:
+            again = BuildingAgain(os.environ)
+            findings = [f"nothing is built again, for stages or to compare: {error}"]
+        path = Path(recording) if recording is not None else spool.recording
+        with _writer(path, asked.words) as writer:
+            return _finish(spool, writer, None, asked, again, findings, on_progress)
 
 
 def attach(recording: str | os.PathLike[str], *, lines: bool = False) -> tuple[Path, dict[str, str]]:
@@ -179,7 +185,8 @@ def _writer(path: Path, words: Sequence[str]) -> RecordingWriter:
         raise OutputError(
             f"the recording {path} cannot be written: {folder} is not writable; name another place with -o"
         )
-    return RecordingWriter(path, command_line=words, overwrite=True)
+    # What the application's processes wrote is whole in their folder until the recording is.
+    return RecordingWriter(path, command_line=words, overwrite=True, is_whole=True)
 
 
 def _check_rights(program: str) -> None:
@@ -226,9 +233,10 @@ def _finish(
     asked: Asked,
     again: BuildingAgain,
     findings: Sequence[str] = (),
+    on_progress: Progress | None = None,
 ) -> Capture:
     try:
-        captured = merge(spool, writer, again, asked.changes)
+        captured = merge(spool, writer, again, asked.changes, on_progress)
         writer.close()
     except (OutputError, OSError) as error:
         raise OutputError(

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
+from hashlib import sha256
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -15,7 +16,8 @@ from kernlens import log
 from kernlens.capturing.building_again import BuildingAgain, BuiltAgain, Findings, built_again
 from kernlens.capturing.changes import Changes, used
 from kernlens.capturing.counters import Counter, Identity, read_counters
-from kernlens.capturing.spool import BuildEvent, BuiltDevice, Given, Spool, finished_at, read_build, read_replaced
+from kernlens.capturing.fields import finished_at
+from kernlens.capturing.spool import BuildEvent, BuiltDevice, Given, Spool, read_build, read_replaced
 from kernlens.dataclass import dataclass, field, replace
 from kernlens.errors import KernlensError
 from kernlens.loading import open_build
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
     from kernlens.recording.writer import RecordingWriter
 
 _Content = TypeVar("_Content")
+#: Is called with the number of builds that are in the recording, and that of all.
+Progress = Callable[[int, int], None]
 
 #: The kernels of the last good build of each program and device (its handle), by name.
 Built = dict[tuple[Identity, int], dict[str, "CapturedKernel"]]
@@ -120,7 +124,40 @@ class Captured:
     findings: list[str] = field(default_factory=list)
 
 
-def merge(spool: Spool, writer: RecordingWriter, again: BuildingAgain, changes: Changes) -> Captured:
+class _KernelsOfBinaries:
+    """The kernels of each binary that was met: applications make many programs of one binary."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[bytes, bytes, str], tuple[str, Sequence[str]]] = {}
+
+    def read(self, build: Build) -> tuple[Build, Sequence[str]]:
+        """The build under the name that kernlens has for its device, and its kernels; none if the binary cannot be read."""
+        if not build.ok:
+            return build, ()
+        key = sha256(build.binary).digest(), sha256(build.spirv).digest(), build.device
+        if key not in self._known:
+            self._known[key] = self._read(build)
+        device, kernels = self._known[key]
+        return replace(build, device=device), kernels
+
+    @staticmethod
+    def _read(build: Build) -> tuple[str, Sequence[str]]:
+        try:
+            programs = open_build(build)
+        except KernlensError as error:
+            log.debug("capturing", "%s for %s holds no code that can be read: %s", build.name, build.device, error)
+            return build.device, ()
+        device = next((program.device.name for program in programs if program.device is not None), build.device)
+        return device, [name for program in programs for name in program.kernels]
+
+
+def merge(
+    spool: Spool,
+    writer: RecordingWriter,
+    again: BuildingAgain,
+    changes: Changes,
+    on_progress: Progress | None = None,
+) -> Captured:
     """Write all that was spooled into the recording, with what building again yields. Raises OutputError if it cannot be
     written."""
     changed_options = 0
@@ -135,7 +172,9 @@ def merge(spool: Spool, writer: RecordingWriter, again: BuildingAgain, changes: 
     names: dict[Identity, str] = {}
     numbers: dict[Identity, int] = {}
     calls = []
-    for event, results in built_again(_events(spool, captured), again):
+    kernels_of = _KernelsOfBinaries()
+    paths = (*sorted(spool.build_files(), key=finished_at), *spool.started_files())
+    for event, results in built_again(_events(paths, captured), again):
         captured.builds += 1
         if not event.has_ended or event.status != 0 or not all(device.built for device in event.devices):
             captured.failed += 1
@@ -151,7 +190,7 @@ def merge(spool: Spool, writer: RecordingWriter, again: BuildingAgain, changes: 
         builds = _builds(event, name, linked)
         device_name = ""
         for (build, device), result in zip(builds, results or [BuiltAgain()], strict=True):
-            build, kernels = _with_kernels(build)
+            build, kernels = kernels_of.read(build)
             build, same_code = findings.add(build, result)
             number, device_name = writer.add(build), build.device
             noted = {} if event.static_inputs else used(replaced, event.program)
@@ -171,6 +210,8 @@ def merge(spool: Spool, writer: RecordingWriter, again: BuildingAgain, changes: 
             calls.append({"program": writer.add(build), **_call(event), "operation": "input", **constants, **noted})
         if event.program is not None:
             names[event.program], numbers[event.program] = name, number
+        if on_progress is not None:
+            on_progress(captured.builds, len(paths))
     _count(spool, captured, built, names_of_build)
     compared = [(kernel.name, kernel.same_code) for kernel in captured.kernels if kernel.same_code is not None]
     kernel_names = [kernel.name for kernel in captured.kernels]
@@ -185,10 +226,9 @@ def merge(spool: Spool, writer: RecordingWriter, again: BuildingAgain, changes: 
     return captured
 
 
-def _events(spool: Spool, captured: Captured) -> Iterator[BuildEvent]:
-    """The builds in the order in which they finished, then those that did not."""
+def _events(paths: Iterable[Path], captured: Captured) -> Iterator[BuildEvent]:
+    """The builds of these files, those that finished first."""
     ended = set()
-    paths = (*sorted(spool.build_files(), key=finished_at), *spool.started_files())
     for event in _read(captured, "a build", paths, read_build):
         began = event.process, event.thread, event.time
         if event.has_ended or began not in ended:
@@ -280,19 +320,6 @@ def _reason(event: BuildEvent, device: BuiltDevice, linked: Sequence[str]) -> st
     if not device.built:
         return f"the application's {event.operation} failed for this device"
     return None if device.binary else "the driver gave no binary"
-
-
-def _with_kernels(build: Build) -> tuple[Build, list[str]]:
-    """The build under the name that kernlens has for its device, and its kernels; none if the binary cannot be read."""
-    if not build.ok:
-        return build, []
-    try:
-        programs = open_build(build)
-        device = next((program.device.name for program in programs if program.device is not None), build.device)
-        return replace(build, device=device), [name for program in programs for name in program.kernels]
-    except KernlensError as error:
-        log.debug("capturing", "%s for %s holds no machine code that can be read: %s", build.name, build.device, error)
-        return build, []
 
 
 def _count(spool: Spool, captured: Captured, built: Built, builds: dict[tuple[Identity, int], tuple[str, str]]) -> None:

@@ -8,16 +8,18 @@ by its size (64 bits, little-endian).
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
-import struct
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from kernlens import log
 from kernlens.capturing.counters import Identity
+from kernlens.capturing.fields import read_fields
 from kernlens.dataclass import dataclass, field
 from kernlens.errors import FormatError, KernlensError, NotFoundError, OutputError
 from kernlens.formats.spirv.specialization import read_spec_constants
@@ -39,7 +41,6 @@ _RECORDING = "recording"
 _ASKED = "asked"
 #: There in the folder of programs that are started elsewhere.
 _SHARED = "shared"
-_NUMBER = struct.Struct("<Q")
 
 
 @dataclass(slots=True)
@@ -129,10 +130,11 @@ class Replaced:
 
 
 class Spool:
-    """A capture's folder."""
+    """A capture's folder. As long as it is made or opened, nobody else can open it."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._lock = contextlib.ExitStack()
 
     @classmethod
     def make(cls, recording: Path, *, is_shared: bool = False) -> Spool:
@@ -145,19 +147,28 @@ class Spool:
                 made.mkdir(0o700)
                 (made / _RECORDING).write_text(str(recording.absolute()))
                 (made / MISSING).write_bytes(bytes(ENTRIES * ENTRY_SIZE))
+                spool = cls(folder)
                 if is_shared:
                     (made / _SHARED).touch()
+                else:
+                    spool._take(made)
                 made.rename(folder)
         except OSError as error:
             if os.path.lexists(folder):
+                with contextlib.closing(cls(folder)) as other:
+                    is_free = other._take(folder)
+                if not is_free:
+                    raise OutputError(
+                        f"another process is writing the recording {recording}; wait for it, or choose another name"
+                    ) from None
                 raise OutputError(
-                    f"there is {folder}, which a capture that was killed has left, or is still writing; kernlens capture"
-                    f" --recover {folder} makes a recording of it"
+                    f"there is {folder}, which a capture that was killed has left, or programs that were started elsewhere"
+                    f" write to; kernlens capture --recover {folder} makes a recording of it"
                 ) from None
             raise OutputError(
                 f"cannot make the folder {folder}: {error.strerror}; name another place with -o"
             ) from error
-        return cls(folder)
+        return spool
 
     @classmethod
     def join(cls, recording: Path) -> Spool:
@@ -174,10 +185,37 @@ class Spool:
 
     @classmethod
     def open(cls, folder: Path) -> Spool:
-        """Return the folder that a killed capture left. Raises NotFoundError if it is none."""
+        """Return the folder that a killed capture left. Raises NotFoundError if it is none, OutputError if the capture goes
+        on."""
         if not (folder / _RECORDING).is_file() or not (folder / MISSING).is_file():
             raise NotFoundError(f"{folder} is no folder of a capture; those are called RECORDING.klens.capture")
-        return cls(folder)
+        spool = cls(folder)
+        if not spool._take(folder):
+            spool.close()
+            raise OutputError(
+                f"another process is still writing to {folder}; it makes the recording itself when it ends"
+            )
+        return spool
+
+    def _take(self, folder: Path) -> bool:
+        """Lock the folder; False if it is locked already."""
+        if sys.platform == "win32":
+            return True
+        import fcntl
+
+        try:
+            descriptor = os.open(folder / _RECORDING, os.O_RDONLY | os.O_CLOEXEC)
+            self._lock.callback(os.close, descriptor)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        except OSError as error:
+            log.debug("capturing", "cannot lock %s: %s", folder, error)
+        return True
+
+    def close(self) -> None:
+        """Let others open it. More calls do nothing."""
+        self._lock.close()
 
     @property
     def recording(self) -> Path:
@@ -234,44 +272,10 @@ class Spool:
         except OSError as error:
             log.debug("capturing", "cannot remove %s: %s", self.folder, error)
         shutil.rmtree(removed, ignore_errors=True)
+        self.close()
 
     def _files(self, kind: str) -> list[Path]:
         return sorted(path for path in self.folder.glob(f"*.{kind}") if not path.name.startswith("."))
-
-
-def read_fields(path: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield the fields of a file. Raises FormatError if it is damaged."""
-    content = path.read_bytes()
-    offset = 0
-
-    def block() -> bytes:
-        nonlocal offset
-        start = offset + _NUMBER.size
-        if start > len(content):
-            raise FormatError(f"{path.name} ends within a field", format="capture", offset=offset)
-        offset = start + _NUMBER.unpack_from(content, offset)[0]
-        if offset > len(content):
-            raise FormatError(f"a field of {path.name} is longer than the file", format="capture", offset=start)
-        return content[start:offset]
-
-    while offset < len(content):
-        name = block().rstrip(b"\0").decode("utf-8", "replace")
-        yield name, block()
-
-
-def finished_at(path: Path) -> int:
-    """When a build had finished, in nanoseconds since 1970; 0 if its file is damaged."""
-    time = duration = 0
-    try:
-        for name, value in read_fields(path):
-            if name == "time":
-                time = _number(value)
-            elif name == "duration":
-                duration = _number(value)
-                break  # Large fields follow.
-    except (FormatError, OSError) as error:
-        log.debug("capturing", "%s: %s", path, error)
-    return time + duration
 
 
 def read_build(path: Path) -> BuildEvent:

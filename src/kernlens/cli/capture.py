@@ -10,7 +10,7 @@ import click
 
 from kernlens.analysis.cxx_names import readable
 from kernlens.cli.options import device_option, file_option, toolchain_option, verb
-from kernlens.cli.output import finish_output, print_message, print_pieces
+from kernlens.cli.output import Progress, finish_output, print_message, print_pieces
 from kernlens.cli.signals import EndedBySignal
 from kernlens.errors import KernlensError
 from kernlens.model.figures import FIGURES
@@ -19,6 +19,8 @@ from kernlens.report.style import style
 from kernlens.report.table import table
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kernlens.capturing.capture import Capture
     from kernlens.capturing.merging import CapturedKernel
     from kernlens.report.table import Cell
@@ -85,7 +87,8 @@ def command(
             raise click.UsageError(
                 "--recover takes what the application was captured with, and of these options --stages"
             )
-        done = recover_folder(recover, output, stages=stages)
+        with _progress() as progress:
+            done = recover_folder(recover, output, stages=stages, on_progress=_shown(progress))
         _tell(done, recover)
         _write_answers(done, html, json_file)
         return
@@ -94,20 +97,30 @@ def command(
 
         print_message(f"kernlens: {EXPLANATION}")
     finish_output()
-    done = capture(
-        command_line,
-        output,
-        simulate=device,
-        toolchain=toolchain,
-        lines=lines,
-        stages=stages,
-        build_options=build_options,
-        replace=dict(map(_replacement, replacements)),
-        fresh_cache=fresh_cache,
-    )
+    with _progress() as progress:
+        done = capture(
+            command_line,
+            output,
+            simulate=device,
+            toolchain=toolchain,
+            lines=lines,
+            stages=stages,
+            build_options=build_options,
+            replace=dict(map(_replacement, replacements)),
+            fresh_cache=fresh_cache,
+            on_progress=_shown(progress),
+        )
     _tell(done, command_line[0])
     _write_answers(done, html, json_file)
     _end_like(done.exit_status or 0)
+
+
+def _progress() -> Progress:
+    return Progress("recording", quiet=False, later=True)
+
+
+def _shown(progress: Progress) -> Callable[[int, int], None]:
+    return lambda done, total: progress.show(done, total, "recording")
 
 
 def _replacement(text: str) -> tuple[str, str]:
@@ -224,8 +237,8 @@ def _next_steps(done: Capture) -> list[str]:
     import shlex
 
     recording = shlex.quote(str(done.recording))
-    read = [kernel for kernel in done.kernels if kernel.line_table is not None and kernel.name != PSEUDO_KERNEL]
-    first = next(iter(read), None)
+    read = (kernel for kernel in done.kernels if kernel.line_table is not None and kernel.name != PSEUDO_KERNEL)
+    first = next(read, None)
     if first is None:
         return [f"Next: kernlens extract {recording} -o DIR"]
     verb = "annotate" if first.line_table else "disasm"

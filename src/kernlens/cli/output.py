@@ -310,15 +310,22 @@ def written(
 
 
 class Progress:
-    """A progress bar on a terminal's standard error; nothing where nobody watches."""
+    """A progress bar on a terminal's standard error; nothing where nobody watches. With ``later`` it comes with the first
+    step: until then the terminal belongs to somebody else."""
 
-    def __init__(self, title: str, quiet: bool) -> None:
+    def __init__(self, title: str, quiet: bool, *, later: bool = False) -> None:
         self._show: Callable[[int, int, str], None] | None = None
         self._title = title
         self._quiet = quiet or sys.stderr is None or not sys.stderr.isatty()
+        self._later = later
         self._open = contextlib.ExitStack()
 
     def __enter__(self) -> Progress:
+        if not self._later:
+            self._begin()
+        return self
+
+    def _begin(self) -> None:
         if not self._quiet:
             from rich.console import Console
             from rich.markup import escape
@@ -331,12 +338,14 @@ class Progress:
                 bar.update(task, completed=done, total=total, description=escape(rendered(title)))
 
             self._show = show
-        return self
 
     def __exit__(self, *_: object) -> None:
         self._open.close()
 
     def show(self, done: int, total: int, title: str) -> None:
         """Say how many of all steps are done, and what the newest was."""
+        if self._later:
+            self._later = False
+            self._begin()
         if self._show is not None:
             self._show(done, total, title)

@@ -27,11 +27,12 @@ class PackedBlob(NamedTuple):
     content: bytes
 
 
-def pack(content: bytes) -> PackedBlob:
-    """Pack ``content``, or keep it raw if packing gains nothing or exceeds the ratio that readers accept."""
+def pack(content: bytes, digest: bytes | None = None) -> PackedBlob:
+    """Pack ``content``, or keep it raw if packing gains nothing or exceeds the ratio that readers accept. ``digest`` is its
+    SHA-256 if that is known already."""
     import zstandard
 
-    digest = hashlib.sha256(content).digest()
+    digest = digest or hashlib.sha256(content).digest()
     packed = zstandard.ZstdCompressor(level=LEVEL).compress(content)
     if len(packed) >= len(content) or not _believable(len(content), len(packed)):
         return PackedBlob(digest, len(content), RAW, content)

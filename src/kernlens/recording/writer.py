@@ -9,6 +9,7 @@ rollback mode a reader would need the right to write after a crash, to roll back
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import threading
 from collections.abc import Iterator, Sequence
@@ -58,6 +59,8 @@ class RecordingWriter:
         self._redaction = redaction
         self._is_whole = is_whole
         self._lock = threading.Lock()
+        #: The SHA-256 of contents that the recording holds: they are not packed again.
+        self._stored: set[bytes] = set()
         metadata = _metadata(command_line, redact_source)
         with self._errors():
             self._target = Target(self.path, overwrite, lambda file: _create(file, metadata), is_whole)
@@ -85,10 +88,10 @@ class RecordingWriter:
         if redaction is not None and build.reason:
             build = replace(build, reason=redaction.apply(build.reason.encode("utf-8", "replace")).decode())
         parts = [
-            (role, path, None if content is None else _packed(content))
+            (role, path, None if content is None else self._packed(content))
             for role, path, content in _parts(build, redaction)
         ]
-        snapshots = list(_packed_snapshots(build, redaction))
+        snapshots = [(snapshot, self._packed(content)) for snapshot, content in _snapshots(build, redaction)]
         with self._lock, self._errors():
             connection = self._connection
             if connection is None:
@@ -97,6 +100,8 @@ class RecordingWriter:
                 number = _insert_program(connection, build)
                 _insert_parts(connection, number, parts)
                 _insert_snapshots(connection, number, snapshots)
+            blobs = (*(blob for _, _, blob in parts), *(blob for _, blob in snapshots))
+            self._stored.update(blob.sha256 for blob in blobs if isinstance(blob, PackedBlob))
             if self._target.is_published:
                 connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
             elif build.ok and not self._target.is_whole:
@@ -105,6 +110,15 @@ class RecordingWriter:
                 self._target.publish()
                 self._connection = _open(self._target)
         return number
+
+    def _packed(self, content: bytes) -> PackedBlob | bytes:
+        """The content packed; its SHA-256 alone if the recording holds it."""
+        if len(content) > SIZE_LIMIT:
+            raise KernlensError(
+                f"a part of {len(content)} bytes is too large for a recording; the limit is {SIZE_LIMIT}"
+            )
+        digest = hashlib.sha256(content).digest()
+        return digest if digest in self._stored else pack(content, digest)
 
     def note(self, key: str, value: str) -> None:
         """Add to the recording's metadata. Raises OutputError if it cannot be written."""
@@ -244,23 +258,17 @@ def _parts(build: Build, redaction: Redaction | None) -> Iterator[tuple[str, str
         yield "log", "", redaction.apply_to_log(log) if redaction else log
 
 
-def _packed_snapshots(build: Build, redaction: Redaction | None) -> Iterator[tuple[Snapshot, PackedBlob]]:
+def _snapshots(build: Build, redaction: Redaction | None) -> Iterator[tuple[Snapshot, bytes]]:
     for snapshot, content in contents_of(build.snapshots):
         if redaction is None:
-            yield snapshot, _packed(content)
+            yield snapshot, content
         elif snapshot.stage != SOURCE_STAGE:
-            yield snapshot, _packed(redaction.apply(content))
+            yield snapshot, redaction.apply(content)
 
 
 def _text(text: str) -> str:
     """Return the text as UTF-8, which is all that SQLite holds: other bytes of file names become question marks."""
     return text.encode("utf-8", "replace").decode()
-
-
-def _packed(content: bytes) -> PackedBlob:
-    if len(content) > SIZE_LIMIT:
-        raise KernlensError(f"a part of {len(content)} bytes is too large for a recording; the limit is {SIZE_LIMIT}")
-    return pack(content)
 
 
 def _insert_program(connection: sqlite3.Connection, build: Build) -> int:
@@ -289,18 +297,20 @@ def _toolchain(connection: sqlite3.Connection, toolchain: BuildToolchain) -> int
     return number
 
 
-def _blob(connection: sqlite3.Connection, blob: PackedBlob) -> int:
-    row = connection.execute("SELECT id FROM blob WHERE sha256 = ?", (blob.sha256,)).fetchone()
+def _blob(connection: sqlite3.Connection, blob: PackedBlob | bytes) -> int:
+    digest = blob.sha256 if isinstance(blob, PackedBlob) else blob
+    row = connection.execute("SELECT id FROM blob WHERE sha256 = ?", (digest,)).fetchone()
     if row is not None:
         number: int = row[0]
         return number
+    assert isinstance(blob, PackedBlob)
     cursor = connection.execute("INSERT INTO blob (sha256, size, coding, content) VALUES (?, ?, ?, ?)", blob)
     assert cursor.lastrowid is not None
     return cursor.lastrowid
 
 
 def _insert_parts(
-    connection: sqlite3.Connection, program: int, parts: Sequence[tuple[str, str, PackedBlob | None]]
+    connection: sqlite3.Connection, program: int, parts: Sequence[tuple[str, str, PackedBlob | bytes | None]]
 ) -> None:
     for position, (role, path, blob) in enumerate(parts):
         number = None if blob is None else _blob(connection, blob)
@@ -308,7 +318,7 @@ def _insert_parts(
 
 
 def _insert_snapshots(
-    connection: sqlite3.Connection, program: int, snapshots: Sequence[tuple[Snapshot, PackedBlob]]
+    connection: sqlite3.Connection, program: int, snapshots: Sequence[tuple[Snapshot, PackedBlob | bytes]]
 ) -> None:
     for position, (snapshot, blob) in enumerate(snapshots):
         assert snapshot.form in FORMS
