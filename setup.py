@@ -43,7 +43,7 @@ class LevelZeroLayer(SharedLibrary):
 NEEDED_HEADERS: dict[type[Extension], tuple[str, str]] = {
     Extension: ("Python's headers", "python3-dev"),
     SharedLibrary: ("the OpenCL headers", "opencl-headers"),
-    Executable: ("the OpenCL headers", "opencl-headers"),
+    Executable: ("the OpenCL headers, or the kernel's,", "opencl-headers linux-libc-dev"),
     LevelZeroLayer: ("the Level Zero headers", "libze-dev"),
 }
 
@@ -186,6 +186,14 @@ if sys.platform == "linux":
             extra_link_args=["-pthread", "-Wl,-z,nodelete,-z,now"],
             libraries=["dl"],
             optional=True,
+        ),
+        # Not optional: where it is missing, nothing is compiled that somebody else may have written.
+        Executable(
+            "kernlens.native.kernlens_confine",
+            sources=sources("native/confine"),
+            depends=HEADERS,
+            include_dirs=["native"],
+            extra_compile_args=OPTIMIZE,
         ),
         Executable(
             "kernlens.native.kernlens_second_build",

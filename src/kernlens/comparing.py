@@ -61,12 +61,14 @@ def diff(
     stages: bool = False,
     all_passes: bool = False,
     source_roots: Sequence[str] = (),
+    unconfined: bool = False,
 ) -> Difference:
     """Compare two paths: binaries, recordings or folders, or sources, which are compiled for ``device``.
 
     ``device``, ``toolchain`` and ``options`` are one for both sides, or two; with two of one of them ``new`` may be left out.
     ``kernels`` are names or patterns of those to compare, ``sort`` a name of the figure by which they are ordered. ``stages``
-    finds the first stage of the compile at which each kernel parts, ``all_passes`` the compiler's first pass too.
+    finds the first stage of the compile at which each kernel parts, ``all_passes`` the compiler's first pass too; for that
+    recordings are compiled again, by a compiler that can read nothing else of this machine unless it is ``unconfined``.
 
     Raises KernlensError: NotFoundError for what is not there, ToolError for a source that does not compile.
     """
@@ -78,7 +80,16 @@ def diff(
         [opening for opening, _ in sides], source_roots, stages=stages, all_passes=all_passes
     )
     titles = [title for _, title in sides]
-    return between(old_programs, new_programs, titles, kernels, order, stages=stages, all_passes=all_passes)
+    return between(
+        old_programs,
+        new_programs,
+        titles,
+        kernels,
+        order,
+        stages=stages,
+        all_passes=all_passes,
+        unconfined=unconfined,
+    )
 
 
 def _two_sides(
@@ -114,11 +125,12 @@ def between(
     *,
     stages: bool = False,
     all_passes: bool = False,
+    unconfined: bool = False,
 ) -> Difference:
     """Compare the programs of two sides, which have these titles, ordered by a figure; the rest is that of ``diff``."""
     pairing = _chosen(pair(old, new), kernel_names)
     changes = by_badness(changed(pairing.kernels), order)
-    partings = _partings(changes, all_passes) if stages else [None] * len(changes)
+    partings = _partings(changes, all_passes, unconfined) if stages else [None] * len(changes)
     return Difference(titles[0], titles[1], old, new, pairing, tuple(changes), tuple(partings))
 
 
@@ -148,18 +160,20 @@ def _chosen(pairing: Pairing, kernel_names: Sequence[str]) -> Pairing:
     )
 
 
-def _partings(changes: Sequence[KernelChange], all_passes: bool) -> list[Parting | None]:
+def _partings(changes: Sequence[KernelChange], all_passes: bool, unconfined: bool) -> list[Parting | None]:
     """Where the compiles of each changed kernel part."""
     kept: dict[int, tuple[Snapshot, ...]] = {}
     return [
         None
         if change.is_same_code
-        else parting(*(_snapshots(change.pair, side, kept, all_passes) for side in ("old", "new")))
+        else parting(*(_snapshots(change.pair, side, kept, all_passes, unconfined) for side in ("old", "new")))
         for change in changes
     ]
 
 
-def _snapshots(pair: KernelPair, side: str, kept: dict[int, tuple[Snapshot, ...]], all_passes: bool) -> list[Snapshot]:
+def _snapshots(
+    pair: KernelPair, side: str, kept: dict[int, tuple[Snapshot, ...]], all_passes: bool, unconfined: bool
+) -> list[Snapshot]:
     """A kernel's own part of each stage; of what kept no stages, as it is compiled again."""
     from kernlens.loading.kernel_texts import of_one_kernel
 
@@ -169,7 +183,7 @@ def _snapshots(pair: KernelPair, side: str, kept: dict[int, tuple[Snapshot, ...]
         if not snapshots or (all_passes and not any(snapshot.is_pass for snapshot in snapshots)):
             from kernlens.pipeline.compile_again import compile_again
 
-            snapshots = compile_again(program.build, all_passes=all_passes).snapshots
+            snapshots = compile_again(program.build, all_passes=all_passes, unconfined=unconfined).snapshots
         kept[id(program)] = snapshots
     parts = []
     for snapshot in of_kernel(kept[id(program)], kernel.name):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from kernlens.capturing.counters import Identity
@@ -18,15 +19,17 @@ from kernlens.errors import KernlensError, UnsupportedError
 from kernlens.loading import open_build
 from kernlens.model.build import Build, HeldParts
 from kernlens.processors import processors
+from kernlens.runtime.driver_environment import WORKER_VARIABLES
 from kernlens.toolchain.confinement import Children
+from kernlens.toolchain.foreign_text import foreign_text
+from kernlens.toolchain.includes import include_folders
+from kernlens.toolchain.source_reading import is_wide
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
     from kernlens.pipeline.second_build import SecondBuild
 
-#: What the worker's process sets itself.
-_OF_THE_WORKER = ("PYTHONPATH", "NEO_CACHE_PERSISTENT")
 #: Layers are for the application, and what is built again is not recorded.
 _NOT_INHERITED = ("OPENCL_LAYERS", FOLDER, OPTIONS, REPLACE)
 #: Seconds that the main thread waits without looking whether a signal came.
@@ -38,12 +41,14 @@ _NAMED = 5
 @dataclass(frozen=True, slots=True)
 class BuildingAgain:
     """What to build again, and how: in the application's ``environment``, with the command that starts Python beside its
-    driver. ``stages`` are to be kept; with ``compare`` what got more options is built without."""
+    driver. ``stages`` are to be kept; with ``compare`` what got more options is built without. ``unconfined``: what builds it
+    can read all files, rather than those of the toolchain, the working folder and the folders of ``-I`` alone."""
 
     environment: Mapping[str, str]
     python: tuple[str, ...] = ()
     stages: bool = False
     compare: bool = False
+    unconfined: bool = False
 
 
 @dataclass(slots=True)
@@ -76,18 +81,27 @@ class _Again:
             return again  # A compile's stages are those of what it is linked into.
         try:
             if self.wanted.stages:
-                again.staged = second_build_stages(
-                    self._second(event, device, inputs, plain=False), device.driver_version
-                )
+                wanted = self._second(event, device, inputs, plain=False)
+                with self._confined(wanted):
+                    again.staged = second_build_stages(wanted, device.driver_version)
         except KernlensError as error:
             again.staged = error
         parts = [each for each in (event, *inputs) if each is not None]
         if self.wanted.compare and device.built and any(each.got_more_options for each in parts):
             try:
-                again.plain, _ = second_build(self._second(event, device, inputs, plain=True), {})
+                wanted = self._second(event, device, inputs, plain=True)
+                with self._confined(wanted):
+                    again.plain, _ = second_build(wanted, {})
             except KernlensError as error:
                 again.plain = error
         return again
+
+    def _confined(self, wanted: SecondBuild) -> AbstractContextManager[None]:
+        """What builds it sees the files that the application's own build could include without a whole path."""
+        options = [wanted.options, *(str(part.get("options", "")) for part in wanted.parts)]
+        folders = [os.getcwd(), *(folder for each in options for folder in include_folders(each))]
+        shown = [folder for folder in folders if os.path.isdir(folder) and not is_wide(folder)]
+        return foreign_text(shown, unconfined=self.wanted.unconfined)
 
     def _second(
         self, event: BuildEvent, device: BuiltDevice, inputs: list[BuildEvent | None], *, plain: bool
@@ -100,7 +114,7 @@ class _Again:
 
         own = self.wanted.environment
         variables: dict[str, str | None] = {name: None for name in os.environ if name not in own} | dict(own)
-        for name in _OF_THE_WORKER:
+        for name in WORKER_VARIABLES:
             variables.pop(name, None)
         return SecondBuild(
             platform=device.platform,

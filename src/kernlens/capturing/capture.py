@@ -80,6 +80,7 @@ def capture(
     replace: Mapping[str, str | os.PathLike[str]] | None = None,
     fresh_cache: bool = False,
     on_progress: Progress | None = None,
+    unconfined: bool = False,
 ) -> Capture:
     """Run an application, and record what it builds with OpenCL or Level Zero, and how often it launches which kernel.
 
@@ -89,8 +90,10 @@ def capture(
     ended, these are built again without, to tell whether the machine code is the same. ``stages`` keeps the compile stages,
     from building again too. ``replace`` names a file of source, SPIR-V or binary for a program that it is to stand in for:
     by a kernel's name, by the SHA-256 of what the application makes it from, or by a file that holds that.
-    ``fresh_cache`` gives the application empty caches. On a simulated device it may write no file of more than 1 GiB.
-    ``on_progress`` is called with the number of builds that are in the recording, and that of all, once it has ended.
+    ``fresh_cache`` gives the application empty caches. What is built again can read the toolchain, the application's working
+    folder and those of its ``-I`` alone, unless it is ``unconfined``. On a simulated device the application may write no file
+    of more than 1 GiB. ``on_progress`` is called with the number of builds that are in the recording, and that of all, once
+    it has ended.
 
     Raises NotFoundError or ToolError if the application cannot be started, NotFoundError if a file of ``replace`` cannot be
     read, FormatError if it is damaged SPIR-V, UnsupportedError for a program with other rights than this process's and on an
@@ -104,7 +107,7 @@ def capture(
     changes = Changes(lines, build_options, replacements, fresh_cache)
     asked = Asked(tuple(words), device, toolchain, stages, changes)
     application = find_application(words, device, chosen)
-    again = asked.building_again(dict(application.environment))
+    again = replaced(asked.building_again(dict(application.environment)), unconfined=unconfined)
     _check_rights(application.program)
     path = Path(recording) if recording is not None else Path(f"{Path(words[0]).name}.klens")
     layer = needed_layer(OPENCL_LAYER)
@@ -126,12 +129,14 @@ def recover(
     recording: str | os.PathLike[str] | None = None,
     *,
     stages: bool = False,
+    unconfined: bool = False,
     on_progress: Progress | None = None,
 ) -> Capture:
     """Make the recording of a capture that was killed, from the folder that it left: every build that had finished, with what
     the capture was asked for; with the compile stages too if ``stages`` says so.
 
-    What is built again has this process's environment, and the simulated device if there was one. ``recording`` is the file
+    What is built again has this process's environment, and the simulated device if there was one; ``unconfined`` is
+    ``capture``'s. ``recording`` is the file
     to write, if not the one that it was to be. The folder is removed. Raises NotFoundError if it is no folder of a capture,
     OutputError if the recording cannot be written.
     """
@@ -141,6 +146,7 @@ def recover(
         findings = []
         try:
             again = asked.building_again(environment_for(asked.device, find_toolchain(asked.toolchain)))
+            again = replaced(again, unconfined=unconfined)
         except KernlensError as error:
             again = BuildingAgain(os.environ)
             findings = [f"nothing is built again, for stages or to compare: {error}"]

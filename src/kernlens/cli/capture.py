@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kernlens.analysis.cxx_names import readable
-from kernlens.cli.options import device_option, file_option, toolchain_option, verb
+from kernlens.cli.options import device_option, file_option, toolchain_option, unconfined_option, verb
 from kernlens.cli.output import Progress, finish_output, print_message, print_pieces
 from kernlens.cli.signals import EndedBySignal
 from kernlens.errors import KernlensError
@@ -43,6 +43,7 @@ _ROWS = 20
     multiple=True,
     help="Have a source, SPIR-V or binary stand in for a program: its SHA-256, a kernel of its, or a file that it is made of.",
 )
+@unconfined_option()
 @click.option("--fresh-cache", is_flag=True, help="Give the application empty caches, so that it builds from source.")
 @click.option("--html", metavar="FILE", type=click.Path(dir_okay=False), help="Write the recording as a page too.")
 @click.option(
@@ -63,6 +64,7 @@ def command(
     stages: bool,
     build_options: str,
     replacements: tuple[str, ...],
+    unconfined: bool,
     fresh_cache: bool,
     html: str | None,
     json_file: str | None,
@@ -88,7 +90,7 @@ def command(
                 "--recover takes what the application was captured with, and of these options --stages"
             )
         with _progress() as progress:
-            done = recover_folder(recover, output, stages=stages, on_progress=_shown(progress))
+            done = recover_folder(recover, output, stages=stages, unconfined=unconfined, on_progress=_shown(progress))
         _tell(done, recover)
         _write_answers(done, html, json_file)
         return
@@ -108,6 +110,7 @@ def command(
             build_options=build_options,
             replace=dict(map(_replacement, replacements)),
             fresh_cache=fresh_cache,
+            unconfined=unconfined,
             on_progress=_shown(progress),
         )
     _tell(done, command_line[0])

@@ -24,6 +24,7 @@ from kernlens.cli.options import (
     parallel_options,
     specialize_option,
     toolchain_option,
+    unconfined_option,
     verb,
 )
 from kernlens.cli.output import Progress, print_json, print_lines, print_message
@@ -59,6 +60,7 @@ _MESSAGES = 5
 @click.option("--library", is_flag=True, help="Make modules that export functions and variables, for kernlens link.")
 @click.option("--redact", type=click.Choice(["source"]), help="Leave source texts out of the recording.")
 @cache_option()
+@unconfined_option()
 @json_option()
 def command(
     sources: tuple[str, ...],
@@ -73,6 +75,7 @@ def command(
     library: bool,
     redact: str | None,
     cache: CompileCache | None,
+    unconfined: bool,
     as_json: bool,
 ) -> None:
     """Compile OpenCL C or SPIR-V for one or several devices: a table kernel by device, and a recording.
@@ -100,6 +103,11 @@ def command(
         jobs_to_do = [
             replace(job, options=f"{own[job.source]} {job.options}".strip()) if job.source in own else job
             for job in planned.jobs
+        ]
+        # What comes out of other files has options that somebody else may have chosen.
+        images = {Path(file) for file in files if file not in sources}
+        jobs_to_do = [
+            replace(job, is_foreign=True) if job.source in images and not unconfined else job for job in jobs_to_do
         ]
         for recorded in dict.fromkeys(own.values()):
             print_message(f"kernlens: the recorded options {recorded} are used again, before those given here")

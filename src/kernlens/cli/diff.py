@@ -17,6 +17,7 @@ from kernlens.cli.options import (
     options_option,
     source_root_option,
     toolchain_option,
+    unconfined_option,
     verb,
 )
 from kernlens.cli.output import is_styled, print_json, print_lines, written
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 @click.option("--stages", is_flag=True, help="The first stage of the compile at which each changed kernel parts.")
 @click.option("--all-passes", is_flag=True, help="With --stages, the compiler's first pass too.")
 @source_root_option()
+@unconfined_option()
 @file_option("Write one HTML page too.", "--html")
 @json_option()
 def command(
@@ -59,6 +61,7 @@ def command(
     stages: bool,
     all_passes: bool,
     source_roots: tuple[str, ...],
+    unconfined: bool,
     html: str | None,
     as_json: bool,
 ) -> None:
@@ -85,6 +88,7 @@ def command(
             stages=stages,
             all_passes=all_passes,
             source_roots=source_roots,
+            unconfined=unconfined,
         )
     has_instructions = lines or bool(kernel_names)
     with written([(html, lambda: _page(difference, has_instructions))]):

@@ -164,6 +164,14 @@ def cache_option() -> Decorator:
     return decorate
 
 
+def unconfined_option() -> Decorator:
+    return click.option(
+        "--unconfined",
+        is_flag=True,
+        help="Let the compiler read any file, though the text may be somebody else's.",
+    )
+
+
 def device_option(
     meaning: str = "Only programs for this device; also what to decode raw instructions as.",
     name: str = "--device",

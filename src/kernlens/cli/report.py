@@ -16,6 +16,7 @@ from kernlens.cli.options import (
     path_argument,
     select,
     source_root_option,
+    unconfined_option,
     verb,
 )
 from kernlens.cli.output import print_message, print_pieces
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 @file_option("The source, where the line table does not name it.", "--source")
 @source_root_option()
 @device_option()
+@unconfined_option()
 def command(
     path: str,
     output: str,
@@ -53,12 +55,15 @@ def command(
     source: str | None,
     source_roots: tuple[str, ...],
     device: str | None,
+    unconfined: bool,
 ) -> None:
     """Write one HTML file that shows source, stages and machine code side by side; it needs no network and no server."""
     from kernlens.loading import open_file
 
     contents = open_file(path, device=device, source_roots=source_roots, source=source)
-    pieces = report_page(contents, kernel_names, device, stages=stages, is_redacted=redact is not None)
+    pieces = report_page(
+        contents, kernel_names, device, stages=stages, is_redacted=redact is not None, unconfined=unconfined
+    )
     print_pieces(pieces, output)
     contents.check()
 
@@ -70,9 +75,10 @@ def report_page(
     *,
     stages: bool | None = None,
     is_redacted: bool = False,
+    unconfined: bool = False,
 ) -> Iterator[str]:
     """The page of these contents in pieces. ``stages``: compile programs again of which none were kept (True), show none
-    (False), or show what was kept. Raises what ``select`` raises."""
+    (False), or show what was kept; ``unconfined`` is ``compile_again``'s. Raises what ``select`` raises."""
     from kernlens.report.explore import document
     from kernlens.report.explore.page import page, viewer_script
 
@@ -80,7 +86,7 @@ def report_page(
     if contents.programs or not contents.failed:
         selection = select(contents.machine_code(), kernel_names, device)
     if stages:
-        selection = [_with_stages(program, kernels) for program, kernels in selection]
+        selection = [_with_stages(program, kernels, unconfined) for program, kernels in selection]
     programs = [program for program, _ in selection]
     failed = [] if kernel_names else [build for build in contents.failed if device in (None, build.device)]
     whole = document(
@@ -95,14 +101,14 @@ def report_page(
     return page(whole, viewer_script())
 
 
-def _with_stages(program: Program, kernels: list[Kernel]) -> tuple[Program, list[Kernel]]:
+def _with_stages(program: Program, kernels: list[Kernel], unconfined: bool) -> tuple[Program, list[Kernel]]:
     """The program compiled again with its stages; as it is if it has some, or cannot be."""
     from kernlens.pipeline.compile_again import compile_again
 
     if program.build.snapshots:
         return program, kernels
     try:
-        again = next(each for each in compile_again(program.build).programs if each.kernels)
+        again = next(each for each in compile_again(program.build, unconfined=unconfined).programs if each.kernels)
     except (KernlensError, StopIteration) as error:
         reason = str(error) or "the compiler gave no program"
         print_message(f"kernlens: the stages of {program.name} are not shown: {reason}")

@@ -7,7 +7,15 @@ from collections.abc import Sequence
 
 import click
 
-from kernlens.cli.options import device_option, listed, options_option, source_root_option, toolchain_option, verb
+from kernlens.cli.options import (
+    device_option,
+    listed,
+    options_option,
+    source_root_option,
+    toolchain_option,
+    unconfined_option,
+    verb,
+)
 from kernlens.cli.output import finish_output, print_lines, print_message, print_traceback
 from kernlens.errors import UnsupportedError
 from kernlens.processors import processors
@@ -45,6 +53,7 @@ _NEEDED = ("starlette", "uvicorn")
     help="Compiles may include files from below this folder; may be repeated.",
 )  # fmt: skip
 @source_root_option()
+@unconfined_option()
 def command(
     paths: tuple[str, ...],
     port: int,
@@ -57,6 +66,7 @@ def command(
     options: str,
     include: tuple[str, ...],
     source_roots: tuple[str, ...],
+    unconfined: bool,
 ) -> None:
     """Show programs in the browser: source, stages and machine code, linked; edit the source and see what becomes of it.
 
@@ -79,14 +89,26 @@ def command(
     build = SourceBuild(device, chosen[0] if chosen else SYSTEM, options)
     listener = listening(port)
     with listener, temporary_folder() as folder:
-        served = open_served(paths, source_build=build, include=include, limits=limits, source_roots=source_roots)
+        served = open_served(
+            paths,
+            source_build=build,
+            include=include,
+            limits=limits,
+            source_roots=source_roots,
+            unconfined=unconfined,
+        )
 
         def tell_fault(error: BaseException) -> None:
             print_message(f"kernlens: a fault of kernlens itself, please report it: {type(error).__name__}: {error}")
             print_traceback(error)
 
         explorer = Explorer(
-            served, jobs=jobs or max(1, processors() - 1), limits=limits, toolchains=chosen, on_fault=tell_fault
+            served,
+            jobs=jobs or max(1, processors() - 1),
+            limits=limits,
+            toolchains=chosen,
+            on_fault=tell_fault,
+            unconfined=unconfined,
         )
         server = Server(explorer, listener, idle=idle, on_fault=tell_fault)
 

@@ -20,6 +20,7 @@ from kernlens.cli.options import (
     json_option,
     line_of,
     toolchain_option,
+    unconfined_option,
     verb,
 )
 from kernlens.cli.output import is_terminal, print_bytes, print_json, print_lines, print_message, print_text
@@ -71,6 +72,7 @@ def _is_the_path(args: list[str], place: int) -> bool:
 @click.option("--line", metavar="[FILE:]N", help="Follow this source line through all stages.")
 @click.option("--all-passes", is_flag=True, help="Each pass of the compiler, and whether it changed the program.")
 @file_option("Save all snapshots as a recording.", "-o", "--output")
+@unconfined_option()
 @json_option()
 def command(
     path: str,
@@ -84,6 +86,7 @@ def command(
     line: str | None,
     all_passes: bool,
     output: str | None,
+    unconfined: bool,
     as_json: bool,
 ) -> None:
     """Show what the compiler made of a source, stage by stage.
@@ -92,7 +95,7 @@ def command(
     """
     if sum(what is not None for what in (stage, diff, line)) > 1:
         raise click.UsageError("--stage, --diff and --line are three questions; ask one of them")
-    pipelines = _pipelines(path, device, options, toolchain, all_passes)
+    pipelines = _pipelines(path, device, options, toolchain, all_passes, unconfined)
     if kernel is not None:
         known = {snapshot.kernel for pipeline in pipelines for snapshot in pipeline.snapshots if snapshot.kernel}
         kernel = next((name for name in known if kernel not in known and readable(name) == kernel), kernel)
@@ -126,7 +129,9 @@ def _stages_so_far(pipeline: Pipeline) -> Iterator[None]:
         print_message(f"kernlens: {error}")
 
 
-def _pipelines(path: str, device: str | None, options: str, toolchain: str, all_passes: bool) -> list[Pipeline]:
+def _pipelines(
+    path: str, device: str | None, options: str, toolchain: str, all_passes: bool, unconfined: bool
+) -> list[Pipeline]:
     from kernlens.pipeline.compile_stages import OTHER_DEVICES, compile_stages, recorded_pipelines
 
     kind = _kind(path)
@@ -134,7 +139,9 @@ def _pipelines(path: str, device: str | None, options: str, toolchain: str, all_
         recorded = recorded_pipelines(path, device)
         with_stages = [pipeline for pipeline in recorded if pipeline.snapshots]
         words, name = _if_given(options, "options", "no_lines"), _if_given(toolchain, "toolchain")
-        return with_stages or [_compiled_again(path, pipeline.build, words, name, all_passes) for pipeline in recorded]
+        return with_stages or [
+            _compiled_again(path, pipeline.build, words, name, all_passes, unconfined) for pipeline in recorded
+        ]
     if kind not in (None, "spirv"):
         raise KernlensError(
             f"{path} is a finished binary, which holds no stages; compile its source, or the SPIR-V that"
@@ -156,10 +163,12 @@ def _if_given(value: str, *options: str) -> str | None:
     return None if all(source is click.core.ParameterSource.DEFAULT for source in sources) else value
 
 
-def _compiled_again(path: str, build: Build, options: str | None, toolchain: str | None, all_passes: bool) -> Pipeline:
+def _compiled_again(
+    path: str, build: Build, options: str | None, toolchain: str | None, all_passes: bool, unconfined: bool
+) -> Pipeline:
     from kernlens.pipeline.compile_again import compile_again
 
-    pipeline = compile_again(build, options=options, toolchain=toolchain, all_passes=all_passes)
+    pipeline = compile_again(build, options=options, toolchain=toolchain, all_passes=all_passes, unconfined=unconfined)
     was, now = build.toolchain, pipeline.build.toolchain
     other = f", not with {was.title} as recorded" if was and now and was.title != now.title else ""
     print_message(

@@ -26,6 +26,7 @@ from kernlens.explorer.page import Page
 from kernlens.explorer.served import Chunks, Served
 from kernlens.toolchain.confinement import Limits
 from kernlens.toolchain.recorded_sources import check_options
+from kernlens.toolchain.shown_files import is_offered
 
 Answer = TypeVar("Answer")
 
@@ -36,7 +37,8 @@ _ANSWERING = 2
 
 
 class Explorer:
-    """What the routes share. ``toolchains`` are those that the user chose, none: all."""
+    """What the routes share. ``toolchains`` are those that the user chose, none: all. ``unconfined``: compilers can open
+    all files."""
 
     def __init__(
         self,
@@ -46,7 +48,9 @@ class Explorer:
         limits: Limits,
         toolchains: Sequence[str],
         on_fault: Callable[[BaseException], None],
+        unconfined: bool = False,
     ) -> None:
+        self._unconfined = unconfined
         self._served = served
         self._limits = limits
         self._toolchains = tuple(toolchains)
@@ -151,14 +155,16 @@ class Explorer:
                 raise RefusedError(
                     403, str(error), "kernlens serve --include DIR allows what lies below DIR"
                 ) from error
-            works.append(CompileWork(one, sources, self._served.include, self._limits, self._results))
+            include, unconfined = self._served.include, self._unconfined
+            works.append(CompileWork(one, sources, include, self._limits, self._results, unconfined=unconfined))
         return works
 
     async def _answered(self, ask: Callable[..., Answer], *arguments: Any) -> Answer:
         """What ``ask`` returns, from a thread whose children are confined. What kernlens cannot answer is not found."""
 
         def answer() -> Answer:
-            with confined(self._limits):
+            # No text is compiled here, only what the server was started for is taken apart: that is no reason to refuse it.
+            with confined(self._limits, unconfined=self._unconfined or not is_offered()):
                 return ask(*arguments)
 
         try:

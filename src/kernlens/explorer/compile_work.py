@@ -27,6 +27,7 @@ from kernlens.pipeline.compile_again import compile_again
 from kernlens.report.explore import Document, document
 from kernlens.toolchain.confinement import Confinement, Limits
 from kernlens.toolchain.diagnostics import error_lines
+from kernlens.toolchain.foreign_text import shown_to_compilers
 from kernlens.toolchain.includes import with_lines
 from kernlens.toolchain.process import temporary_folder
 from kernlens.toolchain.recorded_sources import CONTINUED, INCLUDE
@@ -115,15 +116,19 @@ class Results:
 
 
 @contextmanager
-def confined(limits: Limits) -> Iterator[Confinement]:
-    """Confine the children of a block to a folder that is removed after it."""
-    with temporary_folder() as folder, Confinement(folder, limits) as confinement:
+def confined(limits: Limits, shown: Sequence[str] = (), *, unconfined: bool = False) -> Iterator[Confinement]:
+    """Confine the children of a block to a folder that is removed after it; they can open only ``shown`` beside the toolchain,
+    or all files if they are ``unconfined``."""
+    with (
+        temporary_folder() as folder,
+        Confinement(folder, limits, None if unconfined else shown_to_compilers(shown)) as confinement,
+    ):
         yield confinement
 
 
 class CompileWork:
     """A compile of ``sources``, the first of which is the main one, that waits to be run. ``include`` are folders whose files
-    they may include too."""
+    they may include too; ``unconfined``: all that there are."""
 
     def __init__(
         self,
@@ -132,7 +137,10 @@ class CompileWork:
         include: Sequence[str],
         limits: Limits,
         results: Results,
+        *,
+        unconfined: bool = False,
     ) -> None:
+        self._unconfined = unconfined
         self._configuration = configuration
         self._sources = tuple(sources)
         self._include = include
@@ -150,7 +158,7 @@ class CompileWork:
     def run(self, tell: Tell) -> None:
         """Compile, or take what is kept of the same, and tell the result."""
         tell({"event": "stage", "done": 0, "of": _STEPS})
-        with confined(self._limits) as confinement:
+        with confined(self._limits, self._include, unconfined=self._unconfined) as confinement:
             self._confinement = confinement
             if self._stopped:
                 confinement.stop()
@@ -195,7 +203,13 @@ class CompileWork:
             parts=HeldParts(sources=self._sources),
         )
         try:
-            pipeline = compile_again(build, toolchain=chosen.name, all_passes=one.all_passes, include=self._include)
+            pipeline = compile_again(
+                build,
+                toolchain=chosen.name,
+                all_passes=one.all_passes,
+                include=self._include,
+                unconfined=self._unconfined,
+            )
         except UnsupportedError as error:
             raise UnsupportedError(f"{error}; kernlens serve --include DIR allows what lies below DIR") from error
         tell({"event": "stage", "done": 1, "of": _STEPS})

@@ -24,7 +24,9 @@ from kernlens.pipeline.compile_stages import compile_stages
 from kernlens.report.explore import Document, document
 from kernlens.report.explore.packing import encoded, packed
 from kernlens.toolchain.confinement import Limits
-from kernlens.toolchain.includes import with_lines
+from kernlens.toolchain.foreign_text import shown_to_compilers
+from kernlens.toolchain.includes import include_folders, with_lines
+from kernlens.toolchain.source_reading import is_wide
 from kernlens.toolchain.toolchains import toolchain
 
 #: Bytes of packed chunks that are kept.
@@ -91,6 +93,7 @@ def open_served(
     include: Sequence[str],
     limits: Limits,
     source_roots: Sequence[str],
+    unconfined: bool = False,
 ) -> Served:
     """Open all paths. What is in their files is read now, so that they may change or vanish afterwards.
 
@@ -104,13 +107,16 @@ def open_served(
     for folder in folders:
         if not os.path.isdir(folder):
             raise NotFoundError(f"there is no folder {folder} to include files from")
+        if not unconfined:
+            shown_to_compilers([folder])  # which says so if it is too wide
     for path in dict.fromkeys(paths):
         if os.path.isfile(path) and (table := sweep_in(path)) is not None:
             sweep = table
             continue
         if is_source(path):
-            folders.append(os.path.dirname(os.path.abspath(path)))
-            build = _compiled(path, source_build, include, limits)
+            beside = [folder for folder in (os.path.dirname(os.path.abspath(path)),) if not is_wide(folder)]
+            folders += beside
+            build = _compiled(path, source_build, include, beside, limits, unconfined=unconfined)
             programs += open_build(build) if build.ok else ()
             failed += [] if build.ok else [build]
             continue
@@ -128,7 +134,10 @@ def open_served(
     return Served(tuple(opened), tuple(programs), tuple(failed), tuple(dict.fromkeys(folders)), made, ids, sweep)
 
 
-def _compiled(path: str, how: SourceBuild, include: Sequence[str], limits: Limits) -> Build:
+def _compiled(
+    path: str, how: SourceBuild, include: Sequence[str], beside: Sequence[str], limits: Limits, *, unconfined: bool
+) -> Build:
+    """The build of a source, which sees the files ``beside`` it, those to include, and what its options name."""
     if how.device is None:
         raise UnsupportedError(f"{path} is a source: say for which device it is to be compiled, --device dg2 for one")
     chosen = toolchain(how.toolchain)
@@ -136,7 +145,8 @@ def _compiled(path: str, how: SourceBuild, include: Sequence[str], limits: Limit
     options = with_lines(" ".join(word for word in words if word))
     device = compiler_name(how.device, chosen)
     absolute = os.path.abspath(path)
-    with confined(limits):
+    shown = [absolute, *beside, *filter(os.path.isdir, include_folders(options))]
+    with confined(limits, shown, unconfined=unconfined):
         return compile_stages(absolute, device, options=options, toolchain=chosen.name).build
 
 

@@ -11,8 +11,11 @@ from kernlens.errors import UnsupportedError
 from kernlens.model.build import Build
 from kernlens.model.stage import Snapshot
 from kernlens.pipeline.compile_stages import Pipeline, compile_stages
+from kernlens.toolchain.foreign_text import foreign_text
+from kernlens.toolchain.includes import include_folders, join_options, split_options
 from kernlens.toolchain.process import temporary_folder
 from kernlens.toolchain.recorded_sources import written_sources
+from kernlens.toolchain.shown_files import questions_answered
 from kernlens.toolchain.toolchains import SYSTEM, find_toolchains
 
 
@@ -23,22 +26,28 @@ def compile_again(
     toolchain: str | None = None,
     all_passes: bool = False,
     include: Sequence[str] = (),
+    unconfined: bool = False,
 ) -> Pipeline:
     """Compile a recorded build's source, or its SPIR-V if it was made from that, for its device and keep every stage.
 
     ``options`` and ``toolchain`` are the recorded ones if None; instead of a toolchain that is not installed here, the
     system's is taken. The stages name the sources as the recording does. ``include`` are folders whose files the sources
-    may include too, although they are not in the recording.
+    may include too, although they are not in the recording, as are those of ``-I`` in ``options``. Nothing else of this
+    machine can be read by the compiler (``foreign_text``), unless it is ``unconfined``.
 
-    Raises UnsupportedError if the recording does not hold what is needed, and what ``compile_stages`` raises.
+    Raises UnsupportedError if the recording does not hold what is needed, or the compiler cannot be confined here, and what
+    ``compile_stages`` raises.
     """
     chosen = toolchain or toolchain_of(build)
     words = options if options is not None else build.options or ""
-    with temporary_folder() as name:
+    named = [folder for folder in map(os.path.abspath, include_folders(options or "")) if os.path.isdir(folder)]
+    include = [*map(os.path.realpath, (*include, *named))]
+    with foreign_text(include, unconfined=unconfined), temporary_folder() as name:
         folder = os.path.realpath(name)
         if build.parts.source_paths:
             _check_sources(build)
             path, words = written_sources(build.sources, words, Path(folder), include)
+            words = join_options([*split_options(words), *(() if unconfined else questions_answered())])
         elif build.spirv:
             path = Path(folder) / f"{build.name.replace('/', '_')}.spv"
             path.write_bytes(build.spirv)

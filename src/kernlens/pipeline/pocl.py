@@ -128,14 +128,12 @@ def _without_invalid(bitcode: bytes, tool: str, complaint: str) -> str | None:
 
 def object_text(content: bytes) -> bytes:
     """Disassemble a host object with objdump, with source lines. Raises ToolError if that fails."""
-    import tempfile
-
-    with tempfile.NamedTemporaryFile(prefix="kernlens-", suffix=".o") as file:
-        file.write(content)
-        file.flush()
-        command = ["objdump", "--disassemble", "--line-numbers", "--reloc", "--no-show-raw-insn", file.name]
+    with temporary_folder() as folder:
+        path = Path(folder, "object.o")
+        path.write_bytes(content)
+        command = ["objdump", "--disassemble", "--line-numbers", "--reloc", "--no-show-raw-insn", str(path)]
         disassembly = run(command, timeout=TOOL_TIMEOUT, output_limit=1 << 28)
     if not disassembly.ok:
         raise ToolError(f"objdump {disassembly.ending} on a host object", log=disassembly.log)
     # The first line names the temporary file.
-    return disassembly.stdout.replace(file.name, "object").encode()
+    return disassembly.stdout.replace(str(path), "object").encode()

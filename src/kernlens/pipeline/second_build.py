@@ -20,7 +20,7 @@ from kernlens.runtime.driver_environment import DriverEnvironment
 from kernlens.runtime.isolation import TIME_LIMIT, DriverDiedError, IsolatedDriver
 from kernlens.runtime.level_zero.result_codes import LevelZeroError
 from kernlens.runtime.opencl.error_codes import OpenCLError
-from kernlens.toolchain.confinement import Children
+from kernlens.toolchain.confinement import Children, confined_driver
 from kernlens.toolchain.includes import existing_source
 
 __all__ = ["DriverDiedError", "SecondBuild", "interpreter", "second_build", "source_text"]
@@ -87,11 +87,13 @@ def second_build(build: SecondBuild, dumps: Mapping[str, str]) -> tuple[Build, i
     or device, DriverDiedError if the driver took its process down, OpenCLError or LevelZeroError if the driver refuses for
     another reason.
     """
-    environment = DriverEnvironment(
-        build.device or build.platform,
-        {**build.variables, **dumps},
-        build.python or interpreter(),
-        folder=build.folder or Path.cwd(),
+    environment = confined_driver(
+        DriverEnvironment(
+            build.device or build.platform,
+            {**build.variables, **dumps},
+            build.python or interpreter(),
+            folder=build.folder or Path.cwd(),
+        )
     )
     clock = time.monotonic()
     start_time = time.time_ns()

@@ -12,6 +12,8 @@ from kernlens.dataclass import dataclass, field
 
 #: The parts of the package that a worker needs. They import nothing but the standard library and each other.
 WORKER_PARTS = ("errors.py", "dataclass.py", "model", "formats", "runtime")
+#: The variables that each worker gets anew.
+WORKER_VARIABLES = ("PYTHONPATH", "NEO_CACHE_PERSISTENT")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,9 @@
 """Confine the compilers and tools that a block of code starts, however deep below it they are started.
 
-A server compiles what a page sends it. Within ``with Confinement(...)`` every child of ``toolchain/process.py`` gets limits
-on its time, memory, files and output, works in the confinement's folder, can be ended from another thread, and ends with
-this process, whatever ends that.
+A server compiles what a page sends it, and recordings are compiled that anybody may have made. Within ``with
+Confinement(...)`` every child of ``toolchain/process.py`` can open only what it is shown (``shown_files.py``), gets limits on
+its time, memory, files and output, works in the confinement's folder, can be ended from another thread, and ends with this
+process, whatever ends that.
 
 The last needs no parent that tells it: the child holds the reading end of a pipe whose writing end only this process has.
 When that is closed, the kernel sends the child's process group the signal that F_SETSIG chose: SIGKILL. (PR_SET_PDEATHSIG
@@ -17,12 +18,14 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextvars import ContextVar, Token
 from typing import TYPE_CHECKING, Protocol, Self
 
-from kernlens.dataclass import dataclass
+from kernlens.dataclass import dataclass, replace
 from kernlens.errors import ToolError
+from kernlens.runtime.driver_environment import WORKER_VARIABLES, DriverEnvironment
+from kernlens.toolchain.shown_files import confining, inherited, mechanism, program_path, python_words
 
 if TYPE_CHECKING:
     import subprocess
@@ -79,12 +82,19 @@ class Children:
 
 
 class Confinement(Children):
-    """A block of code whose children are confined to ``folder``, an existing one, and ``limits``; enter it once."""
+    """A block of code whose children are confined to ``folder``, an existing one, and ``limits``; enter it once.
 
-    def __init__(self, folder: str, limits: Limits) -> None:
+    They can open nothing but the folder, ``shown`` (see ``foreign_text.shown_to_compilers``) and the system's libraries; with
+    None they can open all files. Raises UnsupportedError if this machine cannot do that.
+    """
+
+    def __init__(self, folder: str, limits: Limits, shown: Sequence[str] | None = None) -> None:
         super().__init__()
-        self.folder = folder
+        self.folder = os.path.realpath(folder)
         self.limits = limits
+        self.shown = shown
+        if shown is not None:
+            mechanism()
         self._deadline = time.monotonic() + limits.seconds
         self._token: Token[Confinement | None] | None = None
 
@@ -103,9 +113,23 @@ class Confinement(Children):
             raise ToolError("the compile was stopped")
         return max(0.0, min(timeout, self._deadline - time.monotonic()))
 
-    def leash(self, arguments: Sequence[str], *, has_input: bool) -> Leash:
-        """What starts a child of this confinement; a context manager, which is left when the child has ended."""
-        return Leash(self, arguments, has_input=has_input)
+    def command(self, arguments: Sequence[str], variables: Mapping[str, str], *, of_driver: bool = False) -> list[str]:
+        """Return what starts the command, which gets these variables, so that it can open only what is shown; ``of_driver``: it
+        is Python with a driver."""
+        if self.shown is None:
+            return list(arguments)
+        program = program_path(arguments[0])
+        words = confining(self.folder, self.shown, program, variables, of_driver=of_driver)
+        return [*words, program, *arguments[1:]]
+
+    def environment(self, environment: Mapping[str, str]) -> dict[str, str]:
+        """Return what a child gets of these variables."""
+        return dict(environment) if self.shown is None else inherited(environment, self.folder)
+
+    def leash(self, arguments: Sequence[str], variables: Mapping[str, str], *, has_input: bool) -> Leash:
+        """What starts a child of this confinement, which gets these variables; a context manager, which is left when the child
+        has ended."""
+        return Leash(self, arguments, variables, has_input=has_input)
 
     def excess(self) -> str | None:
         """What was taken beyond the limits, as the rest of a sentence; None as long as all is well."""
@@ -120,6 +144,20 @@ _current: ContextVar[Confinement | None] = ContextVar("confinement", default=Non
 def confinement() -> Confinement | None:
     """Return the one that this code runs in; None if it runs in none."""
     return _current.get()
+
+
+def confined_driver(environment: DriverEnvironment) -> DriverEnvironment:
+    """Return how a worker is started here: within a Confinement that shows files, so that it can open nothing else."""
+    confined = confinement()
+    if confined is None or confined.shown is None:
+        return environment
+    given = {**os.environ, **environment.variables}
+    variables = confined.environment({name: value for name, value in given.items() if value is not None})
+    for name in WORKER_VARIABLES:
+        variables.pop(name, None)
+    removed = dict.fromkeys(name for name in os.environ if name not in WORKER_VARIABLES)
+    python = confined.command(python_words(environment.python), variables, of_driver=True)
+    return replace(environment, variables=removed | variables, python=tuple(python))
 
 
 def _bytes_below(folder: str, enough: int) -> int:
@@ -140,8 +178,11 @@ class Leash:
     """Binds one child to this process and to its confinement. ``command`` is what starts it, in place of the program
     itself, and ``descriptors`` what it inherits; ``fasten`` opens its gate."""
 
-    def __init__(self, confined: Confinement, arguments: Sequence[str], *, has_input: bool) -> None:
-        self.command = ("/bin/sh", "-c", _GATE if has_input else _CLOSED_GATE, "sh", *arguments)
+    def __init__(
+        self, confined: Confinement, arguments: Sequence[str], variables: Mapping[str, str], *, has_input: bool
+    ) -> None:
+        gate = _GATE if has_input else _CLOSED_GATE
+        self.command = ("/bin/sh", "-c", gate, "sh", *confined.command(arguments, variables))
         self._confined = confined
         self._has_input = has_input
         self._child: Killable | None = None

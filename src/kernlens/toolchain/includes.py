@@ -18,6 +18,8 @@ TOTAL_LIMIT = 64 << 20
 COUNT_LIMIT = 1000
 
 _WORDS = re.compile(r'(?:[^ \t\r\n"]+|"[^"]*")+')
+#: Control characters, and what else ends a line anywhere.
+_CONTROL = re.compile(r"[\0-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 def existing_source(source: str | os.PathLike[str]) -> Path:
@@ -30,12 +32,18 @@ def existing_source(source: str | os.PathLike[str]) -> Path:
 def split_options(options: str) -> list[str]:
     """Split an OpenCL option string into words. Double quotes group words; nothing else is special.
 
-    Sources: clBuildProgram's description, and what the offline compilers of NEO 22.43 and 26.27 accept.
+    Sources: clBuildProgram's description, and what the offline compilers of NEO 22.43 and 26.27 accept. Raises
+    UnsupportedError for a word that holds a control character: a line break in ``-D`` begins a line of the program.
     """
     if options.count('"') % 2:
         # A quote is not closed. The compiler will complain; here only the words count.
-        return options.split()
-    return [word.replace('"', "") for word in _WORDS.findall(options)]
+        words = re.split(r"[ \t\r\n]+", options.strip())
+    else:
+        words = [word.replace('"', "") for word in _WORDS.findall(options)]
+    for word in words:
+        if _CONTROL.search(word):
+            raise UnsupportedError(f"the build option {word!a} holds a control character; leave it out")
+    return words
 
 
 def join_options(options: str | Sequence[str]) -> str:

@@ -26,7 +26,7 @@ from kernlens.formats.spirv.magic import is_spirv
 from kernlens.model.build import Build, HeldParts
 from kernlens.runtime.file_limit import FILE_SIZE_LIMIT
 from kernlens.toolchain.diagnostics import error_lines
-from kernlens.toolchain.includes import existing_source, source_files, source_options
+from kernlens.toolchain.includes import existing_source, source_files, source_options, split_options
 from kernlens.toolchain.process import PACKAGES, Child, Completed, command_line, run, temporary_folder
 from kernlens.toolchain.toolchains import QUESTION_TIMEOUT, Toolchain, find_toolchains, toolchain
 
@@ -64,6 +64,7 @@ def compile_source(
     if there is no compiler or it did not finish in time.
     """
     path = Path(source)
+    split_options(options)  # which refuses those that no compiler should get
     chosen = using if using is not None else toolchain()
     from_spirv = is_spirv(first_bytes(existing_source(path)))
     check_device(device, chosen)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPoolExecutor, wait
 from contextlib import closing
+from contextvars import copy_context
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -18,6 +19,7 @@ from kernlens.processors import processors
 from kernlens.toolchain.compile_cache import CompileCache, packed, unpacked
 from kernlens.toolchain.compile_keys import compile_key
 from kernlens.toolchain.confinement import Children
+from kernlens.toolchain.foreign_text import foreign_text
 from kernlens.toolchain.includes import source_files
 from kernlens.toolchain.ocloc import TIMEOUT, compile_source, first_bytes, is_refused
 from kernlens.toolchain.process import Child
@@ -41,6 +43,8 @@ class CompileJob:
     toolchain: Toolchain
     options: str = ""
     timeout: float = TIMEOUT
+    #: Whether somebody else may have written the source: what compiles it can open nothing else.
+    is_foreign: bool = False
 
     @property
     def key(self) -> str | None:
@@ -71,9 +75,10 @@ def compile_job(
 
 def _compiled(job: CompileJob, on_start: OnStart, has_sources: bool) -> Build:
     try:
-        return compile_source(
-            job.source, job.device, job.options, job.toolchain, job.timeout, on_start, has_sources=has_sources
-        )
+        with foreign_text([str(job.source)], unconfined=not job.is_foreign):
+            return compile_source(
+                job.source, job.device, job.options, job.toolchain, job.timeout, on_start, has_sources=has_sources
+            )
     except KernlensError as error:
         command, log = (error.command or "", error.log) if isinstance(error, ToolError) else ("", "")
         return replace(_named(job), command=command, ok=False, reason=str(error), parts=HeldParts(log=log))
@@ -132,7 +137,10 @@ def do_many(
     try:
         while True:
             # As many again as run, so that no thread waits until the caller comes back.
-            pending |= {pool.submit(running.do, work, job) for job in islice(waiting, 2 * count - len(pending))}
+            pending |= {
+                pool.submit(copy_context().run, running.do, work, job)
+                for job in islice(waiting, 2 * count - len(pending))
+            }
             if not pending:
                 return
             # A signal that comes just before a wait begins is obeyed when the wait ends: none may last long.

@@ -20,6 +20,7 @@ from kernlens.dataclass import dataclass
 from kernlens.errors import OutputError, ToolError
 from kernlens.runtime.file_limit import limit_file_size
 from kernlens.toolchain.confinement import Confinement, Leash, confinement
+from kernlens.toolchain.shown_files import COMPLAINT, FAILED
 
 if TYPE_CHECKING:
     import subprocess
@@ -239,8 +240,13 @@ def run(
         timeout = confined.left(timeout)
         output_limit = min(output_limit, confined.limits.output)
         cwd = confined.folder if cwd is None else cwd
+        env = confined.environment(os.environ if env is None else env)
     start = time.monotonic()
-    with nullcontext() if confined is None else confined.leash(arguments, has_input=stdin is not None) as leash:
+    with (
+        nullcontext()
+        if confined is None
+        else confined.leash(arguments, env or {}, has_input=stdin is not None) as leash
+    ):
         starter = _Starter(
             lambda: _start(arguments, cwd=cwd, env=env, has_input=stdin is not None, keep_open=keep_open, leash=leash)
         )
@@ -272,6 +278,11 @@ def run(
     if readers[0].error is not None:
         raise readers[0].error
     seconds = time.monotonic() - start
+    if process.returncode == FAILED and confined is not None and readers[1].text.startswith(COMPLAINT):
+        raise ToolError(
+            f"{os.path.basename(arguments[0])} could not be confined: {readers[1].text.removeprefix(COMPLAINT).strip()}",
+            command=command_line(arguments),
+        )
     excess = None if confined is None else confined.excess()
     if not finished or excess:
         log.debug("toolchain", "stopped after %.2f s: %s", seconds, command_line(arguments))

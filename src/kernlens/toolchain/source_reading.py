@@ -21,6 +21,27 @@ SIZE_LIMIT = 16 << 20
 PATH_LIMIT = 4096
 #: These folders contain regular files, but no sources.
 _SYSTEM_FOLDERS = ("/proc", "/sys", "/dev", "/run")
+#: What lies below these folders has nothing in common: to work in one names no file of it. Whoever means one says so.
+_WIDE_FOLDERS = frozenset(
+    {
+        "/",
+        "/bin",
+        "/boot",
+        "/dev",
+        "/etc",
+        "/home",
+        "/lib",
+        "/lib64",
+        "/media",
+        "/mnt",
+        "/opt",
+        "/proc",
+        "/root",
+        "/run",
+    }
+    | {"/sbin", "/srv", "/sys", "/tmp", "/usr", "/usr/local", "/usr/share", "/usr/src", "/var", "/var/lib", "/var/tmp"}
+)
+_HOMES = ("/home", "/Users", "/export/home", "/var/home")
 _KINDS = (
     (stat.S_ISDIR, "a folder"),
     (stat.S_ISFIFO, "a pipe"),
@@ -50,15 +71,28 @@ def open_regular(path: str | os.PathLike[str], kind: str = "file") -> BinaryIO:
     return os.fdopen(descriptor, "rb")
 
 
+def is_wide(folder: str) -> bool:
+    """Whether a folder holds so much else that a name below it is not meant by it alone: ``/``, a home folder and those above
+    it, the system's, and those that all may write into, such as ``/tmp``."""
+    try:
+        real, home = os.path.realpath(folder), os.path.realpath(os.path.expanduser("~"))
+        mode = os.stat(real).st_mode
+    except (OSError, ValueError):
+        return False  # There is no such folder, and nothing below it.
+    is_shared = bool(mode & stat.S_ISVTX and mode & stat.S_IWOTH)
+    return real in _WIDE_FOLDERS or os.path.dirname(real) in _HOMES or f"{home}/".startswith(f"{real}/") or is_shared
+
+
 class SourceFolders:
     """The folders below which source files may be read.
 
-    ``near`` are folders that come with what was opened: its own and the working folder; hidden files and folders in them
-    (``.ssh``) are not read. ``named`` are those that the user has named with an option, ``advice`` that option.
+    ``near`` are folders that come with what was opened: its own and the working folder, unless they are wide; hidden files
+    and folders in them (``.ssh``) are not read. ``named`` are those that the user has named with an option, ``advice`` that
+    option.
     """
 
     def __init__(self, near: Iterable[str], named: Iterable[str] = (), advice: str = "--source-root") -> None:
-        self._near = tuple(dict.fromkeys(_resolved(near)))
+        self._near = tuple(folder for folder in dict.fromkeys(_resolved(near)) if not is_wide(folder))
         self._named = tuple(dict.fromkeys(_resolved(named)))
         self._advice = advice
 

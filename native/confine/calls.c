@@ -1,0 +1,73 @@
+/* What a confined program may not ask of the kernel, seccomp(2), beside opening files. */
+#define _GNU_SOURCE
+#include "confine/confine.h"
+
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <linux/securebits.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+#define ARCHITECTURE AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define ARCHITECTURE AUDIT_ARCH_AARCH64
+#else
+#error "say which of linux/audit.h this processor is"
+#endif
+
+/* Calls of another interface of the same processor (x32) have numbers from here on. */
+#define FOREIGN_CALLS 0x40000000
+
+static const int ALWAYS[] = {
+    SYS_socket, SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_keyctl, SYS_add_key, SYS_request_key,
+    SYS_bpf, SYS_perf_event_open, SYS_userfaultfd, 425 /* io_uring_setup */, 438 /* pidfd_getfd */,
+};
+
+static const int WITH_NAMES[] = {
+    SYS_fchmodat, SYS_fchownat, SYS_utimensat, SYS_setxattr, SYS_lsetxattr, SYS_removexattr, SYS_lremovexattr,
+#if defined(__x86_64__)
+    SYS_chmod, SYS_chown, SYS_lchown, SYS_utime, SYS_utimes, SYS_futimesat,
+#endif
+    452 /* fchmodat2 */,
+};
+
+enum { COUNT_ALWAYS = sizeof ALWAYS / sizeof ALWAYS[0], COUNT_WITH_NAMES = sizeof WITH_NAMES / sizeof WITH_NAMES[0] };
+
+static void drop_capabilities(void)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {{0}};
+    /* Root would get all of them back with the program; without CAP_SETPCAP there are none that it could. */
+    prctl(PR_SET_SECUREBITS, SECBIT_NOROOT | SECBIT_NOROOT_LOCKED, 0, 0, 0);
+    if (syscall(SYS_capset, &header, none) != 0)
+        confine_fail("dropping capabilities", "");
+}
+
+void calls_restrict(bool is_visible)
+{
+    drop_capabilities();
+    struct sock_filter filter[8 + 2 * (COUNT_ALWAYS + COUNT_WITH_NAMES)];
+    unsigned short size = 0;
+    const struct sock_filter refuse = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
+    filter[size++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch));
+    filter[size++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE, 1, 0);
+    filter[size++] = refuse;
+    filter[size++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+    filter[size++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, FOREIGN_CALLS, 0, 1);
+    filter[size++] = refuse;
+    for (int i = 0; i < COUNT_ALWAYS + (is_visible ? COUNT_WITH_NAMES : 0); i++) {
+        unsigned call = (unsigned)(i < COUNT_ALWAYS ? ALWAYS[i] : WITH_NAMES[i - COUNT_ALWAYS]);
+        filter[size++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1);
+        filter[size++] = refuse;
+    }
+    filter[size++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    struct sock_fprog program = {.len = size, .filter = filter};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) != 0)
+        confine_fail("seccomp", "");
+}
