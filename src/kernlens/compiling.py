@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Generator, Sequence
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from pathlib import Path
 
 from kernlens.dataclass import dataclass
@@ -100,10 +100,11 @@ def build(
     command_line: Sequence[str] = (),
     titled: Callable[[Build], Build] = lambda build: build,
     cache: CompileCache | None = None,
-) -> Generator[Build]:
-    """Do compiles in parallel, and yield each Build as it finishes, as ``titled`` names it; a source that does not compile
-    gives one that is not ``ok``. With ``recording`` each is saved there before it is yielded, but as long as no build was
-    ok, nothing is written: a recording that was there stays as it was. What is in the ``cache`` is not compiled."""
+) -> Generator[tuple[int, Build]]:
+    """Do compiles in parallel, and yield each Build as it finishes, as ``titled`` names it, with the index of its job; a source
+    that does not compile gives one that is not ``ok``. With ``recording`` each is saved there before it is yielded, in the
+    order of the jobs; but as long as no build was ok, nothing is written: a recording that was there stays as it was. What is
+    in the ``cache`` is not compiled."""
     from kernlens.recording.writer import RecordingWriter
 
     writer = (
@@ -111,15 +112,17 @@ def build(
         if recording is not None
         else None
     )
-    waiting: list[Build] = []
+    waiting: list[tuple[int, Build]] = []
     any_ok = False
     with writer or nullcontext():
-        for result in map(titled, compile_many(jobs, workers, on_progress, cache)):
-            waiting.append(result)
+        for index, compiled in compile_many(jobs, workers, on_progress, cache):
+            result = titled(compiled)
+            waiting.append((index, result))
             any_ok = any_ok or result.ok
             while writer is not None and any_ok and waiting:
-                writer.add(waiting.pop(0))
-            yield result
+                place, saved = waiting.pop(0)
+                writer.add(saved, place + 1)
+            yield index, result
 
 
 def compile(
@@ -132,7 +135,8 @@ def compile(
     recording: Path | None = None,
     cache: bool = True,
 ) -> list[Program]:
-    """Compile sources (OpenCL C or SPIR-V) for devices, one or several of each, and return the Programs.
+    """Compile sources (OpenCL C or SPIR-V) for devices, one or several of each, and return the Programs: the first source's
+    first, of each source in the order of the devices.
 
     ``options`` are one string, or words: ``["-cl-fast-relaxed-math", "-I", "/with spaces"]``;
     ``lines`` adds -gline-tables-only, without which nothing can be annotated. A device is called by any name that
@@ -142,14 +146,15 @@ def compile(
     """
     names = [devices] if isinstance(devices, str) else list(devices)
     paths = list(sources) if isinstance(sources, Sequence) and not isinstance(sources, str) else [sources]
-    programs: list[Program] = []
     words = join_options(options)
     planned = plan(paths, names, [toolchain], options=with_lines(words) if lines else words)
-    for result in build(planned.jobs, recording=recording, cache=open_cache() if cache else None):
-        if not result.ok:
-            raise ToolError(result.failure, command=result.command, log=result.log)
-        programs += open_build(result)
-    return programs
+    results: list[Build | None] = [None] * len(planned.jobs)
+    with closing(build(planned.jobs, recording=recording, cache=open_cache() if cache else None)) as building:
+        for index, result in building:
+            if not result.ok:  # The others need not be waited for.
+                raise ToolError(result.failure, command=result.command, log=result.log)
+            results[index] = result
+    return [program for result in results if result for program in open_build(result)]
 
 
 def compiled_kernels(compiled: Build) -> list[Kernel]:

@@ -133,11 +133,9 @@ def _compiled(openings: Sequence[Opening]) -> list[list[Build]]:
     from kernlens.toolchain.compile_cache import open_cache
 
     jobs = [_jobs(opening) for opening in openings]
-    done: dict[tuple[str, str, str | None, str | None], Build] = {}
-    for result in build([job for of_one in jobs for job in of_one], cache=open_cache()):
-        name = result.toolchain.name if result.toolchain else None
-        done[result.path, result.device, name, result.options] = result
-    return [[done[str(job.source), job.device, job.toolchain.name, job.options] for job in of_one] for of_one in jobs]
+    numbered = dict(build([job for of_one in jobs for job in of_one], cache=open_cache()))
+    results = (numbered[index] for index in range(len(numbered)))
+    return [[next(results) for _ in of_one] for of_one in jobs]
 
 
 def _jobs(opening: Opening) -> Sequence[CompileJob]:

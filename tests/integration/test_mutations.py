@@ -18,7 +18,7 @@ COUNT = 3000
 @pytest.fixture(scope="module")
 def seeds(corpus_sample: list[Built], darktable_kernels: Path, tmp_path_factory: pytest.TempPathFactory) -> list[bytes]:
     recording = tmp_path_factory.mktemp("mutations") / "sharpen.klens"
-    for one in build(plan([darktable_kernels / "sharpen.cl"], ["skl", "dg2"]).jobs, recording=recording):
+    for _, one in build(plan([darktable_kernels / "sharpen.cl"], ["skl", "dg2"]).jobs, recording=recording):
         assert one.ok
     small = [built.binary for built in corpus_sample if built.binary.stat().st_size < 100_000]
     assert small

@@ -219,8 +219,12 @@ def test_many_compiles(system: Toolchain, scale: Path, tmp_path: Path) -> None:
     jobs = [CompileJob(scale, device, system, LINES) for device in ("skl", "dg2", "pvc", "nonsense")]
     jobs.append(CompileJob(wrong, "dg2", system))
     seen = []
-    results = list(compile_many(jobs, 2, lambda done, total, result: seen.append((done, total, result.device))))
+    numbered = list(compile_many(jobs, 2, lambda done, total, result: seen.append((done, total, result.device))))
     assert [(done, total) for done, total, _ in seen] == [(n, 5) for n in range(1, 6)]
+    results = [result for _, result in numbered]
+    assert {index: (result.path, result.device) for index, result in numbered} == {
+        index: (str(job.source), job.device) for index, job in enumerate(jobs)
+    }
     outcome = {(Path(result.path).name, result.device): result for result in results}
     assert {key for key, result in outcome.items() if result.ok} == {
         ("scale.cl", "skl"),
@@ -247,7 +251,7 @@ def test_stopping_early_ends_the_running_compiles(
     slow.write_text(f"kernel void slow(global float *p) {{\n    float x = p[0];\n{body}\n    p[0] = x;\n}}\n")
     jobs = [CompileJob(scale, "dg2", system), *(CompileJob(slow, "dg2", system) for _ in range(6))]
     results = compile_many(jobs, 2)
-    assert next(results).ok
+    assert next(results)[1].ok
     results.close()  # type: ignore[attr-defined]
     assert killed
     running = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import kernlens as package
 from kernlens.model.build import Build, HeldParts
+from kernlens.opening import Opening, programs_of
 from kernlens.recording.reader import Recording
 from kernlens.recording.writer import RecordingWriter
 from kernlens.toolchain.parallel_compiles import CompileJob, compile_many
@@ -44,6 +47,43 @@ def test_compile_prints_a_table_and_records(kernlens: Kernlens, compiler: Path, 
         (program,) = opened.builds()
         assert (program.name, program.device, program.ok, program.binary) == ("scale", "skl", True, binary())
         assert [(one.path, one.text) for one in program.sources] == [(str(source), SOURCE)]
+
+
+@pytest.fixture
+def finishing_last_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of several compiles the one that was asked for last is ready first."""
+
+    def reversed_results(jobs: Iterable[Any], work: Callable[..., Any], workers: int | None = None) -> Iterator[Any]:
+        yield from reversed([work(job, lambda child: None) for job in jobs])
+
+    monkeypatch.setattr("kernlens.toolchain.parallel_compiles.do_many", reversed_results)
+    monkeypatch.setattr("kernlens.sweeping.sweep.do_many", reversed_results)
+
+
+ASKED = ["icllp", "skl", "dg2"]
+
+
+def test_programs_come_in_the_order_that_was_asked_for(
+    kernlens: Kernlens, compiler: Path, source: Path, tmp_path: Path, finishing_last_first: None
+) -> None:
+    other = tmp_path / "other.cl"
+    other.write_text(SOURCE)
+    expected = [(name, device) for name in ("scale", "other") for device in ASKED]
+    programs = package.compile([source, other], ASKED, cache=False, recording=tmp_path / "p.klens")
+    assert [(program.build.name, program.build.device) for program in programs] == expected
+    words = (source, other, "--device", ",".join(ASKED), "--no-cache")
+    document = kernlens("compile", *words, "-o", "c.klens", "--json").document
+    assert [(program["name"], program["device"]) for program in document["programs"]] == expected
+    assert kernlens("sweep", *words, "-o", "s.klens").status == 0
+    for recording in (tmp_path / "p.klens", Path("c.klens"), Path("s.klens")):
+        with Recording(recording) as opened:
+            recorded = [(Path(build.name).stem, build.device) for build in opened.builds()]
+        assert recorded == expected, recording
+    openings = [Opening(str(path), device) for device in ASKED for path in (other, source)]
+    opened_programs = [program for programs in programs_of(openings) for program in programs]
+    assert [(program.build.path, program.build.device) for program in opened_programs] == [
+        (opening.path, opening.device) for opening in openings
+    ]
 
 
 def test_compile_as_json(kernlens: Kernlens, compiler: Path, source: Path, tmp_path: Path) -> None:
@@ -151,7 +191,7 @@ def test_what_failed_before_something_compiled_is_recorded_too(
 def test_an_interrupted_compile_leaves_what_is_recorded_and_nothing_else(
     finished: int, kernlens: Kernlens, compiler: Path, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupted(jobs: list[CompileJob], *_: object) -> Iterator[Build]:
+    def interrupted(jobs: list[CompileJob], *_: object) -> Iterator[tuple[int, Build]]:
         yield from itertools.islice(compile_many(jobs, 1, None), finished)
         raise KeyboardInterrupt
 

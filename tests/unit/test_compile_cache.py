@@ -340,6 +340,6 @@ def entries_of(folder: Path) -> list[Path]:
 def test_many_compiles_ask_the_cache(source: Path, compiler: Path) -> None:
     cache = open_cache()
     jobs = [CompileJob(source, device, toolchain(), OPTIONS) for device in ("skl", "dg2", "icllp")]
-    first = {packed(build) for build in compile_many(jobs, 2, None, cache)}
-    assert {packed(build) for build in compile_many(jobs, 2, None, cache)} == first
+    first = {packed(build) for _, build in compile_many(jobs, 2, None, cache)}
+    assert {packed(build) for _, build in compile_many(jobs, 2, None, cache)} == first
     assert calls(compiler) == 3

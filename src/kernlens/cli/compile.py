@@ -127,7 +127,8 @@ def command(
                 cache=cache,
             )
             with closing(compiling):  # The recording is finished when a signal comes between two builds too.
-                builds = [(compiled, compiled_kernels(compiled)) for compiled in compiling]
+                numbered = {index: (compiled, compiled_kernels(compiled)) for index, compiled in compiling}
+            builds = [numbered[index] for index in sorted(numbered)]
     failed = [compiled for compiled, _ in builds if not compiled.ok]
     if as_json:
         print_json(_document(recording, builds))

@@ -184,7 +184,7 @@ class _Recorded:
         try:
             if self._writer is None:
                 self._writer = RecordingWriter(self._output, command_line=sys.argv, overwrite=True, is_whole=True)
-            self._writer.add(result.build)
+            self._writer.add(result.build, result.number + 1)
         except OutputError as error:
             self.errors.append(error)
 

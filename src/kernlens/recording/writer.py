@@ -77,8 +77,9 @@ class RecordingWriter:
         self._is_whole = self._is_whole and error is None
         self.close()
 
-    def add(self, build: Build) -> int:
-        """Record one build, whole or not at all; returns its number in the recording, from 1.
+    def add(self, build: Build, number: int | None = None) -> int:
+        """Record one build, whole or not at all; returns its number in the recording, from 1. Builds are read in the order of
+        their numbers; ``number`` None: the next one.
 
         Snapshots that failed, or whose form a missing tool would have to make, are left out. Once this returns, the build
         survives the end of this process, however it ends; but as long as no build was ok, a recording that existed before
@@ -97,7 +98,7 @@ class RecordingWriter:
             if connection is None:
                 raise OutputError(f"the recording {self.path} is closed")
             with _transaction(connection):
-                number = _insert_program(connection, build)
+                number = _insert_program(connection, build, number)
                 _insert_parts(connection, number, parts)
                 _insert_snapshots(connection, number, snapshots)
             blobs = (*(blob for _, _, blob in parts), *(blob for _, blob in snapshots))
@@ -271,13 +272,14 @@ def _text(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def _insert_program(connection: sqlite3.Connection, build: Build) -> int:
+def _insert_program(connection: sqlite3.Connection, build: Build, number: int | None) -> int:
     toolchain = None if build.toolchain is None else _toolchain(connection, build.toolchain)
     status = OK if build.ok else FAILED
     cursor = connection.execute(
-        "INSERT INTO program (name, device, toolchain, options, status, reason, seconds, command, created)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO program (id, name, device, toolchain, options, status, reason, seconds, command, created)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
+            number,
             *map(_text, (build.name, build.device)),
             toolchain,
             *map(_text, (build.options or "", status, build.reason or "")),

@@ -158,8 +158,9 @@ def compile_many(
     workers: int | None = None,
     on_progress: Callable[[int, int, Build], None] | None = None,
     cache: CompileCache | None = None,
-) -> Iterator[Build]:
-    """Compile all ``jobs``, ``workers`` at a time (None: one per processor), and give each result as it finishes.
+) -> Iterator[tuple[int, Build]]:
+    """Compile all ``jobs``, ``workers`` at a time (None: one per processor), and give each result as it finishes, with the
+    index of its job.
 
     A job that fails for any reason gives a Build that is not ``ok``, with its ``reason``. ``on_progress(count, total,
     build)`` is called in the caller's thread before each result is given. When the caller stops early, running
@@ -167,12 +168,13 @@ def compile_many(
     """
     waiting = list(jobs)
 
-    def compiled(job: CompileJob, on_start: OnStart) -> Build:
-        return compile_job(job, cache, job.key if cache is not None else None, on_start)[0]
+    def compiled(numbered: tuple[int, CompileJob], on_start: OnStart) -> tuple[int, Build]:
+        index, job = numbered
+        return index, compile_job(job, cache, job.key if cache is not None else None, on_start)[0]
 
-    results = do_many(waiting, compiled, workers)
+    results = do_many(enumerate(waiting), compiled, workers)
     with closing(results):
-        for count, result in enumerate(results, start=1):
+        for count, (index, result) in enumerate(results, start=1):
             if on_progress is not None:
                 on_progress(count, len(waiting), result)
-            yield result
+            yield index, result
