@@ -11,7 +11,7 @@ from kernlens.analysis.comparison.kernel_changes import Comparison
 from kernlens.analysis.comparison.pairs import KernelPair, pair
 from kernlens.analysis.likely_cause import changed_cause, costliest_cause
 from kernlens.errors import KernlensError, NotFoundError, UnsupportedError
-from kernlens.formats.budget_file import NAME, BudgetFile, read_budget_file
+from kernlens.formats.budget_file import LIMIT, NAME, BudgetFile, read_budget_file
 from kernlens.isa.devices import device as find_device
 from kernlens.loading.kernel_parts import decode_kernels
 from kernlens.model.bounds import Rule, Tolerance, bound, tolerance
@@ -24,8 +24,6 @@ from kernlens.toolchain.source_reading import open_regular
 PathName = str | os.PathLike[str]
 #: Kinds of kernels that a check can be told to fail for.
 NEW, MISSING = "new", "missing"
-#: A file of budgets may have so many bytes.
-_FILE_LIMIT = 1 << 20
 
 
 def check(
@@ -160,12 +158,7 @@ def judged(
 
 def _read(path: str) -> BudgetFile:
     with open_regular(path, "budget file") as file:
-        content = file.read(_FILE_LIMIT + 1)
-    if len(content) > _FILE_LIMIT:
-        raise KernlensError(
-            f"{path} is larger than {_FILE_LIMIT >> 20} MB; it is no file of budgets, name one with --budget"
-        )
-    found = read_budget_file(content, path)
+        found = read_budget_file(file.read(LIMIT + 1), path)
     for rule in found.rules:
         if rule.device is not None:
             _known(rule.device, rule.origin)

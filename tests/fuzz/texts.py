@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 from kernlens.errors import KernlensError
+from kernlens.formats.budget_file import read_budget_file
 from kernlens.formats.listings import (
     gen_assembly,
     host_assembly,
@@ -29,6 +30,11 @@ def everything_of(info: ZeInfo) -> None:
     """Reads what the entries of a ze_info say."""
     for entry in info.kernels.values():
         _ = entry.resources, entry.arguments
+
+
+def budgets(data: bytes) -> None:
+    """A kernlens.toml."""
+    read_budget_file(data, "kernlens.toml")
 
 
 def ze_info(data: bytes) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from kernlens.errors import FormatError, KernlensError, NotFoundError
-from kernlens.formats.budget_file import read_budget_file
+from kernlens.formats.budget_file import LIMIT, read_budget_file
 from kernlens.model.bounds import bound, bound_names, tolerance
 from kernlens.model.figures import EVERY_FIGURE
+from tests.limits import address_space, processor_time
 
 
 def test_every_figure_can_be_bounded_by_every_name_and_no_name_is_of_two() -> None:
@@ -100,6 +103,54 @@ def test_a_file() -> None:
     assert [(each.figure.key, str(each)) for each in found.tolerances] == [("code_size", "5%"), ("spill_bytes", "0")]
 
 
+#: Made to cost much, in so many bytes; the last ones are for whoever does not read strings as TOML does.
+DEEP: dict[str, Callable[[int], str]] = {
+    "a dotted key": lambda size: "kernel" + ".a" * (size // 2) + " = 1",
+    "a quoted key": lambda size: "kernel" + '."a"' * (size // 4) + " = 1",
+    "a key with spaces": lambda size: "kernel" + " \t. a" * (size // 5) + " = 1",
+    "a header": lambda size: "[kernel" + ".a" * (size // 2) + "]",
+    "arrays": lambda size: "a = " + "[" * size,
+    "tables": lambda size: "a = " + "{a = " * (size // 5),
+    "a key of tables": lambda size: "a = {a = {" + "a." * (size // 2) + "a = 1}}",
+    "behind a string": lambda size: 'a = [""""x"""", {' + "a." * (size // 2) + "a = 1}]",
+    "behind an escape": lambda size: r'a = ["\\", "\"", {' + "a." * (size // 2) + "a = 1}]",
+    "behind letters": lambda size: r"a = ['\', '''x''''', {" + "a." * (size // 2) + "a = 1}]",
+}
+
+
+@pytest.mark.parametrize("make", DEEP.values(), ids=DEEP)
+def test_a_deep_file_is_refused_before_it_costs_anything(make: Callable[[int], str]) -> None:
+    content = make(100_000).encode()
+    with processor_time(2), address_space(50 << 20), pytest.raises(FormatError, match="more than 8"):
+        read_budget_file(content, "here.toml")
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "[{}.a.b.c.d.e.f.g]\n",
+        "{}.a.b.c.d.e.f.g=1\n",
+        "[{}]\n",
+        "[[{}]]\n",
+        '"{}\\u0041"=1\n',
+        '"""{}""',
+        "'''{}''",
+        '"',
+    ],
+)
+def test_no_file_costs_much(piece: str) -> None:
+    content = "".join(map(piece.format, range(LIMIT // len(piece)))).encode()[:LIMIT]
+    with processor_time(10), address_space(200 << 20), pytest.raises(KernlensError):
+        read_budget_file(content, "here.toml")
+
+
+def test_what_looks_deep_in_strings_and_comments_is_not() -> None:
+    deep = ".".join("abcdefghijkl") + "[" * 20
+    tables = [f'[kernel."{deep}"]', f"[kernel.'x{deep}'] # {deep}", f'[kernel."\\"{deep}"]']
+    found = read_budget_file("\n".join(f"{table}\nmax-spill = 0" for table in tables).encode(), "here.toml")
+    assert [rule.pattern for rule in found.rules] == [deep, f"x{deep}", f'"{deep}']
+
+
 @pytest.mark.parametrize(
     ("content", "error", "said"),
     [
@@ -120,7 +171,10 @@ def test_a_file() -> None:
         ("[tolerance]\nspill = [1]\n", KernlensError, "is a number"),
         ("[kernel\n", FormatError, "no TOML"),
         ("\xff", FormatError, "no TOML"),
-        ("a = " + "[" * 5000, FormatError, "no TOML"),
+        ("a = " + "[" * 5000, FormatError, "line 1: more than 8 arrays and tables are in one another"),
+        ("\n\nkernel = " + "{a = " * 9, FormatError, "line 3: more than 8 arrays"),
+        ("\n" + ".".join("abcdefghi") + " = 1", FormatError, "line 2: a key has more than 8 parts"),
+        ("#" * (256 << 10) + "\n", FormatError, "larger than 256 KB"),
         ("a = " + "9" * 5000, FormatError, "no TOML"),
         ('[kernel."*"]\nmax-spill = 0x1' + "0" * 5000, KernlensError, "whole number"),
         ("[tolerance]\nspill = 0x1" + "0" * 5000, KernlensError, "is a number"),

@@ -135,7 +135,7 @@ def test_a_file_of_budgets(kernlens: Kernlens, folder: Path) -> None:
         ('[kernel."gem*".device.skl]\nmax-spill = 0\n[kernel."*"]\nmax-spill=0\n', "there is no kernel 'gem*'"),
         ('[kernel."*".device.gd2]\nmax-spill = 0\n', 'kernel."*".device.gd2: '),
         ('[kernel."*"]\n', "kernlens.toml has none for these kernels"),
-        ("#" * (1 << 20) + "\n", "kernlens.toml is larger than 1 MB"),
+        ("#" * (1 << 20) + "\n", "kernlens.toml: the file is larger than 256 KB"),
         ('[kernel."*"]\nmax-spil = 0\n', "did you mean max-spill"),
     ],
 )

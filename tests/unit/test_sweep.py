@@ -254,7 +254,7 @@ def test_parquet_holds_the_same(kernlens: Kernlens, source: Path) -> None:
         (("--options-file", "bad"), 'bad:3: a double quote is not closed in -DB="2'),
         (("--options-file", "empty"), "empty holds no options"),
         (("--options-file", "binary"), "is no text in UTF-8"),
-        (("--options-file", "many"), "many holds 200,000 sets of options; at most 100,000 are swept at a time"),
+        (("--options-file", "many"), "many holds more than 100,000 sets of options, the most that are swept at a time"),
         (
             ("--options-file", "long"),
             "long:1: 3,000,003 characters are too many for a compiler; a set has at most 100,000",
@@ -313,6 +313,13 @@ def test_sets_of_options(tmp_path: Path) -> None:
         list(macro_sets([f"{name}=" + ",".join(map(str, range(1000))) for name in "ABC"]))
     path.write_text("-DA=\x1b[1m\n")
     with pytest.raises(KernlensError, match="control character"):
+        options_in_file(path)
+
+
+def test_no_file_of_options_needs_much_memory(tmp_path: Path) -> None:
+    path = tmp_path / "options"
+    path.write_text("-D\n" * ((16 << 20) // 3))
+    with memory(150 << 20), pytest.raises(KernlensError, match="more than 100,000 sets"):
         options_in_file(path)
 
 

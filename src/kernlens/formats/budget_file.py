@@ -2,10 +2,14 @@
 
 ``[kernel."PATTERN"]`` holds bounds, ``[kernel."PATTERN".device.NAME]`` those that take their place on one device, and
 ``[tolerance]`` by how much figures may get worse than a baseline. A later table goes before an earlier one.
+
+In CI the file comes with the change that is checked: with anybody's, that is. What ``tomllib`` needs grows with the square of a
+key's parts, so a file's size and depth are looked at before it sees the text.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 from kernlens.dataclass import dataclass
@@ -15,6 +19,23 @@ from kernlens.model.figures import as_name
 
 #: What the file is called where it is looked for.
 NAME = "kernlens.toml"
+#: Bytes of a file, at most: thousands of kernels. tomllib takes 90 MB for so many tables as fit in.
+LIMIT = 256 << 10
+#: Tables within tables and parts of a key; budgets have 5: kernel."PATTERN".device.NAME.BOUND.
+_DEEPEST = 8
+#: What holds no structure (comments and the four kinds of strings, to the end of the line or the text if they are not closed),
+#: and what does. None of it can be read in two ways, so that all texts are read in linear time.
+_TOKEN = re.compile(
+    r"""
+    \#[^\n]*
+    | \"{3} [^"\\]* (?: (?: \\. | "(?!"") ) [^"\\]* )* (?: \"{3,5} | \Z | \\\Z )
+    | '{3} [^']* (?: '(?!'') [^']* )* (?: '{3,5} | \Z )
+    | " [^"\\\n]* (?: \\. [^"\\\n]* )* "?
+    | ' [^'\n]* '?
+    | [.,=\n\[\]{}]
+    """,
+    re.DOTALL | re.VERBOSE,
+)
 _TABLES = ("kernel", "tolerance")
 _UNKNOWN, _DEVICE = "allow-unknown", "device"
 
@@ -28,14 +49,19 @@ class BudgetFile:
 
 
 def read_budget_file(content: bytes, name: str) -> BudgetFile:
-    """Reads a file, which errors call ``name``. Raises FormatError for what is no TOML, NotFoundError with the nearest names
-    for an unknown key, KernlensError for a value of another kind."""
+    """Reads a file, which errors call ``name``. Raises FormatError for what is no TOML, larger than ``LIMIT`` or too deep,
+    NotFoundError with the nearest names for an unknown key, KernlensError for a value of another kind."""
     import tomllib
 
+    if len(content) > LIMIT:
+        raise FormatError(
+            f"the file is larger than {LIMIT >> 10} KB: it is no file of budgets, name one with --budget", format=name
+        )
     try:
-        document = tomllib.loads(content.decode("utf-8"))
-    # ValueError is that of encodings, of TOML, and of numbers with 5,000 digits.
-    except (ValueError, RecursionError) as error:
+        text = content.decode("utf-8")
+        _check_depth(text, name)
+        document = tomllib.loads(text)
+    except ValueError as error:  # That of encodings, of TOML, and of numbers with 5,000 digits.
         raise FormatError(f"this is no TOML: {error}", format=name) from None
     _check_keys(document, _TABLES, name)
     rules = [
@@ -47,6 +73,24 @@ def read_budget_file(content: bytes, name: str) -> BudgetFile:
     return BudgetFile(
         tuple(rules), tuple(tolerance(key, value, f"{name}, tolerance") for key, value in figures.items())
     )
+
+
+def _check_depth(text: str, name: str) -> None:
+    """Raises FormatError for more tables or arrays within one another, or more parts of a key, than a budget has."""
+    line, brackets, dots = 1, 0, 0
+    for match in _TOKEN.finditer(text):
+        token = match[0]
+        if token == ".":
+            dots += 1
+        elif token in "[{":
+            brackets, dots = brackets + 1, 0
+        elif len(token) == 1 and token not in "\"'":
+            brackets, dots = brackets - (token in "]}"), 0
+        line += token.count("\n")
+        if brackets > _DEEPEST:
+            raise FormatError(f"line {line}: more than {_DEEPEST} arrays and tables are in one another", format=name)
+        if dots >= _DEEPEST:
+            raise FormatError(f"line {line}: a key has more than {_DEEPEST} parts; budgets need 5", format=name)
 
 
 def _rules(pattern: str, table: Mapping[str, object], place: str) -> Iterator[Rule]:
