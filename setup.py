@@ -74,6 +74,10 @@ class BuildNative(build_ext):
         own = copy(self)
         # Extensions share sources and compile them with different options, maybe at the same time.
         own.build_temp = str(Path(self.build_temp) / ext.name)
+        if isinstance(ext, SharedLibrary):
+            # It knows nothing of Python. Packages put headers beside Python's: intel-sycl-rt another release of OpenCL's.
+            own.compiler = copy(self.compiler)
+            own.compiler.set_include_dirs([])
         try:
             own._build(ext)
         except CompileError as error:

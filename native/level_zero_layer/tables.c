@@ -9,15 +9,17 @@
 #include "level_zero_layer/kernels.h"
 #include "level_zero_layer/launches.h"
 #include "level_zero_layer/modules.h"
+#include "level_zero_layer/simulated_device.h"
 #include "recording/counters.h"
 #include "recording/spool.h"
 
 #include <stdbool.h>
 
-static bool captures;
+static bool captures, simulates;
 
 __attribute__((constructor)) static void begin(void)
 {
+    simulates = device_is_simulated();
     captures = spool_open();
     if (!captures)
         return;
@@ -28,26 +30,27 @@ __attribute__((constructor)) static void begin(void)
     spool_here();
 }
 
-/* Defines the function that the loader asks for a table. For a table that the driver does not have, the loader must find nothing
- * in it, and no error. */
-#define TABLE(name, type, hook)                                                                                      \
+/* Defines the function that the loader asks for a table, with the hook that it gets `when` that is so. For a table that the driver
+ * does not have, the loader must find nothing in it, and no error. */
+#define TABLE(name, type, when, hook)                                                                                      \
     ze_result_t ZE_APICALL name(ze_api_version_t version, type *table)                                               \
     {                                                                                                                \
         ze_result_t(ZE_APICALL * fill)(ze_api_version_t, type *) =                                                   \
             (ze_result_t(ZE_APICALL *)(ze_api_version_t, type *))driver_function(#name);                             \
         ze_result_t result = fill != NULL ? fill(version, table) : ZE_RESULT_SUCCESS;                                \
-        if (fill != NULL && result == ZE_RESULT_SUCCESS && table != NULL && captures) {                              \
+        if (fill != NULL && result == ZE_RESULT_SUCCESS && table != NULL && (when)) {                                \
             driver_find();                                                                                           \
             hook(table, version);                                                                                    \
         }                                                                                                            \
         return result;                                                                                               \
     }
 
-TABLE(zeGetModuleProcAddrTable, ze_module_dditable_t, modules_hook)
-TABLE(zeGetKernelProcAddrTable, ze_kernel_dditable_t, kernels_hook)
-TABLE(zeGetCommandListProcAddrTable, ze_command_list_dditable_t, launches_hook_lists)
-TABLE(zeGetCommandQueueProcAddrTable, ze_command_queue_dditable_t, launches_hook_queues)
-TABLE(zeGetCommandListExpProcAddrTable, struct newer_list_table, launches_hook_newer_lists)
-TABLE(zeGetGraphProcAddrTable, struct graph_table, graphs_hook_graphs)
-TABLE(zeGetExecutableGraphProcAddrTable, struct executable_graph_table, graphs_hook_executables)
-TABLE(zeGetDriverProcAddrTable, ze_driver_dditable_t, graphs_hook_driver)
+TABLE(zeGetModuleProcAddrTable, ze_module_dditable_t, captures, modules_hook)
+TABLE(zeGetKernelProcAddrTable, ze_kernel_dditable_t, captures, kernels_hook)
+TABLE(zeGetCommandListProcAddrTable, ze_command_list_dditable_t, captures, launches_hook_lists)
+TABLE(zeGetCommandQueueProcAddrTable, ze_command_queue_dditable_t, captures, launches_hook_queues)
+TABLE(zeGetCommandListExpProcAddrTable, struct newer_list_table, captures, launches_hook_newer_lists)
+TABLE(zeGetGraphProcAddrTable, struct graph_table, captures, graphs_hook_graphs)
+TABLE(zeGetExecutableGraphProcAddrTable, struct executable_graph_table, captures, graphs_hook_executables)
+TABLE(zeGetDriverProcAddrTable, ze_driver_dditable_t, captures, graphs_hook_driver)
+TABLE(zeGetContextProcAddrTable, ze_context_dditable_t, simulates, simulated_device_hook)

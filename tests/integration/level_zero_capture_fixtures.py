@@ -56,14 +56,25 @@ class Driver:
         """The application's first words."""
         return [str(self.folder / "app"), str(self.folder)]
 
-    def alone(self, *words: str) -> subprocess.CompletedProcess[str]:
-        """Runs the application without kernlens."""
+    def alone(self, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        """Runs the application without kernlens, with these variables too."""
         chosen = toolchain(self.toolchain)
         application = find_application([*self.app, *words], None, chosen)
         return subprocess.run(
             application.words,
             executable=application.executable,
-            env={**os.environ, **chosen.environment(), **simulated_environment(self.device, chosen)},
+            env={**os.environ, **chosen.environment(), **simulated_environment(self.device, chosen), **variables},
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+
+    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """Runs the application with kernlens, which records nothing."""
+        command = ["run", "--simulate", self.device, "--toolchain", self.toolchain, "--", *self.app, *words]
+        return subprocess.run(
+            [*MAIN, *command],
             capture_output=True,
             text=True,
             timeout=300,

@@ -25,6 +25,14 @@ def test_a_capture_has_the_kernels_of_sycl_source(sycl_host: SyclHost, tmp_path:
     assert done.launches() == {"__sycl_kernel_scale": 1}
 
 
+@pytest.mark.parametrize("device", ["bmg", "lnl", "ptl"])
+def test_sycl_starts_on_devices_of_its_newer_adapter(sycl_host: SyclHost, tmp_path: Path, device: str) -> None:
+    """From Xe2 on that has its memory made resident, and makes no queue where this is refused."""
+    done = sycl_host.captured(tmp_path, KERNELS, device=device, launched=("scale",))
+    assert done.status == 0, done.err
+    assert done.launches() == {"__sycl_kernel_scale": 1}
+
+
 def test_a_capture_has_explicit_simd_kernels(sycl_host: SyclHost, tmp_path: Path) -> None:
     done = sycl_host.captured(tmp_path, ESIMD, launched=("add_explicitly",))
     assert done.status == 0, done.err

@@ -1,4 +1,5 @@
-"""The layer that records Level Zero: the loader takes it for the driver (``native/level_zero_layer``).
+"""The layer that records Level Zero, and answers on simulated devices what the driver's simulation refuses: the loader takes
+it for the driver (``native/level_zero_layer``).
 
 The loader (``source/loader/linux/driver_discovery_lin.cpp`` of oneapi-src/level-zero) opens the drivers that it knows, or
 those that ``ZE_ENABLE_ALT_DRIVERS`` names in their place. So that names all that it would open, the layer for Intel's.

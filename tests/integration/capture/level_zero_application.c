@@ -205,6 +205,20 @@ static void with_constants(void)
     print_binary(from_spirv("constants", NULL, &constants));
 }
 
+/* Memory that is to be where a device needs it, or no longer; and memory that nobody knows. */
+static void move_memory(void)
+{
+    static char unknown[64];
+    void *memory = NULL;
+    ze_device_mem_alloc_desc_t description = {.stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC};
+    check(zeMemAllocDevice(context, &description, 4096, 64, device, &memory), "zeMemAllocDevice");
+    printf("make resident %#x\n", (unsigned)zeContextMakeMemoryResident(context, device, memory, 4096));
+    printf("evict %#x\n", (unsigned)zeContextEvictMemory(context, device, memory, 4096));
+    printf("unknown: make resident %#x\n", (unsigned)zeContextMakeMemoryResident(context, device, unknown, 64));
+    printf("unknown: evict %#x\n", (unsigned)zeContextEvictMemory(context, device, unknown, 64));
+    check(zeMemFree(context, memory), "zeMemFree");
+}
+
 /* Drivers are to be set up in the child. */
 static void fork_one(void)
 {
@@ -315,6 +329,8 @@ int main(int count, char **words)
             build_in_threads();
         } else if (strcmp(word, "constants") == 0) {
             with_constants();
+        } else if (strcmp(word, "residency") == 0) {
+            move_memory();
         } else if (strcmp(word, "fork-late") == 0) {
             fork_late();
         } else if (strcmp(word, "fork-among-threads") == 0) {
