@@ -207,7 +207,8 @@ def test_where_stages_were_kept_they_tell_what_the_table_lost_and_what_it_guesse
     assert source_map.place(6) == told
     assert source_map.inlined_at(6) == (call,)
     assert source_map.lines["a.cl", 21] == (range(6, 7),)
-    assert source_map.lines["a.cl", 4] == (range(13, 15),)
+    assert source_map.lines["a.cl", 4] == (range(14, 15),)
+    assert source_map.inherited == {("a.cl", 4): (range(13, 14),)}
     assert "tell the line of 1 of them" in str(source_map.warning)
 
 

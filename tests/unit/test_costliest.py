@@ -86,9 +86,9 @@ def test_a_kernel_without_lines() -> None:
 
 def test_what_the_document_adds_up_to() -> None:
     document = json.loads(costliest_kernel(*costing(), 1, "instructions"))
-    parts = [document[key] for key in ("other_lines", "prologue", "without_line")]
+    parts = [document[key] for key in ("other_lines", "prologue", "inherited", "without_line")]
     parts += [line["costs"] for line in document["lines"]]
-    assert len(parts) == 4
+    assert len(parts) == 5
     assert {key: sum(part[key] for part in parts) for key in document["costs"]} == document["costs"]
     assert document["lines"][0]["source"] == "line 10"
     assert document["lines"][0]["path"] == "a.cl"

@@ -11,7 +11,7 @@ from itertools import accumulate, chain
 from kernlens.dataclass import dataclass
 from kernlens.model.figures import COSTS, LineColumn
 from kernlens.model.instruction_kind import ATOMIC, LOAD, STORE, InstructionKind
-from kernlens.model.source_map import IN_PROLOGUE, SourceMap
+from kernlens.model.source_map import IN_PROLOGUE, INHERITED, NO_LINE, SourceMap
 
 #: A value for each figure, by its key, and the number of ``instructions``.
 Costs = dict[str, int]
@@ -19,22 +19,26 @@ Costs = dict[str, int]
 
 @dataclass(frozen=True, slots=True)
 class LineCosts:
-    """What the source line ``line`` of the file ``path`` costs."""
+    """What the source line ``line`` of the file ``path`` costs. ``inherited`` is the number of instructions that stand under it
+    besides, as the compiler gave them no place: they are not in its costs."""
 
     path: str
     line: int
     costs: Costs
+    inherited: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class CostliestLines:
     """A kernel's costs in parts: of its costliest lines, the costliest first, of its ``other_line_count`` other lines, of
-    the prologue, and of the other instructions that have no line. Together they are those of the kernel."""
+    the prologue, of the instructions that only stand under a neighbour's line, and of the others that have no line. Together
+    they are those of the kernel."""
 
     lines: list[LineCosts]
     other_line_count: int
     other_lines: Costs
     prologue: Costs
+    inherited: Costs
     without_line: Costs
 
 
@@ -64,20 +68,25 @@ def costliest_lines(
     )
     lines = [
         LineCosts(
-            path, line, costs_of(chain.from_iterable(kinds[run.start : run.stop] for run in ranges_of[path, line]))
+            path,
+            line,
+            costs_of(chain.from_iterable(kinds[run.start : run.stop] for run in ranges_of[path, line])),
+            sum(map(len, source_map.inherited.get((path, line), ()))),
         )
         for _, path, line in nsmallest(count, weighed)
     ]
-    rest: dict[bool, list[InstructionKind]] = {True: [], False: []}
+    rest: dict[str, list[InstructionKind]] = {IN_PROLOGUE: [], INHERITED: [], NO_LINE: []}
     for kind, place, origin in zip(kinds, source_map.places, source_map.origins, strict=True):
-        if place is None:
-            rest[origin == IN_PROLOGUE].append(kind)
-    prologue, without_line = costs_of(rest[True]), costs_of(rest[False])
+        if origin in (IN_PROLOGUE, INHERITED):
+            rest[origin].append(kind)
+        elif place is None:
+            rest[NO_LINE].append(kind)
+    apart = [costs_of(part) for part in rest.values()]
     others = costs_of(kinds)
-    for part in (*(line.costs for line in lines), prologue, without_line):
+    for part in (*(line.costs for line in lines), *apart):
         for key, cost in part.items():
             others[key] -= cost
-    return CostliestLines(lines, len(ranges_of) - len(lines), others, prologue, without_line)
+    return CostliestLines(lines, len(ranges_of) - len(lines), others, *apart)
 
 
 def _costs_of_one(kind: InstructionKind) -> Iterable[tuple[str, int]]:

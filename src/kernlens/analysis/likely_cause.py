@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kernlens.analysis.comparison.kernel_changes import NO_LINE, PROLOGUE, KernelChange, LineChange
+from kernlens.analysis.comparison.kernel_changes import WITHOUT_LINE, KernelChange, LineChange
 from kernlens.analysis.costs import costliest_lines, costs_of
 from kernlens.analysis.source_texts import source_line, source_texts
 from kernlens.model.figures import LINE_COLUMNS, PEAK, Figure, LineColumn
@@ -59,7 +59,7 @@ def changed_cause(change: KernelChange, figure: Figure) -> Cause | str:
     grown = [
         (not line.is_cause, before - after, line, before, after)
         for line in change.lines
-        if line.key not in (PROLOGUE, NO_LINE) and line.key.new
+        if line.key not in WITHOUT_LINE and line.key.new
         for before, after in [_counts(change, line, column)]
         if line.is_cause or after > before
     ]

@@ -298,7 +298,9 @@ def _of_kernel(listed: Listed, form: Form, only: LineChoice | None) -> Iterator[
 
 def _has_code(kernel: Kernel, only: LineChoice) -> bool:
     source_map = kernel.source_map
-    return source_map is not None and any(only.holds(SourcePlace(path, line)) for path, line in source_map.lines)
+    if source_map is None:
+        return False
+    return any(only.holds(SourcePlace(*line)) for line in (*source_map.lines, *source_map.inherited))
 
 
 class _LineSearch:

@@ -50,6 +50,9 @@ class StatedPlace:
 class SourceMap:
     """Where each instruction came from, and the instructions of each line. All that is shown of lines is decided here.
 
+    An instruction counts for a line if the line is its own (``lines``). Those to which the compiler gave no place stand under
+    their neighbour's line in the line table: they count for none, and are told apart (``inherited``).
+
     ``row_of[i]`` is the line-table row of instruction ``i`` or NO_ROW, LOST or PROLOGUE; ``offsets[i]`` its offset in the
     kernel. ``prologue`` is the number of leading instructions that load the kernel's payload rather than do a line's
     work. ``functions`` are the kernel's own code and that of the functions that stayed calls, empty if there is none.
@@ -164,30 +167,44 @@ class SourceMap:
 
     @cached_property
     def lines(self) -> dict[tuple[str, int], tuple[range, ...]]:
-        """Maps (path, line) to ranges of instruction indexes, ascending: a line that the scheduler spread out has many."""
-        runs_of: dict[tuple[str, int], list[range]] = {}
-        for key, run in self._runs():
-            runs_of.setdefault(key, []).append(run)
-        return {key: tuple(ranges) for key, ranges in runs_of.items()}
+        """Maps (path, line) to ranges of instruction indexes, ascending: a line that the scheduler spread out has many. They
+        are the line's own instructions; those that only inherit it are ``inherited``."""
+        return self._by_line[0]
 
-    def _runs(self) -> list[tuple[tuple[str, int], range]]:
-        """Returns the maximal runs of neighbouring instructions of one line, in order."""
-        places, row_of, stated = self._row_places, self.row_of, self.stated
-        runs: list[tuple[tuple[str, int], range]] = []
-        start, last_row, key = 0, NO_ROW, None
+    @cached_property
+    def inherited(self) -> dict[tuple[str, int], tuple[range, ...]]:
+        """Maps (path, line) to the ranges of those instructions whose ``origin`` is INHERITED, and that count for no line. It
+        is empty where the stages of the compile were not kept: then nothing tells them."""
+        return self._by_line[1]
+
+    @cached_property
+    def _by_line(self) -> tuple[dict[tuple[str, int], tuple[range, ...]], dict[tuple[str, int], tuple[range, ...]]]:
+        own: dict[tuple[str, int], list[range]] = {}
+        inherited: dict[tuple[str, int], list[range]] = {}
+        for key, is_inherited, run in self._runs():
+            (inherited if is_inherited else own).setdefault(key, []).append(run)
+        return _frozen(own), _frozen(inherited)
+
+    def _runs(self) -> list[tuple[tuple[str, int], bool, range]]:
+        """Returns the maximal runs of neighbouring instructions of one line, in order, and whether they only inherit it."""
+        places, row_of = self._row_places, self.row_of
+        origins = self.origins if self.stated else None
+        runs: list[tuple[tuple[str, int], bool, range]] = []
+        start, last_row, key, is_inherited = 0, NO_ROW, None, False
         for index, row in enumerate(row_of):
-            if row == last_row and (row >= 0 or not stated):
+            if row == last_row and origins is None:
                 continue
             last_row = row
             place = places[row] if row >= 0 else self.place(index)
             line = None if place is None else (place.path, place.line)
-            if line == key:
+            inherits = origins is not None and origins[index] == INHERITED
+            if line == key and inherits == is_inherited:
                 continue
             if key is not None:
-                runs.append((key, range(start, index)))
-            start, key = index, line
+                runs.append((key, is_inherited, range(start, index)))
+            start, key, is_inherited = index, line, inherits
         if key is not None:
-            runs.append((key, range(start, len(row_of))))
+            runs.append((key, is_inherited, range(start, len(row_of))))
         return runs
 
     @cached_property
@@ -242,8 +259,8 @@ class SourceMap:
         return frames
 
     def whole_places(self) -> list[tuple[SourcePlace | None, tuple[SourcePlace, ...]]]:
-        """Each instruction's place, None if it has none, and the calls it was inlined through, innermost first, with the
-        paths as the compiler saw them."""
+        """Each instruction's own place, None if it has none (those that inherit one too), and the calls it was inlined through,
+        innermost first, with the paths as the compiler saw them."""
         # A line table repeats few places very often.
         full: dict[SourcePlace, SourcePlace] = {}
 
@@ -253,8 +270,8 @@ class SourceMap:
             return full[place]
 
         return [
-            (absolute(place) if place else None, tuple(map(absolute, self.inlined_at(index))))
-            for index, place in enumerate(map(self.place, range(len(self.row_of))))
+            (absolute(place) if place and origin != INHERITED else None, tuple(map(absolute, stack)))
+            for place, origin, stack in zip(self.places, self.origins, self.stacks, strict=True)
         ]
 
     def _call_place(self, call: InlinedCall) -> SourcePlace:
@@ -270,3 +287,7 @@ class SourceMap:
     @cached_property
     def _call_places(self) -> dict[tuple[int, int, int], SourcePlace]:
         return {}
+
+
+def _frozen(runs_of: dict[tuple[str, int], list[range]]) -> dict[tuple[str, int], tuple[range, ...]]:
+    return {key: tuple(ranges) for key, ranges in runs_of.items()}

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from kernlens.analysis.comparison.kernel_changes import (
-    NO_LINE,
+    NEIGHBOURS,
     OPERANDS,
     PROLOGUE,
+    WITHOUT_LINE,
     FigureChange,
     InstructionPair,
     KernelChange,
@@ -29,6 +30,7 @@ from kernlens.report.table import table
 
 #: Unchanged instructions that are shown around changed ones.
 _CONTEXT = 3
+_WITHOUT_LINE = {PROLOGUE: "prologue", NEIGHBOURS: "instructions under a neighbour's line: the compiler gave them none"}
 
 
 def summary(old: str, new: str, pairing: Pairing, changes: Sequence[KernelChange]) -> Iterator[str]:
@@ -111,7 +113,7 @@ def kernel_lines(
     text_of = _texts(change.pair)
     path = None
     for line in change.lines:
-        if line.key.path != path and line.key not in (PROLOGUE, NO_LINE):
+        if line.key.path != path and line.key not in WITHOUT_LINE:
             path = line.key.path
             yield f"  {style(path, fg='green')}"
             yield style("      old    new  instructions", dim=True)
@@ -173,8 +175,8 @@ def _line(line: LineChange, text_of: Callable[[LineKey], str]) -> str:
     if line.is_cause:
         marks.append("edited")
     remark = style(f"  ; {', '.join(marks)}", dim=True) if marks else ""
-    if key in (PROLOGUE, NO_LINE):
-        words = "prologue" if key == PROLOGUE else "instructions without a source line"
+    if key in WITHOUT_LINE:
+        words = _WITHOUT_LINE.get(key, "instructions without a source line")
         return f"   {counts}  {words}{remark}"
     number = f"{key.new or key.old}" if key.old in (key.new, 0) or not key.new else f"{key.old} -> {key.new}"
     return f"   {counts}  {number:>6} | {style(text_of(key), bold=True)}{remark}"

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from kernlens.analysis.comparison.kernel_changes import (
-    NO_LINE,
+    NEIGHBOURS,
     PROLOGUE,
+    WITHOUT_LINE,
     InstructionPair,
     KernelChange,
     LineChange,
@@ -69,12 +70,13 @@ def kernel_document(change: KernelChange, parting: Parting | None, *, has_instru
 
 def _line(change: KernelChange, line: LineChange, has_instructions: bool) -> Document:
     key = line.key
-    is_line = key not in (PROLOGUE, NO_LINE)
+    is_line = key not in WITHOUT_LINE
     document: Document = {
         "path": key.path if is_line else None,
         "old_line": key.old or None,
         "new_line": key.new or None,
         "prologue": key == PROLOGUE,
+        "inherited": key == NEIGHBOURS,
         "change": line.change,
         "edited": line.is_cause,
         "old": len(line.old),

@@ -23,6 +23,9 @@ from kernlens.report.table import Cell, table
 #: Figures of a binary's formats come from what each holds besides code.
 _STATED_BY = {"zebin": "ze_info", "patch-tokens": "patch tokens"}
 
+#: The parts of a kernel's costs, as its document has them.
+_PARTS = ("lines", "other_lines", "prologue", "inherited", "without_line")
+
 
 def costliest_program(program: Program) -> dict[str, Any]:
     """A program in the document, with the origin of each figure; its kernels are left out."""
@@ -40,15 +43,20 @@ def costliest_kernel(program: Program, kernel: Kernel, count: int, order: str) -
     measured["functions"] = [function_document(each) | _of_function(kernel, each) for each in kernel.functions]
     document = kernel_document(kernel) | measured | {"spilled_values": spilled_document(kernel)}
     if kernel.source_map is None:
-        return encoded(document | dict.fromkeys(("lines", "other_lines", "prologue", "without_line")))
+        return encoded(document | dict.fromkeys(_PARTS))
     by_line = costliest_lines(kernel.instructions.kinds, kernel.source_map, LINE_ORDERS[order], count)
     texts = source_texts(program)
     lines = [
-        {"path": row.path, "line": row.line, "source": source_line(texts, row.path, row.line), "costs": row.costs}
+        {
+            "path": row.path,
+            "line": row.line,
+            "source": source_line(texts, row.path, row.line),
+            "costs": row.costs,
+            "inherited": row.inherited,
+        }
         for row in by_line.lines
     ]
-    rest = {"other_lines": by_line.other_lines, "prologue": by_line.prologue, "without_line": by_line.without_line}
-    return encoded(document | {"lines": lines} | rest)
+    return encoded(document | {"lines": lines} | {part: getattr(by_line, part) for part in _PARTS[1:]})
 
 
 def costliest_table(program: Program, kernel: Kernel, count: int, order: str) -> list[str]:
@@ -75,7 +83,12 @@ def costliest_table(program: Program, kernel: Kernel, count: int, order: str) ->
         for row in by_line.lines
     ]
     others = plural(by_line.other_line_count, "other line"), by_line.other_lines
-    for title, costs in (others, ("prologue", by_line.prologue), ("without a line", by_line.without_line)):
+    apart = [
+        ("prologue", by_line.prologue),
+        ("under a neighbour's line", by_line.inherited),
+        ("without a line", by_line.without_line),
+    ]
+    for title, costs in (others, *apart):
         if costs["instructions"]:
             rows.append(_row(title, costs, total, ""))
     first, *columns = (column.heading for column in LINE_COLUMNS)

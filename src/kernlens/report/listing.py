@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from kernlens.analysis.cxx_names import readable
 from kernlens.analysis.source_matching import is_nameless
@@ -52,11 +53,13 @@ def annotated(program: Program, kernel: Kernel, only: LineChoice | None = None) 
     found = [] if only else heading(program, kernel)
     if only is None and kernel.line_warning:
         found += [style(f"  {kernel.line_warning}", fg="yellow"), ""]
+    if only is None and source_map.inherited:
+        found += [f"  {_inherited_words(source_map)}", ""]
     sources = {source.path: source for source in (*program.sources, *program.unread_sources)}
     rows = Rows(kernel, source_map)
     for path, lines in _by_file(source_map).items():
         if only is not None:
-            lines = {line: ranges for line, ranges in lines.items() if only.holds(SourcePlace(path, line))}
+            lines = {line: runs for line, runs in lines.items() if only.holds(SourcePlace(path, line))}
             if not lines:
                 continue
             found += heading(program, kernel)
@@ -149,24 +152,50 @@ def function_name(function: CodeFunction) -> str:
     return readable(function.name) if function.name else f"function at {function.offset:#06x}"
 
 
-def _by_file(source_map: SourceMap) -> dict[str, dict[int, tuple[range, ...]]]:
-    """path -> line -> ranges; the file with the most instructions first, its lines ascending."""
-    files: dict[str, dict[int, tuple[range, ...]]] = {}
-    for (path, line), ranges in source_map.lines.items():
-        files.setdefault(path, {})[line] = ranges
-    by_weight = sorted(files, key=lambda path: (-sum(_count(ranges) for ranges in files[path].values()), path))
+class _LineRuns(NamedTuple):
+    """What stands under a line: the number of its own instructions, and all runs in order, those that inherit it too."""
+
+    instructions: int
+    runs: Sequence[range]
+
+
+def _by_file(source_map: SourceMap) -> dict[str, dict[int, _LineRuns]]:
+    """path -> line -> runs; the file with the most instructions first, its lines ascending."""
+    files: dict[str, dict[int, _LineRuns]] = {}
+    own, inherited = source_map.lines, source_map.inherited
+    for key in dict.fromkeys((*own, *inherited)):
+        runs: Sequence[range] = own.get(key, ())
+        count = sum(map(len, runs))
+        if key in inherited:
+            runs = _joined((*runs, *inherited[key]))
+        path, line = key
+        files.setdefault(path, {})[line] = _LineRuns(count, runs)
+    by_weight = sorted(files, key=lambda path: (-sum(runs.instructions for runs in files[path].values()), path))
     return {path: dict(sorted(files[path].items())) for path in by_weight}
 
 
-def _count(ranges: Sequence[range]) -> int:
-    return sum(len(lines) for lines in ranges)
+def _joined(runs: Sequence[range]) -> list[range]:
+    """Runs in order, neighbours as one."""
+    joined: list[range] = []
+    for run in sorted(runs, key=lambda run: run.start):
+        if joined and joined[-1].stop == run.start:
+            joined[-1] = range(joined[-1].start, run.stop)
+        else:
+            joined.append(run)
+    return joined
+
+
+def _inherited_words(source_map: SourceMap) -> str:
+    count = sum(len(run) for runs in source_map.inherited.values() for run in runs)
+    words = f"{plural(count, 'instruction')} ({100 * count / len(source_map.offsets):.1f}%)"
+    return f"{words} stand under their neighbour's line, as the compiler gave them none, and count for no line"
 
 
 def _add_file(
     found: list[str],
     rows: Rows,
     path: str,
-    lines: dict[int, tuple[range, ...]],
+    lines: dict[int, _LineRuns],
     source: Source | None,
 ) -> None:
     """Add a file's lines of source, each with the ``rows`` of its instructions below it."""
@@ -178,11 +207,10 @@ def _add_file(
     found.append(f"  {style(path, fg='green')}{note}")
     gap = style("                     ...", dim=True)
     previous = next(iter(lines)) - LEAD - 1
-    for line, ranges in lines.items():
+    for line, (count, runs) in lines.items():
         found += _between(text, max(previous, 0), line)
-        count = _count(ranges)
         found.append(_source_line(text, line, f"{count:5} {100 * count / len(rows):5.1f}%"))
-        for position, rows_of_line in enumerate(ranges):
+        for position, rows_of_line in enumerate(runs):
             if position:
                 found.append(gap)
             found += rows.within(rows_of_line, path)

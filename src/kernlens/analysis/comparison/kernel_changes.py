@@ -12,10 +12,14 @@ from kernlens.analysis.comparison.source_lines import LineKey, SourceLines
 from kernlens.dataclass import dataclass, field, replace
 from kernlens.model.figures import FIGURES, STATED, Figure
 from kernlens.model.kernel import Kernel
+from kernlens.model.source_map import INHERITED, SourceMap
 
-#: What a group of instructions without a line is called: those of the prologue, and all others.
+#: What a group of instructions without a line of their own is called: those of the prologue, those that only stand under a
+#: neighbour's line, and all others.
 PROLOGUE = LineKey("prologue", 0, 0)
+NEIGHBOURS = LineKey("a neighbour's line", 0, 0)
 NO_LINE = LineKey("no line", 0, 0)
+WITHOUT_LINE = (PROLOGUE, NEIGHBOURS, NO_LINE)
 #: How a line has changed: its instructions are others; or the same on other operands.
 INSTRUCTIONS, OPERANDS = "instructions", "operands"
 
@@ -125,9 +129,7 @@ class Comparison:
         has_lines = bool(pair.old.source_map and pair.new.source_map)
         sources = self._source_lines(pair) if has_lines else SourceLines((), ())
         lines = _changed_lines((pair.old, pair.new), (old, new), sources, has_lines)
-        lines.sort(
-            key=lambda line: (not line.is_cause, line.key in (PROLOGUE, NO_LINE), line.change == OPERANDS, line.key)
-        )
+        lines.sort(key=lambda line: (not line.is_cause, line.key in WITHOUT_LINE, line.change == OPERANDS, line.key))
         edited: tuple[LineKey, ...] = ()
         if sources.edited and not any(line.is_cause for line in lines):
             edited = tuple(sorted(sources.edited))
@@ -143,8 +145,11 @@ class Comparison:
 def _changed_lines(
     kernels: tuple[Kernel, Kernel], codes: tuple[Code, Code], sources: SourceLines, has_lines: bool
 ) -> list[LineChange]:
-    old_keys = _keys(kernels[0], codes[0], sources.old_key, has_lines)
-    new_keys = _keys(kernels[1], codes[1], sources.new_key, has_lines)
+    # Where the stages of one side alone were kept, nothing tells what the other side's instructions inherit.
+    maps = [kernel.source_map for kernel in kernels] if has_lines else [None, None]
+    is_told = all(source_map is not None and source_map.stated for source_map in maps)
+    old_keys = _keys(maps[0], codes[0], sources.old_key, is_told)
+    new_keys = _keys(maps[1], codes[1], sources.new_key, is_told)
     old_groups, new_groups = _groups(old_keys), _groups(new_keys)
     has_same_prologue = _forms(codes[0], old_groups.get(PROLOGUE, ())) == _forms(codes[1], new_groups.get(PROLOGUE, ()))
     changes = []
@@ -163,16 +168,21 @@ def _changed_lines(
     return changes
 
 
-def _keys(kernel: Kernel, code: Code, key_of: Callable[[str, int], LineKey], has_lines: bool) -> list[LineKey]:
-    """Returns the line of each instruction."""
-    source_map = kernel.source_map
-    if source_map is None or not has_lines:
+def _keys(
+    source_map: SourceMap | None, code: Code, key_of: Callable[[str, int], LineKey], is_told: bool
+) -> list[LineKey]:
+    """Returns the line of each instruction; ``is_told``: those that inherit it stand apart."""
+    if source_map is None:
         return [NO_LINE] * len(code)
     known: dict[tuple[str, int], LineKey] = {}
     keys = [PROLOGUE] * source_map.prologue
-    for place in source_map.places[source_map.prologue :]:
+    for index in range(source_map.prologue, len(code)):
+        place = source_map.places[index]
         if place is None:
             keys.append(NO_LINE)
+            continue
+        if is_told and source_map.origins[index] == INHERITED:
+            keys.append(NEIGHBOURS)
             continue
         line = place.path, place.line
         if line not in known:

@@ -9,14 +9,14 @@ from kernlens.model.effects import registers_in
 from kernlens.model.instruction import Instructions
 from kernlens.model.pressure import Pressure
 from kernlens.model.register_links import BEFORE_THE_CODE
-from kernlens.model.source_map import IN_PROLOGUE, SourceMap
+from kernlens.model.source_map import IN_PROLOGUE, INHERITED, NO_LINE, SourceMap
 
 
 @dataclass(frozen=True, slots=True)
 class HeldValues:
     """The registers that hold values of one line: the line ``line`` of the file ``path``. Without a line these are None,
-    and ``origin`` says what stands for it: ``the prologue``, ``no line``, ``the thread's start``, or ``the callers`` in a
-    function that is not called here."""
+    and ``origin`` says what stands for it: ``the prologue``, ``a neighbour's line`` (the compiler gave none), ``no line``,
+    ``the thread's start``, or ``the callers`` in a function that is not called here."""
 
     path: str | None
     line: int | None
@@ -60,8 +60,8 @@ def held_at(instructions: Instructions, source_map: SourceMap | None, index: int
 
 
 def _line_of(index: int, source_map: SourceMap | None) -> tuple[str | None, int | None, str]:
+    origin = source_map.origins[index] if source_map else NO_LINE
     place = source_map.places[index] if source_map else None
-    if place is not None:
+    if place is not None and origin != INHERITED:
         return place.path, place.line, ""
-    is_prologue = source_map is not None and source_map.origins[index] == IN_PROLOGUE
-    return None, None, "the prologue" if is_prologue else "no line"
+    return None, None, {IN_PROLOGUE: "the prologue", INHERITED: "a neighbour's line"}.get(origin, "no line")
