@@ -1,4 +1,8 @@
-"""Ends after SIGTERM, SIGHUP and SIGQUIT as after Ctrl-C: compilers are stopped, temporary folders removed."""
+"""Ends after SIGTERM, SIGHUP and SIGQUIT as after Ctrl-C: compilers are stopped, temporary folders removed.
+
+Ctrl-C is Python's own KeyboardInterrupt while a verb runs, and only then if the command (bin/kernlens) gave it its default
+action.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +29,8 @@ class EndedBySignal(KeyboardInterrupt):
 
 @contextlib.contextmanager
 def signals_that_unwind() -> Iterator[None]:
-    """Have the signals raise EndedBySignal in this block; those that are ignored, as under nohup, stay ignored."""
+    """Have the signals raise EndedBySignal in this block, and Ctrl-C KeyboardInterrupt; those that are ignored, as under
+    nohup, stay ignored. After the block, the first Ctrl-C does nothing: the process is about to end."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -39,9 +44,14 @@ def signals_that_unwind() -> Iterator[None]:
 
     for number in caught:
         signal.signal(number, unwind)
+    is_ours = signal.getsignal(signal.SIGINT) == signal.SIG_DFL
     try:
+        if is_ours:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         yield
     finally:
+        if is_ours:
+            signal.signal(signal.SIGINT, _ignore_once)
         for number in caught:
             signal.signal(number, signal.SIG_DFL)
 
@@ -50,8 +60,14 @@ def _ignore(number: int, frame: FrameType | None) -> None:
     """Does nothing. Unlike SIG_IGN, a handler is not inherited by programs that are started."""
 
 
+def _ignore_once(number: int, frame: FrameType | None) -> None:
+    signal.signal(number, signal.SIG_DFL)
+
+
 def end_by_signal(number: int) -> NoReturn:
-    """End this process by the signal, so that its parent sees the signal as the cause; it must have its default action."""
+    """End this process by the signal, so that its parent sees the signal as the cause."""
+    if number not in (signal.SIGKILL, signal.SIGSTOP):
+        signal.signal(number, signal.SIG_DFL)
     if sys.platform != "win32":
         import resource
 
