@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError, NotFoundError, ToolError
 
 if TYPE_CHECKING:  # Every verb imports this module, and few open anything through it.
+    from kernlens.model.binary import Container
     from kernlens.model.build import Build
     from kernlens.model.program import Program
     from kernlens.toolchain.parallel_compiles import CompileJob
@@ -89,6 +90,23 @@ def for_device(programs: Sequence[Program], name: str | None, *, must_be: bool =
         there = ", ".join(dict.fromkeys(str(program.device) for program in programs))
         raise NotFoundError(f"the file holds nothing for {wanted}, but for {there}")
     return chosen
+
+
+def containers_for(containers: Iterable[Container], name: str | None) -> Iterator[Container]:
+    """Yields the containers of programs for one device, and those that hold no program; of archives and libraries with no
+    more than such containers in them."""
+    if name is None:
+        yield from containers
+        return
+    from kernlens.isa.devices import device
+
+    wanted = device(name).name
+    for container in containers:
+        if container.devices and container.devices.isdisjoint((wanted, None)):
+            continue
+        # The parts of a device image are all for its device, though most of them do not say so.
+        is_several = container.kind in ("ar", "host-elf") and len(container.devices) > 1
+        yield container.holding(tuple(containers_for(container.children, name))) if is_several else container
 
 
 def _opened(opening: Opening, source_roots: Sequence[str]) -> Sequence[Program]:

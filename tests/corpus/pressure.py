@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import random
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -124,13 +125,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--device", action="append", help="default: bmg")
     parser.add_argument("--in-place", action="store_true", help="keep the order of instructions that IGC counts in")
     parser.add_argument("--program", action="append", help="a name or the start of one, e.g. darktable/ (default: all)")
+    parser.add_argument("--sample", type=int, metavar="N", help="only so many pairs of a program and a device, by chance")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int)
     chosen = parser.parse_args(arguments)
     search_also(lambda: {"newest": str(chosen.newest_root)})
     prefixes = tuple(chosen.program or [""])
     selected = [program for program in programs() if program.name.startswith(prefixes)]
+    devices = chosen.device or ["bmg"]
+    pairs = [(program, name) for program in selected for name in devices]
+    if chosen.sample is not None:
+        pairs = random.Random(chosen.seed).sample(pairs, min(chosen.sample, len(pairs)))
+    compiler = stating(newest(chosen.newest_root), in_place=chosen.in_place)
     is_right = True
-    for name in chosen.device or ["bmg"]:
-        built, _ = build(selected, [name], compiler=stating(newest(chosen.newest_root), in_place=chosen.in_place))
+    for name in devices:
+        of_device = [program for program, other in pairs if other == name]
+        built, _ = build(of_device, [name], compiler=compiler, jobs=chosen.jobs)
         attempts = [attempt for one in built for attempt in compared(one)]
         unlike = [attempt for attempt in attempts if attempt.named != attempt.stated_named]
         far = [attempt for attempt in attempts if not attempt.is_close]

@@ -9,6 +9,7 @@ import click
 from kernlens.cli.options import device_option, json_option, path_argument, source_root_option, verb
 from kernlens.cli.output import print_json, print_lines
 from kernlens.errors import OutputError
+from kernlens.opening import containers_for, for_device
 from kernlens.report.table import table
 
 
@@ -27,7 +28,8 @@ def command(path: str, output: str, source_roots: tuple[str, ...], device: str |
     folder = Path(output)
     written: list[tuple[str, int]] = []
     checked: set[Path] = set()
-    for part in parts(contents.containers, contents.programs):
+    programs = for_device(contents.programs, device)
+    for part in parts(containers_for(contents.containers, device), programs):
         _write(folder, part.path, part.content, checked)
         written.append(("/".join(part.path), len(part.content)))
     if as_json:

@@ -13,7 +13,7 @@ from kernlens.loading.open import Folder
 from kernlens.model.binary import Container
 from kernlens.model.figures import Figure
 from kernlens.model.program import Program
-from kernlens.opening import for_device
+from kernlens.opening import containers_for, for_device
 from kernlens.report.document import SCHEMA, inspected_container, inspected_program
 from kernlens.report.json_text import encoded, indented
 from kernlens.report.overview import container_overview, program_overview
@@ -75,7 +75,7 @@ def folder_overview(folder: Folder, device: str | None, form: Form) -> Iterator[
     with TemporaryFile("w+", prefix="kernlens-", encoding="utf-8", newline="") as waiting:
         for contents in folder.files():
             try:
-                above = "".join(map(form.container, contents.containers))
+                above = "".join(map(form.container, containers_for(contents.containers, device)))
                 below = "".join(map(form.program, for_device(contents.programs, device, must_be=False)))
             except KernlensError as error:
                 folder.note_damage(contents.path, error)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kernlens.cli.options import device_option, figure_option, json_option, path_argument, verb
 from kernlens.cli.output import is_terminal, print_json, print_lines, print_pieces
-from kernlens.opening import for_device
+from kernlens.opening import containers_for, for_device
 
 if TYPE_CHECKING:
     from kernlens.model.figures import Figure
@@ -39,11 +39,13 @@ def command(path: str, device: str | None, sort: str | None, as_json: bool) -> N
     elif as_json:
         from kernlens.report.document import inspect_document
 
-        print_json(inspect_document(contents.containers, for_device(contents.programs, device), order))
+        programs = for_device(contents.programs, device)
+        print_json(inspect_document(containers_for(contents.containers, device), programs, order))
     else:
         from kernlens.report.overview import overview
 
-        print_lines(overview(path, contents.containers, _lines(for_device(contents.programs, device), order)))
+        programs = for_device(contents.programs, device)
+        print_lines(overview(path, containers_for(contents.containers, device), _lines(programs, order)))
     contents.check()
 
 

@@ -88,7 +88,7 @@ def report_page(
     if stages:
         selection = [_with_stages(program, kernels, unconfined) for program, kernels in selection]
     programs = [program for program, _ in selection]
-    failed = [] if kernel_names else [build for build in contents.failed if device in (None, build.device)]
+    failed = [] if kernel_names else [build for build in contents.failed if _is_for(build, device)]
     whole = document(
         programs,
         title=os.path.basename(os.path.normpath(contents.path)),
@@ -99,6 +99,13 @@ def report_page(
         has_stages=stages is not False,
     )
     return page(whole, viewer_script())
+
+
+def _is_for(build: Build, device: str | None) -> bool:
+    """Whether a build is for the device of that name, or alias; None: any."""
+    from kernlens.isa.devices import known_device
+
+    return device in (None, build.device) or known_device(build.device) == known_device(device or "")
 
 
 def _with_stages(program: Program, kernels: list[Kernel], unconfined: bool) -> tuple[Program, list[Kernel]]:

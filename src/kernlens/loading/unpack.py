@@ -52,6 +52,7 @@ class Unpacker:
         if kind in PROGRAMS:
             context.budget.count(1, "program", format=kind, weight=PROGRAM_WEIGHT)
         container = Container(kind or "unknown", name, offset, content)
+        before = len(self.programs)
         match kind:
             case "ar":
                 container.children = self._members(content, offset, context, depth)
@@ -72,6 +73,9 @@ class Unpacker:
                 self.programs.append(spirv_program(self._unique(name), content, context))
             case "kernel-debug-elf":
                 container.find_sections = partial(_elf_sections, content, kind)
+        container.devices = frozenset(
+            program.device.name if program.device else None for program in self.programs[before:]
+        )
         return container
 
     def unpack_build(self, name: str, context: Context) -> tuple[Container, ...]:

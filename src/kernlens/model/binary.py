@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from functools import cached_property
 from typing import NamedTuple
 
@@ -82,7 +83,8 @@ class Container:
     ``kernel-debug-elf``, ``spirv``, ``llvm-bitcode``, ``recording`` (one within another container, which is not opened),
     ``raw``, ``unknown``. ``sections`` and ``children`` are found on first use: an archive of hundreds of programs must open
     at once. A part of a file that cannot be read is ``unknown``, and ``unreadable`` says why. What lies in a packed image
-    has its offset from the image's unpacked content added to where the image lies in the file.
+    has its offset from the image's unpacked content added to where the image lies in the file. ``devices`` are the names of
+    those that its programs are for, with None for a program that does not say it; empty if it holds no program.
     """
 
     def __init__(self, kind: str, name: str, offset: int, content: memoryview) -> None:
@@ -91,6 +93,7 @@ class Container:
         self.offset = offset
         self.content = content
         self.unreadable: str | None = None
+        self.devices: frozenset[str | None] = frozenset()
         self.find_sections: Callable[[], tuple[Section, ...]] = tuple
         self.find_children: Callable[[], tuple[Container, ...]] = tuple
 
@@ -101,6 +104,12 @@ class Container:
     def size(self) -> int:
         """Returns the size of ``content`` in bytes."""
         return len(self.content)
+
+    def holding(self, children: tuple[Container, ...]) -> Container:
+        """The same container with no more than these of its children."""
+        container = copy(self)
+        container.children = children
+        return container
 
     @cached_property
     def sections(self) -> tuple[Section, ...]:
