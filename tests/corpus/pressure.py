@@ -125,7 +125,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--device", action="append", help="default: bmg")
     parser.add_argument("--in-place", action="store_true", help="keep the order of instructions that IGC counts in")
     parser.add_argument("--program", action="append", help="a name or the start of one, e.g. darktable/ (default: all)")
-    parser.add_argument("--sample", type=int, metavar="N", help="only so many pairs of a program and a device, by chance")
+    parser.add_argument(
+        "--sample", type=int, metavar="N", help="only so many pairs of a program and a device, by chance"
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int)
     chosen = parser.parse_args(arguments)

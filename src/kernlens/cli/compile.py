@@ -44,6 +44,15 @@ if TYPE_CHECKING:
     Builds = list[tuple[Build, list[Kernel]]]
 
 
+#: The languages of sources that are compiled for other APIs, by how their names end.
+_OTHER_LANGUAGES = {
+    **dict.fromkeys((".comp", ".frag", ".glsl", ".vert"), "GLSL"),
+    **dict.fromkeys((".fx", ".hlsl"), "HLSL"),
+    **dict.fromkeys((".cu", ".cuh"), "CUDA"),
+    **dict.fromkeys((".cc", ".cpp", ".cxx", ".hpp"), "C++ (of SYCL, open what it is compiled to)"),
+    ".metal": "Metal",
+    ".wgsl": "WGSL",
+}
 #: The compiler's messages that are printed of one failure.
 _MESSAGES = 5
 
@@ -135,6 +144,7 @@ def command(
     else:
         _print(recording, builds)
     print_failures(failed)
+    _print_kernelless([compiled for compiled, kernels in builds if compiled.ok and not kernels])
     if len(failed) == len(builds):
         state = f"{recording} stays as it was" if recording.exists() else "no recording was written"
         print_message(f"kernlens: nothing compiled, so {state}")
@@ -207,6 +217,19 @@ def told_failures() -> Iterator[None]:
         sys.exit(error.exit_status)
 
 
+def _print_kernelless(builds: Sequence[Build]) -> None:
+    """Say of each source that was compiled and has no kernel what may be wrong with it."""
+    for source in dict.fromkeys(build.source for build in builds):
+        is_spirv = any(build.source == source and not build.sources for build in builds)
+        advice = (
+            f"the module has no entry point; kernlens symbols {source} lists what it exports"
+            if is_spirv
+            else "write 'kernel' before the functions that are kernels; --library makes modules of the others, for"
+            " kernlens link"
+        )
+        print_message(f"kernlens: {source} compiles, but has no kernel: {advice}")
+
+
 def print_failures(failed: Sequence[Build]) -> None:
     """Print what compilers said of sources that do not compile: once what they said of one source for several devices."""
     alike: dict[tuple[str, tuple[ErrorLine, ...]], list[Build]] = {}
@@ -239,3 +262,6 @@ def _print_failure(builds: Sequence[Build], messages: Sequence[ErrorLine]) -> No
             print_message(f"  {line.expandtabs(4)}", f"  {mark}")
     if len(messages) > _MESSAGES:
         print_message(f"and {plural(len(messages) - _MESSAGES, 'more message')} of the compiler")
+    language = _OTHER_LANGUAGES.get(Path(first.path).suffix.lower())
+    if language is not None:
+        print_message(f"{first.source} is named like {language}; kernlens compiles OpenCL C, and SPIR-V for OpenCL")

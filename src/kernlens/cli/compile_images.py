@@ -12,12 +12,15 @@ import click
 
 from kernlens.analysis.kernel_names import kernels_named
 from kernlens.cli.options import check_constants, constant_of
-from kernlens.loading.identify import START, identify
+from kernlens.errors import UnsupportedError
+from kernlens.loading.identify import identify
 
 if TYPE_CHECKING:
     from kernlens.loading.spirv_images import SpirvImage
     from kernlens.model.build import Build
 
+#: Bytes of a file that tell whether it is text.
+_START = 4096
 #: What is compiled as it is, unless kernels or constants are chosen; what is no known kind is a source.
 _WHOLE = (None, "spirv")
 
@@ -62,7 +65,13 @@ def _kind(path: str) -> str | None:
     from kernlens.toolchain.source_reading import open_regular
 
     with open_regular(path, "source file") as file:
-        return identify(memoryview(file.read(START)))
+        start = file.read(_START)
+    kind = identify(memoryview(start))
+    if kind is None and b"\0" in start:
+        raise UnsupportedError(
+            f"{path} is neither OpenCL C nor SPIR-V: it holds zero bytes, which no source does; if it is text, save it as UTF-8"
+        )
+    return kind
 
 
 def _chosen(paths: Sequence[str], kernel_names: Sequence[str], specialize: Sequence[str]) -> list[SpirvImage]:

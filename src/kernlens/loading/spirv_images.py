@@ -70,6 +70,10 @@ def spirv_images(path: str) -> list[SpirvImage]:
         options = (program.build.options or "").strip() if program.build.created else ""
         key = hashlib.sha256(program.spirv).digest(), options
         images.setdefault(key, SpirvImage(title, program.name, kernels, program.spirv, options))
+    if not images and any(container.kind == "llvm-bitcode" for container in contents.containers):
+        raise UnsupportedError(
+            f"{path} is LLVM bitcode; make SPIR-V of it, which is compiled for a device: llvm-spirv-15 {path} -o X.spv"
+        )
     if not images:
         raise damage or UnsupportedError(
             f"{path} holds no SPIR-V that could be compiled; kernlens inspect {path} shows what it holds"

@@ -115,7 +115,8 @@ def snapshots(
             on_start=lambda _: started.append(time.time_ns()),
             environment=environment,
         )
-        dumped = read_dump(folder, stages_of(chosen), result.binary, started[0])
+        # What no compiler was asked for, such as damaged SPIR-V, has no stages.
+        dumped = read_dump(folder, stages_of(chosen), result.binary, started[0]) if started else ()
         if not result.ok and is_full(folder):
             # A dump that cannot be written kills the compiler: the source is not to blame, and the program still wanted.
             result = compile_source(source, device, options, chosen)

@@ -69,6 +69,10 @@ def compile_source(
     from_spirv = is_spirv(first_bytes(existing_source(path)))
     check_device(device, chosen)
     sources = () if from_spirv or not has_sources else source_files(path, options)
+    fault = _why_unfit(path) if from_spirv else None
+    if fault is not None:
+        reason = f"{_refusal(str(path), device)}{fault}"
+        return Build(path.stem, device, chosen.of_build, options, ok=False, reason=reason, path=str(path))
     with temporary_folder() as folder:
         command = chosen.command(compiler(chosen), "compile", "-file", str(path), "-device", device)
         command += ["-output", OUTPUT_NAME, "-output_no_suffix", "-out_dir", folder]
@@ -151,6 +155,17 @@ def first_bytes(path: Path) -> bytes:
             return file.read(4)
     except OSError as error:
         raise KernlensError(f"the source file {path} cannot be read: {error.strerror}") from error
+
+
+def _why_unfit(path: Path) -> str | None:
+    """Why the compiler would make nothing of this SPIR-V."""
+    from kernlens.formats.spirv.opencl_fitness import why_unfit
+
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise KernlensError(f"the source file {path} cannot be read: {error.strerror}") from error
+    return why_unfit(memoryview(content))
 
 
 def _outputs(folder: Path) -> tuple[bytes, bytes, bytes]:
