@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 import signal
+import subprocess
 from collections import Counter
 from pathlib import Path
 
@@ -17,7 +18,7 @@ import pytest
 import kernlens
 from kernlens.capturing.level_zero_layer import turn_on_level_zero
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM, toolchain
-from tests.integration.capture_fixtures import Done
+from tests.integration.capture_fixtures import MAIN, Done
 from tests.integration.level_zero_capture_fixtures import UNTRACED, Driver, driver, level_zero_folder, sycl_python
 from tests.integration.live_fixtures import MODULES
 
@@ -150,6 +151,39 @@ def test_constants_count_when_modules_are_built_again(level_zero_folder: Path, t
     assert "no stages" not in done.err
     (optimized,) = (each for each in program.build.snapshots if each.stage == "llvm-optimized")
     assert re.search(r"store i32 -2\b", optimized.content.decode())
+
+
+def test_constants_count_in_stages_and_compiles_of_the_recording(driver: Driver, tmp_path: Path) -> None:
+    """The application gave other values than the module's own; a program of a binary beside it hides nothing."""
+    done = driver.captured(tmp_path, "constants", "native", variables=UNTRACED)
+
+    def kernlens_says(*words: str) -> tuple[str, str]:
+        command = [*MAIN, words[0], str(done.recording), *words[1:]]
+        ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
+        assert ended.returncode == 0, ended.stderr
+        return ended.stdout, ended.stderr
+
+    toolchain = ("--toolchain", driver.toolchain)
+    out, err = kernlens_says("stages", *toolchain, "--stage", "llvm-optimized", "--kernel", "constants")
+    assert re.search(r"store i32 -2\b", out)
+    assert ", with specialization constants 0=0xfffffffe, 1=0x7\n" in err
+    assert err.count("holds neither source nor SPIR-V of program-3") == 1
+    words = ("--device", driver.device, *toolchain, "--kernel", "constants", "-o", "again.klens")
+    _, err = kernlens_says("compile", *words)
+    assert (
+        "kernlens: the SPIR-V is compiled as it was recorded, with specialization constants 0=0xfffffffe, 1=0x7" in err
+    )
+    both = [
+        program.kernels["constants"].instructions
+        for path in (done.recording, tmp_path / "again.klens")
+        for program in kernlens.load(path)
+        if "constants" in program.kernels
+    ]
+    # Behind a kernel of the newest compiler stands a hash of its input.
+    recorded, again = (
+        [each.text for each in instructions or () if " null<1>:ud " not in each.text] for instructions in both
+    )
+    assert again == recorded != []
 
 
 def test_spirv_and_binaries_stand_in(driver: Driver, tmp_path: Path) -> None:

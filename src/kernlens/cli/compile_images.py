@@ -12,8 +12,10 @@ import click
 
 from kernlens.analysis.kernel_names import kernels_named
 from kernlens.cli.options import check_constants, constant_of
+from kernlens.cli.output import print_message
 from kernlens.errors import UnsupportedError
 from kernlens.loading.identify import identify
+from kernlens.report.describe import recorded_constants
 
 if TYPE_CHECKING:
     from kernlens.loading.spirv_images import SpirvImage
@@ -57,6 +59,9 @@ def compilable(
             image = titles.get(build.path)
             return build if image is None else _titled(build, image, folder)
 
+        for words in dict.fromkeys(recorded_constants(image.recorded_constants) for image in images):
+            if words:
+                print_message(f"kernlens: the SPIR-V is compiled as it was recorded{words}")
         whole = {source: "" for source in sources if source not in held}
         yield whole | {file: image.options for file, image in titles.items()}, titled
 

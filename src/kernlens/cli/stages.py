@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kernlens.analysis.cxx_names import readable
 from kernlens.cli import completion
 from kernlens.cli.options import (
     build_options_option,
@@ -24,8 +23,10 @@ from kernlens.cli.options import (
     verb,
 )
 from kernlens.cli.output import is_terminal, print_bytes, print_json, print_lines, print_message, print_text
+from kernlens.cli.partial_answers import those_that_can, those_with_kernel
 from kernlens.errors import KernlensError, NoCodeError, NotFoundError
 from kernlens.loading.identify import identify
+from kernlens.report.describe import recorded_constants
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -95,12 +96,10 @@ def command(
     """
     if sum(what is not None for what in (stage, diff, line)) > 1:
         raise click.UsageError("--stage, --diff and --line are three questions; ask one of them")
-    pipelines = _pipelines(path, device, options, toolchain, all_passes, unconfined)
-    if kernel is not None:
-        known = {snapshot.kernel for pipeline in pipelines for snapshot in pipeline.snapshots if snapshot.kernel}
-        kernel = next((name for name in known if kernel not in known and readable(name) == kernel), kernel)
+    everything = _pipelines(path, device, options, toolchain, all_passes, unconfined)
     if output is not None:
-        _save(pipelines, output)
+        _save(everything, output)
+    pipelines, kernel = those_with_kernel(everything, kernel)
     failed = [pipeline.build for pipeline in pipelines if not pipeline.build.ok]
     if failed:
         # Whatever was asked, this is the first thing to know; the stages that it came to are shown all the same.
@@ -139,9 +138,9 @@ def _pipelines(
         recorded = recorded_pipelines(path, device)
         with_stages = [pipeline for pipeline in recorded if pipeline.snapshots]
         words, name = _if_given(options, "options", "no_lines"), _if_given(toolchain, "toolchain")
-        return with_stages or [
-            _compiled_again(path, pipeline.build, words, name, all_passes, unconfined) for pipeline in recorded
-        ]
+        return with_stages or those_that_can(
+            lambda pipeline: _compiled_again(path, pipeline.build, words, name, all_passes, unconfined), recorded
+        )
     if kind not in (None, "spirv"):
         raise KernlensError(
             f"{path} is a finished binary, which holds no stages; compile its source, or the SPIR-V that"
@@ -173,7 +172,7 @@ def _compiled_again(
     other = f", not with {was.title} as recorded" if was and now and was.title != now.title else ""
     print_message(
         f"kernlens: {path} holds no stages: {build.source or build.name} was compiled again for {build.device} from the"
-        " recorded source" + (f", with {now.title}{other}" if now else "")
+        " recorded source" + (f", with {now.title}{other}" if now else "") + recorded_constants(build.constants)
     )
     return pipeline
 

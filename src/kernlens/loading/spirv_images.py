@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import cached_property
 
 from kernlens import log
-from kernlens.dataclass import dataclass, replace
+from kernlens.dataclass import dataclass, field, replace
 from kernlens.errors import FormatError, KernlensError, UnsupportedError
 from kernlens.formats.spirv.specialization import read_spec_constants, specialized
 from kernlens.loading.open import open_file
@@ -17,13 +17,15 @@ from kernlens.model.spirv import SpecConstant
 @dataclass(frozen=True)
 class SpirvImage:
     """A module in a file: what to call it, the name of its program there, the names of its kernels, its content, and the
-    options that a recording says it was built with."""
+    options that a recording says it was built with. Specialization constants that were recorded have their values in the
+    content; ``recorded_constants`` are their bits by number."""
 
     title: str
     name: str
     kernels: tuple[str, ...]
     content: memoryview
     options: str = ""
+    recorded_constants: Mapping[int, int] = field(default_factory=dict)
 
     @cached_property
     def constants(self) -> Mapping[int, SpecConstant]:
@@ -47,8 +49,8 @@ class SpirvImage:
 
 
 def spirv_images(path: str) -> list[SpirvImage]:
-    """The modules of a file in its order, equal ones with equal options once; those that are damaged are passed over as long
-    as one is not.
+    """The modules of a file in its order, equal ones with equal options and constants once; those that are damaged are
+    passed over as long as one is not.
 
     Raises UnsupportedError if there is none, FormatError if all are damaged.
     """
@@ -68,8 +70,10 @@ def spirv_images(path: str) -> list[SpirvImage]:
         kernels = tuple(entry.name for entry in module.entry_points) if module else ()
         title = path if is_module else f"{path}:{program.name}"
         options = (program.build.options or "").strip() if program.build.created else ""
-        key = hashlib.sha256(program.spirv).digest(), options
-        images.setdefault(key, SpirvImage(title, program.name, kernels, program.spirv, options))
+        constants = program.build.constants
+        content = memoryview(specialized(program.spirv, constants)) if constants else program.spirv
+        key = hashlib.sha256(content).digest(), options
+        images.setdefault(key, SpirvImage(title, program.name, kernels, content, options, constants))
     if not images and any(container.kind == "llvm-bitcode" for container in contents.containers):
         raise UnsupportedError(
             f"{path} is LLVM bitcode; make SPIR-V of it, which is compiled for a device: llvm-spirv-15 {path} -o X.spv"

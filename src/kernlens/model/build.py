@@ -110,7 +110,8 @@ class Build:
     ``path`` is the source file as the caller named it, "" if there was none. ``created`` is when the build was recorded
     (ISO 8601, UTC), "" if it was not. ``device_ip`` is the device's IP version (``12.55.8``) where a driver says it, and
     ``kernels`` what that driver reports of each kernel. ``missing`` says of a part that is not there, by its name, why.
-    ``inputs`` are the builds that it was linked from, as far as they are known.
+    ``inputs`` are the builds that it was linked from, as far as they are known. ``constants`` are the values that it gave
+    specialization constants of its SPIR-V, as bits by number.
     """
 
     name: str
@@ -128,6 +129,7 @@ class Build:
     missing: Mapping[str, str] = field(default_factory=dict)
     parts: BuildParts = field(default=HeldParts(), repr=False)
     inputs: tuple[Build, ...] = field(default=(), repr=False)
+    constants: Mapping[int, int] = field(default_factory=dict)
 
     @property
     def all_inputs(self) -> tuple[Build, ...]:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from kernlens.errors import UnsupportedError
+from kernlens.formats.spirv.specialization import specialized
 from kernlens.model.build import Build
 from kernlens.model.stage import Snapshot
 from kernlens.pipeline.compile_stages import Pipeline, compile_stages
@@ -29,6 +30,7 @@ def compile_again(
     unconfined: bool = False,
 ) -> Pipeline:
     """Compile a recorded build's source, or its SPIR-V if it was made from that, for its device and keep every stage.
+    Specialization constants have the values that were recorded.
 
     ``options`` and ``toolchain`` are the recorded ones if None; instead of a toolchain that is not installed here, the
     system's is taken. The stages name the sources as the recording does. ``include`` are folders whose files the sources
@@ -50,7 +52,7 @@ def compile_again(
             words = join_options([*split_options(words), *(() if unconfined else questions_answered())])
         elif build.spirv:
             path = Path(folder) / f"{build.name.replace('/', '_')}.spv"
-            path.write_bytes(build.spirv)
+            path.write_bytes(specialized(memoryview(build.spirv), build.constants) if build.constants else build.spirv)
         else:
             raise UnsupportedError(f"the recording holds neither source nor SPIR-V of {build.name}")
         compiled = compile_stages(path, build.device, options=words, toolchain=chosen, all_passes=all_passes).build

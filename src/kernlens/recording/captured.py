@@ -95,6 +95,24 @@ def linked_from(metadata: Mapping[str, str]) -> dict[int, list[int]]:
     return linked
 
 
+def given_constants(metadata: Mapping[str, str]) -> dict[int, dict[int, int]]:
+    """The specialization constants that each program was built with, by its number: their bits by number. Raises FormatError
+    if the notes are damaged."""
+    notes = metadata.get(CAPTURE, "")
+    if '"constants"' not in notes:
+        return {}
+    given = {}
+    for build in _rows(_decoded(notes), "builds", program=int):
+        constants = typed(build.get("constants", {}), dict, CAPTURE)
+        try:
+            given[build["program"]] = {
+                int(number): int(typed(bits, str, CAPTURE), 16) for number, bits in constants.items()
+            }
+        except ValueError as error:
+            raise damaged("a specialization constant of the capture is no number") from error
+    return given
+
+
 def _inputs(build: _Row) -> list[int]:
     return [typed(number, int, CAPTURE) for number in typed(build.get("inputs", []), list, CAPTURE)]
 

@@ -23,7 +23,7 @@ from kernlens.errors import FormatError, KernlensError, NotFoundError, Unsupport
 from kernlens.model.budget import Budget
 from kernlens.model.build import Build, BuildParts, BuildToolchain, Source
 from kernlens.model.stage import Snapshot
-from kernlens.recording.captured import linked_from
+from kernlens.recording.captured import given_constants, linked_from
 from kernlens.recording.contents import RecordedContents
 from kernlens.recording.damage import damaged, typed
 from kernlens.recording.schema import (
@@ -171,16 +171,22 @@ class Recording:
 
         Their parts are read on first use, which raises FormatError if the recording is damaged there.
         """
-        toolchains, linked = self._toolchains(), linked_from(self.metadata)
+        toolchains, linked, constants = self._toolchains(), linked_from(self.metadata), given_constants(self.metadata)
         query = "SELECT id, name, device, toolchain, options, status, reason, seconds, command, created FROM program"
         builds: dict[int, Build] = {}
         for row in self.rows(query + " ORDER BY id"):
             # Only builds before it: nothing is linked from itself.
             known = tuple(builds[number] for number in linked.get(row[0], ()) if number in builds)
-            builds[row[0]] = self._build(row, toolchains, known)
+            builds[row[0]] = self._build(row, toolchains, known, constants.get(row[0], {}))
         return list(builds.values())
 
-    def _build(self, row: tuple[Any, ...], toolchains: dict[int, BuildToolchain], linked: tuple[Build, ...]) -> Build:
+    def _build(
+        self,
+        row: tuple[Any, ...],
+        toolchains: dict[int, BuildToolchain],
+        linked: tuple[Build, ...],
+        constants: dict[int, int],
+    ) -> Build:
         number, name, device, toolchain, options, status, reason, seconds, command, created = row
         if toolchain is not None and toolchain not in toolchains:
             raise damaged("a program names a toolchain that is not there")
@@ -198,6 +204,7 @@ class Recording:
             created=typed(created, str, "program"),
             parts=_RecordedParts(self, typed(number, int, "program")),
             inputs=linked,
+            constants=constants,
         )
 
     def unread(self, program: int, without: Collection[str] = ()) -> BuildParts:

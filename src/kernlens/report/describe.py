@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from kernlens.analysis.cxx_names import readable
 from kernlens.model.kernel import Kernel
@@ -16,6 +16,12 @@ MOST_FUNCTIONS = 8
 def plural(count: int, noun: str) -> str:
     """``1 kernel``, ``1,581 kernels``."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def recorded_constants(constants: Mapping[int, int]) -> str:
+    """``, with specialization constants 0=0x5, 1=0x3``, as the end of a sentence; "" if there are none."""
+    values = ", ".join(f"{number}={bits:#x}" for number, bits in sorted(constants.items()))
+    return f", with specialization constants {values}" if values else ""
 
 
 def device_words(program: Program) -> str:

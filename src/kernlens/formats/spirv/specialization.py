@@ -58,10 +58,10 @@ def read_spec_constants(data: memoryview) -> dict[int, SpecConstant]:
 
 
 def specialized(data: memoryview, values: Mapping[int, int]) -> bytes:
-    """Returns the module in which the constants of these numbers have other values, given as their bits, where nobody gives
-    them one when it is built. Raises FormatError as ``read_spec_constants`` does."""
+    """Returns the module in which those of its constants that have these numbers have other values, given as their bits,
+    where nobody gives them one when it is built. Raises FormatError as ``read_spec_constants`` does."""
     known = read_spec_constants(data)
-    bits = {id: value for number, value in values.items() for id in known[number].ids}
+    bits = {id: value for number, value in values.items() if number in known for id in known[number].ids}
     words, big_endian = read_words(data)
     position = HEADER_WORDS
     while bits and position < len(words):
