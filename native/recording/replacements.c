@@ -51,15 +51,20 @@ bool replacements_are_there(void)
 const struct replacement *replacement_for(enum made_from form, const struct view *bytes)
 {
     char hash[SHA256_TEXT] = "";
+    const struct replacement *first = NULL;
     for (size_t index = 0; index < replacement_count; ++index) {
         const struct replacement *candidate = &replacements[index];
         if (candidate->hash[0] != '\0' && hash[0] == '\0')
             sha256_text(bytes, hash);
-        if (candidate->hash[0] != '\0' ? text_starts_with(hash, candidate->hash)
-                                       : defines_kernel(form, bytes, candidate->kernel))
-            return candidate;
+        if (candidate->hash[0] != '\0' ? !text_starts_with(hash, candidate->hash)
+                                       : !defines_kernel(form, bytes, candidate->kernel))
+            continue;
+        if (first == NULL)
+            first = candidate;
+        else
+            replacement_note(candidate, bytes, (struct program_identity){0, 0}, ANOTHER_STANDS_IN, NULL);
     }
-    return NULL;
+    return first;
 }
 
 void replacement_note(const struct replacement *replacement, const struct view *bytes, struct program_identity program, int error,

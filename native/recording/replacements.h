@@ -10,8 +10,8 @@
 #include "recording/counters.h"
 #include "recording/kernel_names.h"
 
-/* An error of no interface: there it can stand in for nothing of this kind. */
-enum { CANNOT_STAND_IN = 1 };
+/* Errors of no interface: there it can stand in for nothing of this kind; one before it in the file is for the same program. */
+enum { CANNOT_STAND_IN = 1, ANOTHER_STANDS_IN = 2 };
 
 struct replacement {
     const char *program, *hash, *kernel;
@@ -23,7 +23,7 @@ struct replacement {
 void replacements_open(void);
 /* Tells whether there is any. */
 bool replacements_are_there(void);
-/* Finds the first that is for a program made from this; NULL if none is. */
+/* Finds the first that is for a program made from this, and notes of others that they are too; NULL if none is. */
 const struct replacement *replacement_for(enum made_from form, const struct view *bytes);
 /* Notes in the capture's folder that it stands in for this, in the program that was made; `error` is 0 if the driver took it, else
  * what that said to it (OpenCL's errors are negative, Level Zero's are not), or CANNOT_STAND_IN; `log` is the driver's, NULL if

@@ -17,6 +17,7 @@ import pytest
 
 import kernlens
 from kernlens.capturing.level_zero_layer import turn_on_level_zero
+from kernlens.formats.intermediate_code import without_intermediate_code
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM, toolchain
 from tests.integration.capture_fixtures import MAIN, Done
 from tests.integration.level_zero_capture_fixtures import UNTRACED, Driver, driver, level_zero_folder, sycl_python
@@ -40,6 +41,12 @@ def without_addresses(out: str, driver: Driver) -> str:
     module that imports."""
     kept = re.sub("<0x[0-9a-f]+>", "<>", out)
     return re.sub(r"(link 0\n(?:(?!binary).*\n)*binary \d+) \w+", r"\1", kept) if driver.toolchain == SYSTEM else kept
+
+
+def without_binaries(out: str) -> str:
+    """What the application prints but for the sizes and hashes of binaries: the newest driver makes another one each time where
+    its cache is empty, as it is in a capture that replaces something."""
+    return re.sub(r"binary \d+ \w+", "binary", out)
 
 
 def agrees_with_the_tracer(done: Done) -> None:
@@ -208,8 +215,8 @@ def test_spirv_and_binaries_stand_in(driver: Driver, tmp_path: Path) -> None:
     binary.write_bytes(of_edited)
     done = driver.captured(tmp_path, "native", options=("--replace", f"scale={binary}"))
     assert f"{binary} stood in 2 times for scale" in done.err, "for SPIR-V, and for the binary that came of it"
-    assert "2 of 2 programs came from binaries" in done.err
-    assert [(build.binary, build.spirv) for build in done.builds] == [(of_edited, b"")] * 2
+    assert "came from binaries" not in done.err, "what they stand in for is SPIR-V, and a binary that is theirs"
+    assert [(build.binary, build.spirv) for build in done.builds] == [(without_intermediate_code(of_edited), b"")] * 2
     done = driver.captured(tmp_path, "native", options=("--replace", f"scale={edited}", "--lines"))
     assert [build.spirv for build in done.builds] == [edited.read_bytes()] * 2
     assert done.builds[0].options == "-gline-tables-only", "what stands in gets the added options"
@@ -248,17 +255,17 @@ def test_what_does_not_stand_in_for_a_module(driver: Driver, tmp_path: Path) -> 
     without = driver.alone("spirv", "static")
     options = ("--replace", f"scale={source}", "--replace", f"clea={garbage}", "--replace", f"0123456789={garbage}")
     done = driver.captured(tmp_path, "spirv", "static", options=options)
-    assert (done.status, done.out) == (0, without.stdout)
+    assert (done.status, without_binaries(done.out)) == (0, without_binaries(without.stdout))
     assert f"{source} did not stand in for scale, as it is source, and Level Zero makes modules of SPIR-V" in done.err
-    assert re.search("nothing was replaced: no program that the application made has a kernel clea; .*clear", done.err)
-    assert "nothing was replaced: no program is made from 0123456789" in done.err
+    assert re.search("stood in for nothing: no program that the application made has a kernel clea; .*clear", done.err)
+    assert f"{garbage} stood in for nothing: no program is made from 0123456789" in done.err
     damaged = tmp_path / "damaged.spv"
     damaged.write_bytes((driver.folder / "plain.spv").read_bytes()[:-6])
     done = driver.captured(tmp_path, "spirv", options=("--replace", f"scale={damaged}"))
     assert (done.status, done.out) == (2, ""), "the driver would end the application"
     assert f"{damaged} cannot stand in for anything, as the module is damaged" in done.err
     done = driver.captured(tmp_path, "spirv", "wrong", options=("--replace", f"scale={garbage}"))
-    assert done.out.startswith(driver.alone("spirv").stdout)
+    assert without_binaries(done.out).startswith(without_binaries(driver.alone("spirv").stdout))
     agreed = f"{garbage} did not stand in for scale, as the driver refused it (ZE_RESULT_ERROR_"
     assert agreed in done.err
     assert [call.get("replaced") for call in done.noted["builds"]] == [None] * 3

@@ -181,8 +181,14 @@ def test_a_comparison_counts_a_line_alike(compiled: Pipeline, darktable_kernels:
                     side[line] += count
         for changed in change.lines:
             if changed.key == NEIGHBOURS:
-                assert (len(changed.old), len(changed.new)) == (sum(old_inherited.values()), sum(new_inherited.values()))
+                assert (len(changed.old), len(changed.new)) == (
+                    sum(old_inherited.values()),
+                    sum(new_inherited.values()),
+                )
             elif changed.key not in WITHOUT_LINE and changed.key.path.endswith("denoiseprofile.cl"):
                 changes += 1
-                assert (len(changed.old), len(changed.new)) == (by_number[0][changed.key.old], by_number[1][changed.key.new])
+                assert (len(changed.old), len(changed.new)) == (
+                    by_number[0][changed.key.old],
+                    by_number[1][changed.key.new],
+                )
     assert changes

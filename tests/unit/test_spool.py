@@ -12,7 +12,8 @@ import pytest
 
 from kernlens.capturing.asked import Asked
 from kernlens.capturing.capture import recover
-from kernlens.capturing.changes import Changes, Replacement
+from kernlens.capturing.changes import Changes
+from kernlens.capturing.replacing import Replacement
 from kernlens.capturing.spool import Spool
 from kernlens.dataclass import replace
 from kernlens.errors import OutputError

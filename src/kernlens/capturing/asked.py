@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from kernlens.capturing.building_again import BuildingAgain
-from kernlens.capturing.changes import Changes, Replacement
-from kernlens.capturing.spool import Spool
+from kernlens.capturing.changes import Changes
+from kernlens.capturing.replacing import Replacement, unpacked
+from kernlens.capturing.spool import REPLACEMENTS, Spool
 from kernlens.dataclass import dataclass, field, replace
 from kernlens.toolchain.toolchains import SYSTEM, toolchain
 
@@ -51,7 +52,16 @@ class Asked:
             asked = cls(**{**fields, "words": tuple(fields["words"]), "changes": changes})
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return cls()
-        return asked if asked._is_sound() else cls()
+        return asked._with_contents(spool) if asked._is_sound() else cls()
+
+    def _with_contents(self, spool: Spool) -> Asked:
+        """This with the contents of what stands in, which the recorder's file has."""
+        try:
+            packed = (spool.folder / REPLACEMENTS).read_bytes()
+        except OSError:
+            return self
+        replacements = unpacked(packed, self.changes.replacements)
+        return replace(self, changes=replace(self.changes, replacements=replacements))
 
     def _is_sound(self) -> bool:
         """Whether each value has its type."""

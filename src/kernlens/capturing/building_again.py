@@ -223,16 +223,18 @@ class Findings:
     def _compared(self, build: Build, plain: Build | KernlensError | None) -> dict[str, bool]:
         if plain is None:
             return {}
+        same: dict[str, bool] = {}
+        reason = ""
         if isinstance(plain, Build) and plain.ok:
             try:
                 same = _same_code(build, plain)
-                reason = "kernlens does not read it"
+                if not same and not _is_read(build):
+                    reason = "kernlens does not read it"
             except KernlensError as error:
-                same, reason = {}, str(error)
+                reason = str(error)
         else:
-            same = {}
             reason = f"without them it does not build: {plain.reason if isinstance(plain, Build) else plain}"
-        if not same:
+        if reason:
             self.not_compared[reason].append(build.name)
         return same
 
@@ -278,6 +280,11 @@ def _same_code(build: Build, other: Build) -> dict[str, bool]:
         name: len(code) == len(theirs.get(name, b"")) and stands_in(theirs[name], code)
         for name, code in _codes(build).items()
     }
+
+
+def _is_read(build: Build) -> bool:
+    """Whether kernlens reads the binary: one without kernels has no machine code to compare."""
+    return any(program.format != "spirv" for program in open_build(build))
 
 
 def _codes(build: Build) -> dict[str, bytes]:

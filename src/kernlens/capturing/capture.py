@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING
 
 from kernlens.capturing.asked import Asked
 from kernlens.capturing.building_again import BuildingAgain
-from kernlens.capturing.changes import Changes, Replacement
+from kernlens.capturing.changes import Changes
 from kernlens.capturing.level_zero_layer import turn_on_level_zero, why_not_recorded
 from kernlens.capturing.merging import Captured, CapturedKernel, Progress, merge
-from kernlens.capturing.spool import FOLDER, OPTIONS, SNAPSHOTS, Spool
+from kernlens.capturing.nested import tell_outer
+from kernlens.capturing.replacing import Replacement
+from kernlens.capturing.spool import FOLDER, SNAPSHOTS, Spool
 from kernlens.dataclass import dataclass
 from kernlens.dataclass import replace as replaced
 from kernlens.errors import KernlensError, OutputError, UnsupportedError
 from kernlens.isa.devices import name_among
-from kernlens.model.build import LINE_OPTIONS
 from kernlens.runtime.file_limit import FILE_SIZE_LIMIT, limit_file_size
 from kernlens.toolchain.application import (
     Application,
@@ -29,13 +30,14 @@ from kernlens.toolchain.application import (
     initial_environment,
     restore_signals,
 )
-from kernlens.toolchain.native_layers import OPENCL_LAYER, needed_layer
+from kernlens.toolchain.native_layers import OPENCL_LAYER, is_opencl_layer, needed_layer
 from kernlens.toolchain.simulation import simulated_devices
 from kernlens.toolchain.toolchains import SYSTEM
 from kernlens.toolchain.toolchains import toolchain as find_toolchain
 
 if TYPE_CHECKING:
     from kernlens.recording.writer import RecordingWriter
+    from kernlens.toolchain.toolchains import Toolchain
 
 #: Where loaders of OpenCL lie; those of LD_LIBRARY_PATH come first.
 _LIBRARY_FOLDERS = (
@@ -46,15 +48,17 @@ _LIBRARY_FOLDERS = (
     "/usr/lib",
 )
 _LAYERS = "OPENCL_LAYERS"
+#: Bytes of a program that hold its program headers.
+_HEADERS = 4096
 
 
 @dataclass(frozen=True, slots=True)
 class Capture:
     """What a capture has brought. ``recording`` is None if nothing was built. ``exit_status`` is the application's,
     negative for the signal that ended it, None of a recovered capture. ``kernels`` are those that it built, most launched
-    first; ``lines`` is whether line tables were asked for. ``builds`` counts what it built, ``failed`` those that failed,
-    ``from_binary`` programs that it made from binaries. ``missing`` says what is not in the recording, ``reason`` why nothing
-    is; ``findings`` are sentences on what else is to be known of it."""
+    first; ``lines`` is whether line tables were asked for, ``empty_caches`` whether it had empty caches. ``builds`` counts
+    what it built, ``failed`` those that failed, ``from_binary`` programs that it made from binaries. ``missing`` says what is
+    not in the recording, ``reason`` why nothing is; ``findings`` are sentences on what else is to be known of it."""
 
     recording: Path | None
     exit_status: int | None
@@ -66,6 +70,7 @@ class Capture:
     findings: tuple[str, ...] = ()
     reason: str = ""
     lines: bool = False
+    empty_caches: bool = False
 
 
 def capture(
@@ -90,10 +95,11 @@ def capture(
     ended, these are built again without, to tell whether the machine code is the same. ``stages`` keeps the compile stages,
     from building again too. ``replace`` names a file of source, SPIR-V or binary for a program that it is to stand in for:
     by a kernel's name, by the SHA-256 of what the application makes it from, or by a file that holds that.
-    ``fresh_cache`` gives the application empty caches. What is built again can read the toolchain, the application's working
-    folder and those of its ``-I`` alone, unless it is ``unconfined``. On a simulated device the application may write no file
-    of more than 1 GiB. ``on_progress`` is called with the number of builds that are in the recording, and that of all, once
-    it has ended.
+    ``fresh_cache`` gives the application empty caches; so do ``lines``, ``build_options`` and ``replace``, as what is built
+    with these must not be what the application's next run finds. What is built again can read the toolchain, the
+    application's working folder and those of its ``-I`` alone, unless it is ``unconfined``. On a simulated device the
+    application may write no file of more than 1 GiB. ``on_progress`` is called with the number of builds that are in the
+    recording, and that of all, once it has ended.
 
     Raises NotFoundError or ToolError if the application cannot be started, NotFoundError if a file of ``replace`` cannot be
     read, FormatError if it is damaged SPIR-V, UnsupportedError for a program with other rights than this process's and on an
@@ -112,9 +118,7 @@ def capture(
     path = Path(recording) if recording is not None else Path(f"{Path(words[0]).name}.klens")
     layer = needed_layer(OPENCL_LAYER)
     with _writer(path, words) as writer, contextlib.closing(_spool(Spool.make, path, asked)) as spool:
-        _turn_on(application, layer, spool, lines)
-        turn_on_level_zero(application.environment, chosen)
-        changes.make(application.environment, spool)
+        _turn_on(application, layer, spool, chosen, changes)
         try:
             status = _run(application, device is not None)
         except BaseException:
@@ -157,17 +161,17 @@ def recover(
 
 def attach(recording: str | os.PathLike[str], *, lines: bool = False) -> tuple[Path, dict[str, str]]:
     """Make the folder that programs which are started elsewhere write to, and return it with the variables that have them do
-    so.
+    so, and with ``lines`` give them empty caches.
 
     ``recover`` makes the recording once they have ended. Several calls for one recording give one folder. Raises OutputError
     if it cannot be made, or belongs to another capture, UnsupportedError on an installation without the OpenCL layer.
     """
     layer = needed_layer(OPENCL_LAYER)
-    spool = _spool(Spool.join, Path(recording), Asked(changes=Changes(lines)))
+    changes = Changes(lines)
+    spool = _spool(Spool.join, Path(recording), Asked(changes=changes))
     before = initial_environment()
     application = Application("", "", (), dict(before))
-    _turn_on(application, layer, spool, lines)
-    turn_on_level_zero(application.environment, find_toolchain())
+    _turn_on(application, layer, spool, find_toolchain(), changes)
     changed = {name: value for name, value in application.environment.items() if before.get(name) != value}
     return spool.folder, changed
 
@@ -209,16 +213,20 @@ def _check_rights(program: str) -> None:
         )
 
 
-def _turn_on(application: Application, layer: Path, spool: Spool, lines: bool) -> None:
+def _turn_on(application: Application, layer: Path, spool: Spool, chosen: Toolchain, changes: Changes) -> None:
+    """Have the application's processes record what they build, with the changes."""
     environment = application.environment
-    others = environment.get(_LAYERS, "").split(":")
-    if str(layer) not in others:
-        environment[_LAYERS] = ":".join([str(layer), *filter(None, others)])
+    named = [entry for entry in environment.get(_LAYERS, "").split(":") if entry]
+    # Each kernlens's layer records and offers its extension, so there is to be one: this, where the first of them stands.
+    ours = [entry for entry in named if is_opencl_layer(entry, environment)]
+    entries = [str(layer) if entry in ours else entry for entry in named] if ours else [str(layer), *named]
+    environment[_LAYERS] = ":".join(dict.fromkeys(entries))
+    if not ours:
         environment[SNAPSHOTS] = "0"  # The application is to find the extensions that it finds without.
+    tell_outer(spool, environment)
     environment[FOLDER] = str(spool.folder)
-    environment.pop(OPTIONS, None)
-    if lines:
-        environment[OPTIONS] = LINE_OPTIONS[0]
+    turn_on_level_zero(environment, chosen)
+    changes.make(environment, spool)
 
 
 def _run(application: Application, is_simulated: bool) -> int:
@@ -260,6 +268,7 @@ def _finish(
         findings=(*findings, *captured.findings),
         reason="" if captured.builds else _why_nothing(captured, again.environment, asked.words),
         lines=asked.changes.lines,
+        empty_caches=asked.changes.empties_caches,
     )
 
 
@@ -267,9 +276,8 @@ def _is_too_old(loader: Path) -> bool:
     return _LAYERS.encode() not in loader.read_bytes()
 
 
-def _bundled_loaders(words: Sequence[str]) -> list[Path]:
+def _bundled_loaders(program: str | None) -> list[Path]:
     """The loaders that wheels brought into the Python environment that the application's program belongs to."""
-    program = shutil.which(words[0]) if words else None
     environment = Path(program).absolute().parent.parent if program is not None else None
     pattern = "lib/python*/site-packages/*.libs/libOpenCL*.so*"
     return sorted(environment.glob(pattern)) if environment is not None else []
@@ -280,17 +288,34 @@ def _why_nothing(captured: Captured, environment: Mapping[str, str], words: Sequ
         return "nothing could be written of what was built"
     if captured.was_entered:
         return "nothing was built: the application asked for OpenCL or Level Zero, and built no program"
+    if captured.nested:
+        return "nothing was built but by applications that kernlens capture ran within this one"
+    program = shutil.which(words[0]) if words else None
+    if program is not None and _is_static(program):
+        return f"nothing was built that kernlens can see: {program} is statically linked, and takes no layers"
     folders = [*environment.get("LD_LIBRARY_PATH", "").split(":"), *_LIBRARY_FOLDERS]
     loader = next((path for folder in folders if folder and (path := Path(folder, "libOpenCL.so.1")).is_file()), None)
     if loader is not None and _is_too_old(loader):
         return (
-            f"nothing was captured: the OpenCL loader {loader} is too old to take layers; ocl-icd takes them from 2.3.0 on,"
-            " the Khronos loader from 2020.12 on"
+            f"nothing was built, or by {loader}: this OpenCL loader is too old to take layers; ocl-icd takes them from 2.3.0"
+            " on, the Khronos loader from 2020.12 on"
         )
-    bundled = next(filter(_is_too_old, _bundled_loaders(words)), None)
+    bundled = next(filter(_is_too_old, _bundled_loaders(program)), None)
     if bundled is not None:
         return (
             f"nothing was built, or by {bundled}: this OpenCL loader, which came with a Python package, is too old to take"
             f" layers; to have another one stand in for it: LD_PRELOAD={loader or 'libOpenCL.so.1'} kernlens capture ..."
         )
-    return f"nothing was built; is it statically linked, or did it use another interface?{why_not_recorded()}"
+    return (
+        "nothing was built that kernlens can see: either no process of it asked for OpenCL or Level Zero, or it found no driver"
+        " (kernlens doctor), or what did has another environment or rights than its parent (env -i, sudo)"
+        f"{why_not_recorded()}"
+    )
+
+
+def _is_static(program: str) -> bool:
+    """Whether a program is started without the dynamic loader: an ELF file without an interpreter (PT_INTERP)."""
+    from kernlens.formats.host_object import is_static
+
+    with open(program, "rb") as file:
+        return is_static(file.read(_HEADERS))

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from kernlens import log
 from kernlens.capturing.building_again import BuildingAgain, BuiltAgain, Findings, built_again
-from kernlens.capturing.changes import Changes, used
+from kernlens.capturing.changes import Changes
 from kernlens.capturing.counters import Counter, Identity, read_counters
 from kernlens.capturing.fields import finished_at
+from kernlens.capturing.nested import nested_recordings
+from kernlens.capturing.replacing import StoodIn
 from kernlens.capturing.spool import BuildEvent, BuiltDevice, Given, Spool, read_build, read_replaced
 from kernlens.dataclass import dataclass, field, replace
 from kernlens.errors import KernlensError
@@ -65,7 +67,7 @@ class CapturedKernel:
 
     ``build`` is the build's name in the recording, "" if that is not known, ``number`` its number there, 0 if kernlens cannot
     read its code. ``same_code`` is whether the code is the same without options that were added, None if none were or it is
-    not known.
+    not known; ``from_source`` whether the application gave the compiler source, which is what -gline-tables-only acts on.
     """
 
     name: str
@@ -76,6 +78,7 @@ class CapturedKernel:
     launches: int = 0
     shapes: dict[tuple[tuple[int, ...], tuple[int, ...] | None], int] = field(default_factory=dict)
     same_code: bool | None = None
+    from_source: bool = False
     recorded: RecordedKernels | None = field(default=None, repr=False, compare=False)
 
     @cached_property
@@ -112,10 +115,11 @@ class CapturedKernel:
 @dataclass(slots=True)
 class Captured:
     """What a capture has brought: numbers of builds and of those that failed, the kernels, most launched first, and what is
-    missing, with the reason. ``was_entered`` is whether any process loaded the layer, ``findings`` are sentences on what was
-    built again."""
+    missing, with the reason. ``was_entered`` is whether any process loaded the layer, ``nested`` are the recordings of captures
+    within this one, ``findings`` are sentences on what was built again."""
 
     was_entered: bool
+    nested: Sequence[str] = ()
     builds: int = 0
     failed: int = 0
     from_binary: int = 0
@@ -164,13 +168,15 @@ def merge(
     failures: dict[Identity, str] = {}
     findings = Findings()
     unended: list[str] = []
-    captured = Captured(spool.was_entered, missing=spool.missing())
-    replaced = list(_read(captured, "what was replaced", spool.replacement_files(), read_replaced))
+    captured = Captured(spool.was_entered, nested_recordings(spool), missing=spool.missing())
+    replaced = _read(captured, "what was replaced", spool.replacement_files(), read_replaced)
+    stood_in = StoodIn(changes.replacements, replaced)
     built: Built = {}
     names_of_build: dict[tuple[Identity, int], tuple[str, str]] = {}
     recorded = RecordedKernels(writer.path)
     names: dict[Identity, str] = {}
     numbers: dict[Identity, int] = {}
+    sources: set[Identity] = set()  # Programs that the compiler was given source for.
     calls = []
     kernels_of = _KernelsOfBinaries()
     paths = (*sorted(spool.build_files(), key=finished_at), *spool.started_files())
@@ -181,8 +187,11 @@ def merge(
             if event.program is not None:
                 failures[event.program] = next((each.log for each in event.devices if not each.built), event.log)
         changed_options += event.got_more_options
-        made_from = event.source is not None or event.spirv or event.static_inputs
+        made_from = event.source is not None or event.spirv or event.static_inputs or stood_in.used(event.program)
         captured.from_binary += event.operation in ("build", "module") and not made_from
+        from_source = event.source is not None or not sources.isdisjoint(event.inputs)
+        if event.program is not None and from_source:
+            sources.add(event.program)
         name = f"program-{captured.builds}"
         if not event.has_ended:
             unended.append(name)
@@ -191,21 +200,28 @@ def merge(
         device_name = ""
         for (build, device), result in zip(builds, results or [BuiltAgain()], strict=True):
             build, kernels = kernels_of.read(build)
+            stood_in.compare(build, event.program)
             build, same_code = findings.add(build, result)
             number, device_name = writer.add(build), build.device
-            noted = {} if event.static_inputs else used(replaced, event.program)
+            noted = {} if event.static_inputs else stood_in.used(event.program)
             inputs = [numbers[program] for program in event.inputs if program in numbers]
             calls.append({"program": number, **_call(event), **noted, **({"inputs": inputs} if inputs else {})})
             if event.program is not None and build.ok and event.operation != "compile":
                 names_of_build[event.program, device.handle] = build.name, build.device
                 built[event.program, device.handle] = {
                     kernel: CapturedKernel(
-                        kernel, build.name, build.device, number, same_code=same_code.get(kernel), recorded=recorded
+                        kernel,
+                        build.name,
+                        build.device,
+                        number,
+                        same_code=same_code.get(kernel),
+                        from_source=from_source,
+                        recorded=recorded,
                     )
                     for kernel in kernels
                 }
         for given, build in _static_inputs(event, name, device_name):
-            noted = used(replaced, event.program, build.spirv)
+            noted = stood_in.used(event.program, build.spirv)
             constants = _noted_constants(_constants(given))
             calls.append({"program": writer.add(build), **_call(event), "operation": "input", **constants, **noted})
         if event.program is not None:
@@ -220,8 +236,13 @@ def merge(
         " recorded"
         for name in unended
     ]
+    captured.findings += [
+        f"what kernlens capture recorded that ran within this one is in {recording}, and not here"
+        for recording in captured.nested
+    ]
     captured.findings += findings.sentences(compared)
-    captured.findings += changes.results(replaced, kernel_names, changed_options, failures)
+    captured.findings += stood_in.sentences(kernel_names, captured.builds, failures)
+    captured.findings += changes.unused_options(changed_options)
     writer.note(CAPTURE, json.dumps({"builds": calls, "kernels": [_used(kernel) for kernel in captured.kernels]}))
     return captured
 

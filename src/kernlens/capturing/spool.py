@@ -18,6 +18,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from kernlens import log
+from kernlens.capturing.caches import is_made_again
 from kernlens.capturing.counters import Identity
 from kernlens.capturing.fields import read_fields
 from kernlens.dataclass import dataclass, field
@@ -30,6 +31,8 @@ from kernlens.runtime.level_zero.module_build import version_text
 FOLDER, OPTIONS = "KERNLENS_CAPTURE", "KERNLENS_CAPTURE_OPTIONS"
 #: The variable that names the file of what stands in for programs.
 REPLACE = "KERNLENS_CAPTURE_REPLACE"
+#: That file's name in the capture's folder.
+REPLACEMENTS = "replacements"
 #: The variable that says, with 0, that the layer does not offer its extension.
 SNAPSHOTS = "KERNLENS_SNAPSHOTS"
 #: The list of what could not be written, which the recorder fills without needing room on the disk: entries of this size.
@@ -129,6 +132,11 @@ class Replaced:
     log: str = ""
 
 
+def spool_folder(recording: Path) -> Path:
+    """Where the folder of a capture is that makes this recording."""
+    return recording.with_name(f"{recording.name}.capture").absolute()
+
+
 class Spool:
     """A capture's folder. As long as it is made or opened, nobody else can open it."""
 
@@ -139,7 +147,9 @@ class Spool:
     @classmethod
     def make(cls, recording: Path, *, is_shared: bool = False) -> Spool:
         """Make the folder beside the recording that it is for. Raises OutputError if it is there, or cannot be made."""
-        folder = recording.with_name(f"{recording.name}.capture").absolute()
+        folder = spool_folder(recording)
+        if is_made_again(folder):
+            shutil.rmtree(folder, ignore_errors=True)
         try:
             # Whole at once, as several may begin at the same time.
             with TemporaryDirectory(prefix=".kernlens-", dir=folder.parent) as outer:
@@ -174,7 +184,7 @@ class Spool:
     def join(cls, recording: Path) -> Spool:
         """Return the folder for programs that somebody else starts, which several calls share. Raises OutputError as
         ``make`` does."""
-        folder = recording.with_name(f"{recording.name}.capture").absolute()
+        folder = spool_folder(recording)
         if not (folder / _SHARED).is_file():
             try:
                 return cls.make(recording, is_shared=True)

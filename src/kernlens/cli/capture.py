@@ -44,7 +44,11 @@ _ROWS = 20
     help="Have a source, SPIR-V or binary stand in for a program: its SHA-256, a kernel of its, or a file that it is made of.",
 )
 @unconfined_option()
-@click.option("--fresh-cache", is_flag=True, help="Give the application empty caches, so that it builds from source.")
+@click.option(
+    "--fresh-cache",
+    is_flag=True,
+    help="Give the application empty caches, so that it builds from source; so do --lines, --build-options and --replace.",
+)
 @click.option("--html", metavar="FILE", type=click.Path(dir_okay=False), help="Write the recording as a page too.")
 @click.option(
     "--json", "json_file", metavar="FILE", type=click.Path(dir_okay=False), help="Write the answer as JSON too."
@@ -206,9 +210,10 @@ def _tell(done: Capture, application: str) -> None:
         f" {plural(launches, 'launch').replace('launchs', 'launches')} recorded in {done.recording}"
     )
     if done.from_binary:
+        why = "its caches were empty, so it brings them along or keeps them elsewhere"
         print_message(
             f"kernlens: {done.from_binary} of {plural(done.builds, 'program')} came from binaries, so their sources are not"
-            " known; --fresh-cache gives the application empty caches"
+            f" known; {why if done.empty_caches else '--fresh-cache gives the application empty caches'}"
         )
     _tell_findings(done)
     print_message(*_next_steps(done))
@@ -246,6 +251,6 @@ def _next_steps(done: Capture) -> list[str]:
         return [f"Next: kernlens extract {recording} -o DIR"]
     verb = "annotate" if first.line_table else "disasm"
     steps = [f"Next: kernlens {verb} {recording} --kernel {shlex.quote(first.name)}"]
-    if not first.line_table and not done.lines:
+    if not first.line_table and first.from_source and not done.lines:
         steps.append("      with source lines: the same capture with --lines")
     return steps

@@ -31,7 +31,7 @@ def command(unset: bool, recording: str | None, lines: bool, as_json: bool) -> N
     The OpenCL loader loads the layer (OPENCL_LAYERS). The folder of the extension's header is what --json calls
     include.
     """
-    from kernlens.toolchain.native_layers import LEVEL_ZERO_LAYER, OPENCL_LAYER, needed_layer
+    from kernlens.toolchain.native_layers import OPENCL_LAYER, needed_layer
 
     if lines and recording is None:
         raise click.UsageError("--lines is for --capture")
@@ -50,12 +50,30 @@ def command(unset: bool, recording: str | None, lines: bool, as_json: bool) -> N
     if unset:
         others = f"""$(printf %s "$OPENCL_LAYERS" | tr : '\\n' | grep -vxF {ours} | paste -sd: -)"""
         if recording is not None:
-            drop = f"*{LEVEL_ZERO_LAYER.file}*) unset {' '.join(_LEVEL_ZERO_VARIABLES)}"
-            print_lines([f"unset {' '.join(_CAPTURE_VARIABLES)}", f'case "$ZE_ENABLE_ALT_DRIVERS" in {drop} ;; esac'])
+            _print_capture_off(recording)
         print_lines([f'export OPENCL_LAYERS="{others}"', '[ -n "$OPENCL_LAYERS" ] || unset OPENCL_LAYERS'])
     else:  # Layers that the variable holds already stay, after ours; and ours stands there once.
         added = f'export OPENCL_LAYERS={ours}"${{OPENCL_LAYERS:+:$OPENCL_LAYERS}}"'
-        print_lines([f'case ":$OPENCL_LAYERS:" in *:{ours}:*) ;; *) {added} ;; esac'])
+        # A capture that was turned on before has the layer keep the extension back.
+        print_lines([f'case ":$OPENCL_LAYERS:" in *:{ours}:*) ;; *) {added} ;; esac', "unset KERNLENS_SNAPSHOTS"])
+
+
+def _print_capture_off(recording: str) -> None:
+    from pathlib import Path
+
+    from kernlens.capturing.caches import CACHE_VARIABLES, cache_folder
+    from kernlens.capturing.spool import spool_folder
+    from kernlens.toolchain.native_layers import LEVEL_ZERO_LAYER
+
+    drop = f"*{LEVEL_ZERO_LAYER.file}*) unset {' '.join(_LEVEL_ZERO_VARIABLES)}"
+    caches = shlex.quote(cache_folder(spool_folder(Path(recording))))
+    print_lines(
+        [
+            f"unset {' '.join(_CAPTURE_VARIABLES)}",
+            f'case "$ZE_ENABLE_ALT_DRIVERS" in {drop} ;; esac',
+            *(f'case "${name}" in {caches}/*) unset {name} ;; esac' for name in CACHE_VARIABLES),
+        ]
+    )
 
 
 def _print_capture(recording: str, lines: bool, as_json: bool) -> None:
