@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from kernlens import __version__
 from kernlens.errors import FormatError, UnsupportedError
 from kernlens.model.binary import EMPTY
-from kernlens.model.build import LINE_OPTIONS, Build
+from kernlens.model.build import Build
 from kernlens.model.compiler import UNKNOWN_COMPILER, Compiler
 from kernlens.model.device import Device, DeviceId
 from kernlens.model.figures import KernelResources
@@ -31,13 +31,6 @@ if TYPE_CHECKING:
     from kernlens.model.register_links import RegisterLinks, RegisterRows
     from kernlens.model.source_map import SourceMap
     from kernlens.model.spilled_value import SpilledValue
-
-NO_TABLE = "the debug data holds no line table for this kernel"
-UNKNOWN_TABLE = (
-    "the debug data does not tell which of its line tables is this kernel's: its relocations name no code section, and its"
-    " units are not those of the code sections in order"
-)
-ADVICE = "build with -gline-tables-only (or -g) to get one"
 
 
 class Code:
@@ -64,6 +57,8 @@ class Code:
         return None
 
     def line_table_reason(self) -> str | None:
+        from kernlens.loading.absent_lines import ADVICE
+
         return f"raw instructions hold no line table; {ADVICE} and open the whole binary"
 
     def instructions(self) -> Instructions:
@@ -215,8 +210,10 @@ class ProgramDebug(KeptDebug):
         return read_kernel_debug_elf(self._elf(name), self._budget)
 
     def line_table_reason(self, name: str) -> str | None:
+        from kernlens.loading.absent_lines import NO_TABLE, without_debug
+
         if self._read is None:
-            return without_debug(self._build.options)
+            return without_debug(self._build)
         elf = self._elf(name)
         if elf:
             from kernlens.formats.elf.elf_file import read_elf
@@ -317,9 +314,11 @@ class ZebinDebug(KeptDebug):
     def line_table_reason(self, name: str) -> str | None:
         if name in self._tables:
             return None
+        from kernlens.loading.absent_lines import NO_TABLE, UNKNOWN_TABLE, without_debug
+
         if self._tables.has_others:
             return UNKNOWN_TABLE
-        return NO_TABLE if self._tables else without_debug(self._build.options)
+        return NO_TABLE if self._tables else without_debug(self._build, self._zebin.notes.zebin_version)
 
 
 class ZebinCode(DebugCode):
@@ -382,13 +381,3 @@ def _roots() -> dict[str, str]:
     from kernlens.toolchain.registered import roots
 
     return {name: str(root) for name, root in roots().items()}
-
-
-def without_debug(build_options: str | None) -> str:
-    """Why a program without debug data has no line table, as far as its options tell."""
-    if not set(LINE_OPTIONS).isdisjoint((build_options or "").split()):
-        return (
-            "the program was built with a debug flag, but holds no debug data: NEO 22.43 writes none into zebin "
-            "(let it write its default format), and an offline link leaves it out"
-        )
-    return f"the program was built without debug data; {ADVICE}"
