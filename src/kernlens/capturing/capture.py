@@ -6,7 +6,7 @@ import contextlib
 import os
 import shutil
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -125,7 +125,8 @@ def capture(
             if not spool.was_entered:
                 spool.remove()
             raise
-        return _finish(spool, writer, status, asked, again, on_progress=on_progress)
+        with _stays(spool):
+            return _finish(spool, writer, status, asked, again, on_progress=on_progress)
 
 
 def recover(
@@ -155,7 +156,7 @@ def recover(
             again = BuildingAgain(os.environ)
             findings = [f"nothing is built again, for stages or to compare: {error}"]
         path = Path(recording) if recording is not None else spool.recording
-        with _writer(path, asked.words) as writer:
+        with _stays(spool), _writer(path, asked.words) as writer:
             return _finish(spool, writer, None, asked, again, findings, on_progress)
 
 
@@ -240,6 +241,17 @@ def _run(application: Application, is_simulated: bool) -> int:
     return run(application, prepare_child)
 
 
+@contextlib.contextmanager
+def _stays(spool: Spool) -> Iterator[None]:
+    """Say, of what keeps the recording from being written, where that is what it was to hold."""
+    try:
+        yield
+    except (OutputError, OSError) as error:
+        raise OutputError(
+            f"{error}; what was captured stays in {spool.folder}: kernlens capture --recover {spool.folder} -o OTHER.klens"
+        ) from error
+
+
 def _finish(
     spool: Spool,
     writer: RecordingWriter,
@@ -249,13 +261,8 @@ def _finish(
     findings: Sequence[str] = (),
     on_progress: Progress | None = None,
 ) -> Capture:
-    try:
-        captured = merge(spool, writer, again, asked.changes, on_progress)
-        writer.close()
-    except (OutputError, OSError) as error:
-        raise OutputError(
-            f"{error}; what was captured stays in {spool.folder}: kernlens capture --recover {spool.folder} -o OTHER.klens"
-        ) from error
+    captured = merge(spool, writer, again, asked.changes, on_progress)
+    writer.close()
     spool.remove()
     return Capture(
         recording=writer.path if captured.builds else None,

@@ -192,10 +192,12 @@ def _end_like(status: int) -> None:
 
 
 def _tell(done: Capture, application: str) -> None:
+    from collections import Counter
+
     from kernlens.report.describe import plural
 
-    for sentence in done.missing:
-        print_message(f"kernlens: missing is {sentence}")
+    for sentence, count in Counter(done.missing).items():
+        print_message(f"kernlens: missing is {sentence}{f' ({count} times)' if count > 1 else ''}")
     if done.recording is None:
         print_message(f"kernlens: {application}: {done.reason}")
         _tell_findings(done)

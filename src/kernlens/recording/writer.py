@@ -141,7 +141,11 @@ class RecordingWriter:
         with self._lock, self._errors():
             connection, self._connection = self._connection, None
             try:
-                if connection is not None:
+                if connection is not None and self._target.is_whole and not self._is_whole:
+                    # There is nothing to finish: what went wrong, perhaps for want of room, would go wrong here again.
+                    connection.close()
+                    self._target.discard(is_empty=True)
+                elif connection is not None:
                     is_empty = connection.execute("SELECT id FROM program LIMIT 1").fetchone() is None
                     _finish(connection)
                     if self._is_whole and not is_empty:
