@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import struct
 
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from kernlens.formats.spirv.embedded_text import embedded_texts, without_embedded_texts
 from kernlens.recording.redaction import Redaction
@@ -49,6 +52,64 @@ def test_a_byte_that_was_no_utf8() -> None:
     assert b"name" not in Redaction(["// the name of M\N{REPLACEMENT CHARACTER}ller"]).apply(
         b"// the name of M\xfcller"
     )
+
+
+#: Lines that share all words, of which few differ: each place of a text could be any of them.
+ALIKE = [f"float4 value_{n} = read_imagef(input, (int2)(x + {n}, y)) * weight + accumulate;" for n in range(4000)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("lines", "text"),
+    [
+        (ALIKE, "".join(f"// Line {n}:  {ALIKE[n % 4000]}\n(W) mad (16|M0) r{n % 128}.0\n" for n in range(8000))),
+        (ALIKE, "".join(f"  %{n} = call @read_imagef(ptr %input, (int2)(x + 1, y)) * weight\n" for n in range(15_000))),
+        ([f"float x{n:04}" for n in range(4000)], "float y = weight[x0001] + accumulate;\n" * 20_000),
+        ([f"q x{'+1' * n}" for n in range(450)], f"q x{'+1' * 450}\nq x+2 q x+2 q x+2\n" * 100),
+        ([f"{'(' * n}x + 1;" for n in range(4, 900)], f"{'(' * 900}x + 2\n" * 200),
+        ([f"q x {'q x ' * n}," for n in range(2, 200)], "q x " * 40_000),
+        (["a " + "\\" * 40 + "x b"], ("a " + "\\" * 61 + "y b\n") * 2000),
+        ([f"/*{'*' * n}/" for n in range(8, 900)], "*" * 180_000),
+    ],
+    ids=["listing", "ir", "two words", "nested", "nested before", "repeated", "backslashes", "rulers"],
+)
+def test_many_lines_that_are_nearly_there_cost_no_more(lines: list[str], text: str) -> None:
+    """What each line cost a search of its own for took minutes, and one of backslashes for ever."""
+    with processor_time(20):
+        left = Redaction(["\n".join(lines)]).apply(text.encode())
+    assert len(left) == len(text)
+    assert b"= read_imagef(input" not in left
+
+
+def written(piece: str) -> bytes:
+    """The pattern of a character, or of white space, in whatever way a compiler writes it."""
+    if piece[0] in " \t":
+        return rb"(?:[ \t]|\\09|\\t)+"
+    if piece in '"\\':
+        return {'"': rb'(?:\\?"|\\22)', "\\": rb"(?:\\\\|\\5C|\\)"}[piece]
+    if piece.isascii():
+        return re.escape(piece.encode())
+    return b"".join(rb"(?:%b|\\%02X|\\%03o)" % (re.escape(bytes([byte])), byte, byte) for byte in piece.encode())
+
+
+PIECES = st.sampled_from(
+    ["a", "b5", "5", "foo", "t", "n", " ", "  ", "\t", '"', "\\", "(", ")", ";", "+", "ö", "22", "09", "5C"]
+)
+
+
+@given(st.lists(PIECES, min_size=4, max_size=12), st.lists(PIECES, max_size=3), st.data())
+def test_no_spelling_of_a_line_is_left(line: list[str], around: list[str], data: st.DataObject) -> None:
+    """Against one pattern for the line alone."""
+    text = "".join(line).strip()
+    pieces = re.findall(r"[ \t]+|.", text)
+    # No compiler writes a backslash of its own right before a line.
+    assume(len(text) >= 8 and not re.fullmatch(r"[\w.]+", text) and around[-1:] != ["\\"])
+    spelled = b"".join(data.draw(st.from_regex(re.compile(written(piece)), fullmatch=True)) for piece in pieces)
+    content = b"\n" + "".join(around).encode() + spelled + b"\n"
+    place = re.compile(b"".join(map(written, pieces))).search(content)
+    left = Redaction([text]).apply(content)
+    # What may be white space (\t, \09) is left where a line begins or ends with it.
+    assert place is None or not re.search(rb"\w{3}", left[place.start() : place.end()])
 
 
 @pytest.mark.slow

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 
 from kernlens.errors import OutputError, ToolError
 from kernlens.formats.spirv.embedded_text import embedded_texts, without_embedded_texts
+from kernlens.recording.line_search import LineSearch
+from kernlens.recording.spelling import Spelled, spellings
 
 if TYPE_CHECKING:
     from kernlens.model.build import Build
@@ -25,17 +27,14 @@ SHORTEST = 8
 ONE_WORD = re.compile(r"[\w.]+")
 STAND_IN = b"*"
 
-#: What may be part of a line, as long as the shortest.
+#: What may be part of a line, as long as the shortest; and of one with control characters.
 _RUN = re.compile(rb"[^\x00-\x08\x0a-\x1f\x7f]{%d,}" % SHORTEST)
-_WORD = re.compile(rb"\w+")
-#: A word with something before and after it: it is the same word wherever the line stands.
-_INNER_WORD = re.compile(rb"(?<=\W)\w+(?=\W)")
-#: How LLVM IR, assembly and SPIR-V's text write a character that may not stand for itself.
-_ESCAPE = re.compile(rb"""\\(?:[0-9A-Fa-f]{2}|[0-3][0-7]{2}|[nt"\\])""")
-_PIECE = re.compile(r"[ \t]+|.", re.DOTALL)
-#: What ends a run, and ends no line.
-_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1b\x7f]")
-#: The most characters that are looked for together: patterns of long ones are slow to make.
+_RUN_WITH_CONTROLS = re.compile(rb"[^\x0a-\x0d\x1c-\x1e]{%d,}" % SHORTEST)
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1b\x1f\x7f]")
+_SPACES = re.compile(rb"[ \t]+")
+#: The backslash that ends a line of a macro; white space before it.
+_CONTINUED = re.compile(rb"(?:[ \t]|\\09|\\t)*(?:\\\\|\\5C|\\)")
+#: The most characters that are looked for together.
 _LONGEST = 1000
 #: A line that a compiler quotes in a message stands above one that marks a place in it, with or without its number.
 _QUOTED = re.compile(rb"^([ \t]*\d+ \|)?([^\r\n]*)(?=\r?\n(?:[ \t]*\|)?[ \t~]*\^[ \t~]*\r?$)", re.MULTILINE)
@@ -47,20 +46,29 @@ class Redaction:
     """Overwrites the lines of source texts wherever they occur."""
 
     def __init__(self, texts: Iterable[str] = ()) -> None:
-        self._lines: set[str] = set()
-        #: Lines by their longest inner word, each with the pattern of what compilers make of it once that is needed.
-        self._by_word: dict[bytes, list[str]] = {}
-        self._others: list[str] = []
-        self._patterns: dict[str, re.Pattern[bytes]] = {}
+        self._known: set[str] = set()
+        self._lines = LineSearch()
+        #: Those that a backslash continues, which is overwritten too.
+        self._continued: set[bytes] = set()
+        self._run = _RUN
+        self._is_lossy = False
         self.learn(texts)
 
     def learn(self, texts: Iterable[str]) -> None:
         """Overwrite the lines of these texts too."""
         for text in texts:
-            for line in set(_lines(text)) - self._lines:
-                self._lines.add(line)
-                words = [] if _CONTROL.search(line) else _INNER_WORD.findall(line.encode("utf-8", "replace"))
-                (self._by_word.setdefault(max(words, key=len), []) if words else self._others).append(line)
+            for line in set(_lines(text)) - self._known:
+                self._known.add(line)
+                if _CONTROL.search(line):
+                    self._run = _RUN_WITH_CONTROLS
+                is_lossy = "\N{REPLACEMENT CHARACTER}" in line
+                self._is_lossy = self._is_lossy or is_lossy
+                spelled = Spelled(line.encode("utf-8", "replace"), is_lossy=is_lossy).text.strip(b" ")
+                if spelled.endswith(b"\\"):
+                    spelled = spelled.rstrip(b" \\")
+                    self._continued.add(spelled)
+                if spelled:
+                    self._lines.add(spelled)
 
     def learn_of(self, build: Build) -> None:
         """Overwrite the lines of the build's sources too, and of the source texts in its SPIR-V and its stages."""
@@ -84,23 +92,18 @@ class Redaction:
         return _QUOTED.sub(lambda quoted: (quoted[1] or b"") + STAND_IN * len(quoted[2]), self.apply(log))
 
     def _places(self, content: bytes) -> Iterator[tuple[int, int]]:
-        for run in _RUN.finditer(content):
+        for run in self._run.finditer(content):
             text = run.group()
-            if b"\\" in text:
-                text = _ESCAPE.sub(b" ", text)
-            for word in set(_WORD.findall(text)):
-                for line in self._by_word.get(word, ()):
-                    for place in self._pattern(line).finditer(content, run.start(), run.end()):
-                        yield place.span()
-        for line in self._others:
-            for place in self._pattern(line).finditer(content):
-                yield place.span()
-
-    def _pattern(self, line: str) -> re.Pattern[bytes]:
-        pattern = self._patterns.get(line)
-        if pattern is None:
-            pattern = self._patterns[line] = re.compile(b"".join(map(_as_written, _PIECE.findall(line))))
-        return pattern
+            # Most holds no line, which is quickly seen where white space alone has several spellings.
+            if b"\\" not in text and not self._is_lossy and not self._lines.may_be_in(_SPACES.sub(b" ", text)):
+                continue
+            for spelled in spellings(text, is_lossy=self._is_lossy):
+                for start, end in self._lines.places(spelled.text):
+                    first, last = (run.start() + place for place in spelled.places(start, end))
+                    if self._continued and spelled.text[start:end] in self._continued:
+                        continued = _CONTINUED.match(content, last, run.end())
+                        last = continued.end() if continued else last
+                    yield first, last
 
 
 def _lines(text: str) -> Iterator[str]:
@@ -119,20 +122,3 @@ def contents_of(snapshots: Iterable[Snapshot]) -> Iterator[tuple[Snapshot, bytes
             yield snapshot, snapshot.content
         except (ToolError, OutputError, OSError):
             continue
-
-
-def _as_written(piece: str) -> bytes:
-    """The pattern of a character, or of white space, in whatever way a compiler writes it: tabs become spaces in messages."""
-    if piece[0] in " \t":
-        return rb"(?:[ \t]|\\09|\\t)+"
-    if piece == '"':
-        return rb'(?:\\?"|\\22)'
-    if piece == "\\":
-        return rb"(?:\\\\|\\5C|\\)"
-    if piece == "\N{REPLACEMENT CHARACTER}":  # A byte that was no UTF-8 in the source.
-        return rb"[\x80-\xff]{1,3}"
-    if piece.isascii():
-        return re.escape(piece.encode())
-    return b"".join(
-        rb"(?:%b|\\%02X|\\%03o)" % (re.escape(bytes([byte])), byte, byte) for byte in piece.encode("utf-8", "replace")
-    )
