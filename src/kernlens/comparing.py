@@ -9,7 +9,7 @@ from typing import Any
 from kernlens.analysis.comparison.kernel_changes import Comparison, KernelChange, by_badness
 from kernlens.analysis.comparison.pairs import KernelPair, Pairing, pair
 from kernlens.analysis.comparison.stage_partings import Parting, parting
-from kernlens.analysis.kernel_names import kernels_named
+from kernlens.analysis.kernel_names import kernels_meant
 from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError, NotFoundError
 from kernlens.loading.kernel_parts import decode_kernels
@@ -152,7 +152,7 @@ def _chosen(pairing: Pairing, kernel_names: Sequence[str]) -> Pairing:
         return pairing
     alone = [each.kernel.name for each in (*pairing.only_old, *pairing.only_new) if each.kernel]
     known = dict.fromkeys([*(both.new.name for both in pairing.kernels), *alone])
-    wanted = {name for asked in kernel_names for name in kernels_named(asked, known)}
+    wanted = {name for asked in kernel_names for name in kernels_meant(asked, known)}
     return Pairing(
         tuple(both for both in pairing.kernels if both.new.name in wanted),
         tuple(each for each in pairing.only_old if each.kernel and each.kernel.name in wanted),

@@ -6,7 +6,7 @@ traceback and exits with ``exit_status``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 
 class KernlensError(Exception):
@@ -69,6 +69,17 @@ class UnknownKernelError(NotFoundError, KeyError):
         near = nearest(str(self.name), self.known) or list(self.known)[:8]
         more = "" if len(self.known) <= len(near) else f" (of {len(self.known)}; kernlens inspect lists all)"
         return f"there is no kernel {self.name!r}; the binary holds {', '.join(near)}{more}"
+
+
+class AmbiguousKernelError(NotFoundError):
+    """``name`` is a part of the names of several kernels, ``titles``."""
+
+    def __init__(self, name: str, titles: Sequence[str]) -> None:
+        more = f" and {len(titles) - 4:,} more" if len(titles) > 4 else ""
+        super().__init__(
+            f"{name!r} is a part of the names of {len(titles):,} kernels: {', '.join(titles[:4])}{more}; "
+            f"give more of the name, or a pattern for all of them ('*{name}*')"
+        )
 
 
 class NoCodeError(NotFoundError):

@@ -90,7 +90,7 @@ def test_the_output_s_ending_chooses_the_format(
         (("--line", "x"), "--line takes a number, not 'x'"),
         (("--offset", "x"), "--offset takes a number, not 'x'"),
         (("--offset", "4096"), "no chosen kernel has an instruction at offset 0x1000"),
-        (("--kernel", "scal"), "there is no kernel 'scal'; the binary holds scale"),
+        (("--kernel", "skal"), "there is no kernel 'skal'; the binary holds scale"),
         (("--device", "dg2"), "the file holds nothing for dg2"),
         (("--device", "dg3"), "dg2"),
         (("--format", "html"), "'text', 'json', 'csv'"),

@@ -8,8 +8,8 @@ from random import Random
 
 import pytest
 
-from kernlens.analysis.kernel_names import is_named, kernels_named
-from kernlens.errors import UnknownKernelError
+from kernlens.analysis.kernel_names import is_named, kernels_meant, kernels_named
+from kernlens.errors import AmbiguousKernelError, UnknownKernelError
 from kernlens.model.build import Build, HeldParts
 from kernlens.recording.writer import RecordingWriter
 from tests.limits import processor_time
@@ -51,6 +51,31 @@ def test_near_names(wanted: str, near: str) -> None:
     assert near in str(raised.value)
 
 
+@pytest.mark.parametrize(
+    ("part", "chosen"),
+    [
+        ("plain", "plain"),  # its whole name, though it is a part of another
+        ("fill", FILL),
+        ("fill<int>", FILL),
+        ("ain_2", "plain_2"),
+        ("N3rng4fill", FILL),
+        ("scale<float>(float*)", SCALE),  # the end of a name behind :: counts before other parts
+    ],
+)
+def test_a_part_of_one_name_means_it(part: str, chosen: str) -> None:
+    assert kernels_meant(part, KNOWN) == [chosen]
+
+
+def test_a_part_of_several_names_means_none() -> None:
+    with pytest.raises(AmbiguousKernelError) as raised:
+        kernels_meant("scal", KNOWN)
+    assert "'scal' is a part of the names of 3 kernels: scale(float*), scale(float**), void rng::scale" in str(
+        raised.value
+    )
+    with pytest.raises(UnknownKernelError, match="rng::fill<int>"):
+        kernels_meant("rng::fil<int>", KNOWN)
+
+
 def test_near_names_among_thousands() -> None:
     known = [f"_ZN3rng{len(name)}{name}IfEEvPT_" for name in (f"kernel_of_number_{number}" for number in range(5000))]
     with processor_time(10), pytest.raises(UnknownKernelError, match="kernel_of_number_17"):
@@ -88,8 +113,11 @@ def test_of_files_and_folders(verb: str, asked: str, kernlens: Kernlens, file: P
         assert "rng::scale" in done.out
         assert "plain" not in done.out
     done = kernlens(verb, folder, "--kernel", "rng::scal")
+    assert done.status == 0, done.err
+    assert "rng::scale" in done.out
+    done = kernlens(verb, folder, "--kernel", "rng::skal")
     assert done.status == 2
-    assert "there is no kernel 'rng::scal'" in done.err
+    assert "there is no kernel 'rng::skal'" in done.err
 
 
 def test_of_stages(kernlens: Kernlens, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

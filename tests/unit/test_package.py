@@ -67,7 +67,14 @@ FOR_INSPECT = FOR_VERSION | {
     *(".formats.zebin.zebin_file", ".loading", ".loading.assemble", ".loading.context", ".loading.identify"),
     *(".loading.kernel_parts", ".loading.open", ".loading.unpack", ".model", ".model.binary", ".model.budget"),
     *(".model.build", ".model.device", ".model.figures", ".model.intel_symbols", ".model.kernel", ".model.program"),
-    *(".report.describe", ".report.overview", ".report.table", ".toolchain", ".toolchain.source_reading"),
+    *(
+        ".report.describe",
+        ".report.overview",
+        ".report.table",
+        ".report.width",
+        ".toolchain",
+        ".toolchain.source_reading",
+    ),
 }
 
 

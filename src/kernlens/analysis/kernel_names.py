@@ -6,8 +6,8 @@ import functools
 import re
 from collections.abc import Collection
 
-from kernlens.analysis.cxx_names import readable
-from kernlens.errors import UnknownKernelError, nearest
+from kernlens.analysis.cxx_names import kernel_title, readable
+from kernlens.errors import AmbiguousKernelError, UnknownKernelError, nearest
 
 _WORD = re.compile(r"[A-Za-z_]\w{2,}")
 
@@ -15,12 +15,37 @@ _WORD = re.compile(r"[A-Za-z_]\w{2,}")
 def kernels_named(wanted: str, known: Collection[str]) -> list[str]:
     """The names among ``known`` that are asked for: as the binary or as C++ has them, or by a pattern of these. Raises
     UnknownKernelError, with the nearest, if there is none."""
+    alike = _alike(wanted, known)
+    if not alike:
+        raise UnknownKernelError(wanted, _near(wanted, known) or sorted(map(kernel_title, known)))
+    return alike
+
+
+def kernels_meant(wanted: str, known: Collection[str]) -> list[str]:
+    """As ``kernels_named``, or the one kernel whose name ends with ``::`` and ``wanted``, or else has it as a part. Raises
+    AmbiguousKernelError if these are several, and names them."""
+    alike = _alike(wanted, known)
+    for has_part in (_ends_with, _holds):
+        if not alike and wanted:
+            alike = [name for name in known if any(has_part(called, wanted) for called in _called(name))]
+            titles = {kernel_title(name) for name in alike}
+            if len(titles) > 1:
+                raise AmbiguousKernelError(wanted, sorted(titles, key=lambda title: (len(title), title)))
+    return alike or kernels_named(wanted, known)
+
+
+def _alike(wanted: str, known: Collection[str]) -> list[str]:
     if wanted in known:
         return [wanted]
-    alike = [name for name in known if wanted in _called(name)] or [name for name in known if is_named(wanted, name)]
-    if not alike:
-        raise UnknownKernelError(wanted, _near(wanted, known) or sorted(known))
-    return alike
+    return [name for name in known if wanted in _called(name)] or [name for name in known if is_named(wanted, name)]
+
+
+def _ends_with(called: str, part: str) -> bool:
+    return called.endswith(f"::{part}")
+
+
+def _holds(called: str, part: str) -> bool:
+    return part in called
 
 
 def is_named(pattern: str, name: str) -> bool:
@@ -33,8 +58,7 @@ def _called(name: str) -> tuple[str, ...]:
     """What a kernel is called; that of SYCL has the name of its type."""
     if not name.startswith("_Z"):
         return (name,)
-    shown = readable(name)
-    return name, shown, shown.removeprefix("typeinfo name for ")
+    return name, readable(name), kernel_title(name)
 
 
 def _near(wanted: str, known: Collection[str]) -> list[str]:
@@ -45,7 +69,7 @@ def _near(wanted: str, known: Collection[str]) -> list[str]:
     every = set().union(*words_of.values())
     near = {word for asked in _WORD.findall(wanted) for word in nearest(asked, every)[:1]}
     ranked = sorted(words_of, key=lambda name: (-len(near & words_of[name]), len(name))) if near else []
-    return [readable(name) for name in ranked[:4]]
+    return [kernel_title(name) for name in ranked[:4]]
 
 
 @functools.lru_cache

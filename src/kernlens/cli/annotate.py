@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kernlens.analysis.cxx_names import readable
+from kernlens.analysis.cxx_names import kernel_title
 from kernlens.cli.options import (
     device_option,
     file_option,
+    full_option,
     json_option,
     kernel_option,
     line_of,
@@ -48,6 +49,7 @@ FORMATS = ("text", "json", "csv")
 @file_option("The source, where the line table does not name it.", "--source")
 @source_root_option()
 @device_option()
+@full_option()
 @json_option()
 def command(
     path: str,
@@ -162,5 +164,5 @@ def _place_at(program: Program, kernel: Kernel, offset: int) -> list[str]:
     source_map = kernel.source_map
     calls = source_map.inlined_at(instruction.index) if source_map else ()
     inlined = "".join(f", inlined at {call.path}:{call.line}" for call in calls)
-    where = f"{program.name}: {readable(kernel.name)}+{instruction.offset:#x}"
+    where = f"{program.name}: {kernel_title(kernel.name)}+{instruction.offset:#x}"
     return [f"{where}: {instruction.text}", f"    {where_from(kernel, instruction.index)}{inlined}"]

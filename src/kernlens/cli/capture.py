@@ -8,15 +8,23 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kernlens.analysis.cxx_names import readable
-from kernlens.cli.options import device_option, file_option, toolchain_option, unconfined_option, verb
-from kernlens.cli.output import Progress, finish_output, print_message, print_pieces
+from kernlens.analysis.cxx_names import kernel_title
+from kernlens.cli.options import (
+    device_option,
+    file_option,
+    full_option,
+    toolchain_option,
+    unconfined_option,
+    verb,
+)
+from kernlens.cli.output import Progress, finish_output, fit_output, print_message, print_pieces
 from kernlens.cli.signals import EndedBySignal
 from kernlens.errors import KernlensError
 from kernlens.model.figures import FIGURES
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.report.style import style
 from kernlens.report.table import table
+from kernlens.report.width import Name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,6 +67,7 @@ _ROWS = 20
     type=click.Path(file_okay=False),
     help="Make the recording of a capture that was killed.",
 )
+@full_option()
 @click.argument("command_line", metavar="-- APP [ARG]...", nargs=-1, type=click.UNPROCESSED)
 def command(
     output: str | None,
@@ -230,7 +239,7 @@ def _tell_findings(done: Capture) -> None:
 def _table(kernels: tuple[CapturedKernel, ...]) -> list[str]:
     rows: list[list[Cell]] = [
         [
-            readable(kernel.name),
+            Name(kernel_title(kernel.name)),
             kernel.build or None,
             kernel.device or None,
             kernel.launches,
@@ -240,6 +249,7 @@ def _table(kernels: tuple[CapturedKernel, ...]) -> list[str]:
         for kernel in kernels
     ]
     headings = ["kernel", "program", "device", "launches", *(figure.heading for figure in FIGURES), "lines"]
+    fit_output(is_message=True)
     return list(table(headings, rows)) if rows else []
 
 

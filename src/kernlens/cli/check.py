@@ -15,6 +15,7 @@ from kernlens.cli.options import (
     Decorator,
     devices_option,
     file_option,
+    full_option,
     json_option,
     kernel_option,
     listed,
@@ -88,6 +89,7 @@ def _parameter(name: str) -> str:
 @source_root_option()
 @file_option("Write JUnit XML too.", "--junit")
 @file_option("Write SARIF 2.1.0 too.", "--sarif")
+@full_option()
 @json_option()
 def command(
     paths: tuple[str, ...],

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kernlens.analysis.cxx_names import readable
+from kernlens.analysis.cxx_names import kernel_title
 from kernlens.cli.options import (
     build_options_option,
     cache_option,
     devices_option,
     file_option,
+    full_option,
     json_option,
     kernel_option,
     listed,
@@ -32,6 +33,7 @@ from kernlens.model.figures import FIGURES, figures_of, notes_on_unknown
 from kernlens.opening import BuildsError
 from kernlens.report.style import rendered, style
 from kernlens.report.table import table
+from kernlens.report.width import Name
 from kernlens.toolchain.diagnostics import error_lines
 
 if TYPE_CHECKING:
@@ -70,6 +72,7 @@ _MESSAGES = 5
 @click.option("--redact", type=click.Choice(["source"]), help="Leave source texts out of the recording.")
 @cache_option()
 @unconfined_option()
+@full_option()
 @json_option()
 def command(
     sources: tuple[str, ...],
@@ -159,7 +162,7 @@ def _print(recording: Path, builds: Builds) -> None:
         # One toolchain needs no column of its own.
         (
             [
-                readable(str(row["name"])),
+                Name(kernel_title(str(row["name"]))),
                 row["device"],
                 *([compiled.toolchain.name] if len(names) > 1 and compiled.toolchain else []),
             ],

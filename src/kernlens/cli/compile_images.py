@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kernlens.analysis.kernel_names import kernels_named
+from kernlens.analysis.kernel_names import kernels_meant
 from kernlens.cli.options import check_constants, constant_of
 from kernlens.cli.output import print_message
 from kernlens.errors import UnsupportedError
@@ -93,7 +93,7 @@ def _chosen(paths: Sequence[str], kernel_names: Sequence[str], specialize: Seque
         images += held
     if kernel_names:
         known = {name: None for image in images for name in image.kernels}
-        wanted = {name for asked in kernel_names for name in kernels_named(asked, known)}
+        wanted = {name for asked in kernel_names for name in kernels_meant(asked, known)}
         images = [image for image in images if not wanted.isdisjoint(image.kernels)]
     values = dict(map(constant_of, specialize))
     if values:

@@ -11,6 +11,7 @@ from kernlens.cli.options import (
     devices_option,
     figure_option,
     file_option,
+    full_option,
     json_option,
     kernel_option,
     listed,
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 @source_root_option()
 @unconfined_option()
 @file_option("Write one HTML page too.", "--html")
+@full_option()
 @json_option()
 def command(
     paths: tuple[str, ...],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernlens.cli.options import device_option, json_option, kernel_option, path_argument, verb
+from kernlens.cli.options import device_option, full_option, json_option, kernel_option, path_argument, verb
 from kernlens.cli.output import is_terminal, print_pieces
 
 
@@ -10,6 +10,7 @@ from kernlens.cli.output import is_terminal, print_pieces
 @path_argument()
 @kernel_option()
 @device_option()
+@full_option()
 @json_option()
 def command(path: str, kernel_names: tuple[str, ...], device: str | None, as_json: bool) -> None:
     """Print the machine instructions of a file's kernels."""

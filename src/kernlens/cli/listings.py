@@ -8,7 +8,7 @@ from functools import partial
 from itertools import starmap
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
-from kernlens.analysis.kernel_names import kernels_named
+from kernlens.analysis.kernel_names import kernels_meant
 from kernlens.cli.options import chosen, select
 from kernlens.cli.output import is_coloured, terminal_width
 from kernlens.cli.shares import in_shares
@@ -238,7 +238,7 @@ def names_in(folder: Folder, kernel_names: Sequence[str], device: str | None) ->
                 return kernel_names
     if not known:
         select(folder.machine_code(), kernel_names, device)
-    return [name for wanted in kernel_names for name in kernels_named(wanted, known)]
+    return [name for wanted in kernel_names for name in kernels_meant(wanted, known)]
 
 
 def listed_of(selection: Iterable[tuple[Program, Sequence[Kernel]]]) -> list[Listed]:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
-from kernlens.analysis.kernel_names import kernels_named
+from kernlens.analysis.kernel_names import kernels_meant
 from kernlens.cli import completion
-from kernlens.cli.output import prepare_output, print_message
+from kernlens.cli.output import colour_output, print_message, show_in_full
 from kernlens.cli.terminal import COLOURS
 from kernlens.errors import KernlensError
 from kernlens.log import print_messages
@@ -64,12 +64,25 @@ def diagnostic_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _choose_colours(context: click.Context, parameter: click.Parameter, when: str | None) -> None:
     if when is not None:
-        prepare_output(when)
+        colour_output(when)
 
 
 def _print_messages(context: click.Context, parameter: click.Parameter, verbose: bool) -> None:
     if verbose:
         print_messages(print_message)
+
+
+def full_option() -> Decorator:
+    """``--full``, which takes effect as soon as it is read."""
+    return click.option(
+        "--full", is_flag=True, expose_value=False, is_eager=True, callback=_show_in_full,
+        help="Names and tables in full, wider than the terminal.",
+    )  # fmt: skip
+
+
+def _show_in_full(context: click.Context, parameter: click.Parameter, is_full: bool) -> None:
+    if is_full:
+        show_in_full()
 
 
 def json_option() -> Decorator:
@@ -258,7 +271,7 @@ def select(programs: Sequence[Program], kernel_names: Sequence[str], device: str
     programs = for_device(programs, device)
     known = {name: None for program in programs for name in program.kernels}
     if not known.keys() >= set(kernel_names):
-        kernel_names = [name for wanted in kernel_names for name in kernels_named(wanted, known)]
+        kernel_names = [name for wanted in kernel_names for name in kernels_meant(wanted, known)]
     return chosen(programs, kernel_names, device)
 
 

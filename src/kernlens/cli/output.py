@@ -16,11 +16,13 @@ from typing import IO, TYPE_CHECKING, Any, TextIO
 
 from kernlens.cli.terminal import Pager, choose_colours, in_colour, leads_to_terminal, start_pager
 from kernlens.errors import OutputError
-from kernlens.report.style import rendered, rendered_lines, want_styles
+from kernlens.report.style import fit_to, rendered, rendered_lines, want_styles
 
 #: What shows standard output to a user at a terminal, while it does.
 _pager: Pager | None = None
 _pager_tried = False
+#: Whether tables and headings may be wider than the terminal.
+_is_full = False
 
 if TYPE_CHECKING:
     import click
@@ -62,6 +64,7 @@ def print_pieces(pieces: Iterable[str], output: str | None = None) -> None:
         return
     from tempfile import TemporaryFile
 
+    fit_to(None)
     with TemporaryFile(prefix="kernlens-") as whole:
         whole.writelines(piece.encode() for piece in pieces)
         whole.seek(0)
@@ -154,17 +157,41 @@ def is_terminal() -> bool:
     return leads_to_terminal(sys.stdout)
 
 
-def prepare_output(colours: str = "auto") -> None:
+def prepare_output() -> None:
     """Have standard output take every character: what its encoding does not have is written as an escape. Have texts
-    styled only where somebody will see it: ``colours`` is the value of ``--color``."""
-    global _pager_tried
-    _pager_tried = False
-    choose_colours(colours)
-    want_styles(in_colour(sys.stdout) or in_colour(sys.stderr))
+    styled only where somebody will see it, and tables as wide as the terminal."""
+    global _pager_tried, _is_full
+    _pager_tried = _is_full = False
+    colour_output("auto")
+    fit_output()
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(errors="backslashreplace")
+
+
+def colour_output(when: str) -> None:
+    """Have texts styled where somebody will see it; ``when`` is the value of ``--color``."""
+    choose_colours(when)
+    want_styles(in_colour(sys.stdout) or in_colour(sys.stderr))
+
+
+def show_in_full() -> None:
+    """Have tables and headings be as wide as they are, for the rest of this command."""
+    global _is_full
+    _is_full = True
+    fit_to(None)
+
+
+def fit_output(*, is_message: bool = False) -> None:
+    """Have tables and headings be as wide as the terminal at most, if they are printed to one; ``is_message``: to standard
+    error."""
+    width = None
+    if leads_to_terminal(sys.stderr if is_message else sys.stdout) and not _is_full:
+        import shutil
+
+        width = shutil.get_terminal_size().columns
+    fit_to(width)
 
 
 @contextlib.contextmanager

@@ -16,6 +16,7 @@ from kernlens.cli.options import (
     build_options_option,
     device_option,
     file_option,
+    full_option,
     json_option,
     line_of,
     toolchain_option,
@@ -74,6 +75,7 @@ def _is_the_path(args: list[str], place: int) -> bool:
 @click.option("--all-passes", is_flag=True, help="Each pass of the compiler, and whether it changed the program.")
 @file_option("Save all snapshots as a recording.", "-o", "--output")
 @unconfined_option()
+@full_option()
 @json_option()
 def command(
     path: str,

@@ -15,6 +15,7 @@ from kernlens.cli.options import (
     devices_option,
     figure_option,
     file_option,
+    full_option,
     json_option,
     listed,
     options_option,
@@ -62,6 +63,7 @@ _ORDERS = {"spill": "spill", "fill": "spill", "scratch": "spill", "math": "math"
 @parallel_options()
 @click.option("--scheduler", metavar="ADDRESS", help="Compile on the workers of this Dask scheduler.")
 @cache_option()
+@full_option()
 @json_option()
 def command(
     sources: tuple[str, ...],

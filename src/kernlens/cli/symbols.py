@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kernlens.cli.options import device_option, json_option, options_option, verb
+from kernlens.cli.options import device_option, full_option, json_option, options_option, verb
 from kernlens.cli.output import is_terminal, print_json, print_pieces, printable
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     "--driver", metavar="RELEASE", default="26.27", show_default=True, help="The driver that compiles SPIR-V."
 )
 @click.option("--all", "everything", is_flag=True, help="Show the relocations of debug sections too.")
+@full_option()
 @json_option()
 def command(
     paths: tuple[str, ...], device: str | None, options: str, driver: str, everything: bool, as_json: bool

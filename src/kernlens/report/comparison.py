@@ -18,7 +18,7 @@ from kernlens.analysis.comparison.kernel_changes import (
 from kernlens.analysis.comparison.pairs import KernelPair, Pairing, Unpaired
 from kernlens.analysis.comparison.source_lines import LineKey
 from kernlens.analysis.comparison.stage_partings import Parting
-from kernlens.analysis.cxx_names import readable
+from kernlens.analysis.cxx_names import kernel_title
 from kernlens.analysis.source_texts import source_texts
 from kernlens.model.figures import EVERY_FIGURE, notes_on_unknown
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
@@ -27,6 +27,7 @@ from kernlens.model.program import Program
 from kernlens.report.describe import device_words, plural
 from kernlens.report.style import style
 from kernlens.report.table import table
+from kernlens.report.width import Name
 
 #: Unchanged instructions that are shown around changed ones.
 _CONTEXT = 3
@@ -54,7 +55,7 @@ def _whose(entry: Unpaired) -> str:
 
 
 def _called(kernel: Kernel) -> str:
-    return "code of functions" if kernel.name == PSEUDO_KERNEL else readable(kernel.name)
+    return "code of functions" if kernel.name == PSEUDO_KERNEL else Name(kernel_title(kernel.name))
 
 
 def figure_rows(changes: Sequence[KernelChange]) -> tuple[list[str], list[list[str]]]:

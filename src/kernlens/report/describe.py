@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping
 
-from kernlens.analysis.cxx_names import readable
+from kernlens.analysis.cxx_names import kernel_title
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
+from kernlens.report.width import one_line
 
 #: Functions in a kernel's code that a line names.
 MOST_FUNCTIONS = 8
@@ -33,7 +34,9 @@ def device_words(program: Program) -> str:
 
 
 def kernel_heading(program: Program, kernel: Kernel) -> str:
-    return f"{readable(kernel.name)}  {program.name} on {device_words(program)}"
+    """The kernel's name, which the width of a terminal may shorten, and its program and device."""
+    behind = f"  {program.name} on {device_words(program)}"
+    return f"{one_line(kernel_title(kernel.name), len(behind))}{behind}"
 
 
 def short_names(paths: Collection[str]) -> dict[str, str]:

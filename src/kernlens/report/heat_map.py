@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from shlex import quote
 
-from kernlens.analysis.cxx_names import readable
+from kernlens.analysis.cxx_names import kernel_title
 from kernlens.dataclass import dataclass
 from kernlens.model.figures import FIGURES, Figure
 from kernlens.model.sweep_row import SweepRow, worst_first
@@ -144,7 +144,7 @@ def heat_map_page(shown: HeatMap) -> Iterator[str]:
     parts = {id(row): f"k{number}" for number, row in enumerate(shown.ordered[:_PARTS])}
     for source, kernel in shown.kernels:
         cells = "".join(_cell(shown, source, kernel, column, parts) for column in shown.columns)
-        yield f"<tr><th>{html_line(shown.names[source])}</th><th>{html_line(readable(kernel) or '-')}</th>{cells}</tr>\n"
+        yield f"<tr><th>{html_line(shown.names[source])}</th><th>{html_line(kernel_title(kernel) or '-')}</th>{cells}</tr>\n"
     yield "</tbody></table></div>\n"
     for row in shown.ordered[:_PARTS]:
         yield _part(row, parts[id(row)])
@@ -176,7 +176,7 @@ def _part(row: SweepRow, name: str) -> str:
     command = ["kernlens compile", quote(row.source), "--device", row.device, "--toolchain", quote(row.toolchain)]
     then = f"kernlens annotate kernel.klens --kernel {quote(row.kernel or '')}"
     return (
-        f'<section id="{name}"><h2>{html_line(readable(row.kernel or ""))}</h2><p>{html_line(_where(row))}</p>'
+        f'<section id="{name}"><h2>{html_line(kernel_title(row.kernel or ""))}</h2><p>{html_line(_where(row))}</p>'
         f"<p>{html_line(words)}</p>\n{lines or '<p>No source lines: the program has no line table.</p>'}"
         f"<p>All of it:</p><pre>{html_line(' '.join([*command, *options, '-o kernel.klens']))}\n{html_line(then)}</pre>"
         "</section>\n"

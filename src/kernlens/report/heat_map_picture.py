@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 
-from kernlens.analysis.cxx_names import readable
+from kernlens.analysis.cxx_names import kernel_title
 from kernlens.errors import UnsupportedError
 from kernlens.report.heat_map import FIRST_DARK, MARK, SHADES, HeatMap
 from kernlens.report.style import rendered
@@ -35,7 +35,7 @@ def heat_map_picture(shown: HeatMap) -> bytes:
     from PIL import Image, ImageDraw, ImageFont
 
     font = ImageFont.load_default(_FONT_SIZE)
-    names = [_cut(f"{shown.names[source]}  {readable(kernel) or '-'}") for source, kernel in shown.kernels]
+    names = [_cut(f"{shown.names[source]}  {kernel_title(kernel) or '-'}") for source, kernel in shown.kernels]
     heads = [[_cut(part) for part in parts] for parts in shown.column_titles()]
     texts = [
         # The mark is not in every font; what is marked has a frame, and a word.

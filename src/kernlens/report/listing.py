@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from kernlens.analysis.cxx_names import readable
+from kernlens.analysis.cxx_names import kernel_title
 from kernlens.analysis.source_matching import is_nameless
 from kernlens.model.build import Source
 from kernlens.model.code_function import CodeFunction
@@ -48,7 +48,7 @@ def annotated(program: Program, kernel: Kernel, only: LineChoice | None = None) 
     if source_map is None:
         if only is not None and kernel.name == PSEUDO_KERNEL:
             return []
-        reason = style(f"No source lines for {readable(kernel.name)}: {kernel.line_table_reason}", fg="yellow")
+        reason = style(f"No source lines for {kernel_title(kernel.name)}: {kernel.line_table_reason}", fg="yellow")
         return [reason, *disassembly(program, kernel)]
     found = [] if only else heading(program, kernel)
     if only is None and kernel.line_warning:
@@ -149,7 +149,7 @@ def heading(program: Program, kernel: Kernel) -> list[str]:
 
 def function_name(function: CodeFunction) -> str:
     """What a function in a kernel's code is called, also where nothing names it."""
-    return readable(function.name) if function.name else f"function at {function.offset:#06x}"
+    return kernel_title(function.name) if function.name else f"function at {function.offset:#06x}"
 
 
 class _LineRuns(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from kernlens.analysis.cxx_names import readable
+from kernlens.analysis.cxx_names import kernel_title
 from kernlens.errors import FormatError
 from kernlens.model.binary import Container
 from kernlens.model.figures import Figure, figures_of, largest_first, notes_on_unknown, with_order
@@ -12,8 +12,9 @@ from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.report.describe import MOST_FUNCTIONS, device_words, plural
-from kernlens.report.style import style
+from kernlens.report.style import fitting_width, style
 from kernlens.report.table import table
+from kernlens.report.width import Name, one_line
 
 _KINDS = {
     "host-elf": "host executable or library",
@@ -31,6 +32,8 @@ _KINDS = {
     "unknown": "unknown content",
 }
 
+#: The characters of an offset and a size behind a title.
+_BESIDE = 30
 #: Kernel debug ELFs and archive members beyond this many are counted, not listed.
 LISTED = 40
 
@@ -82,16 +85,19 @@ def program_overview(program: Program, order: Figure | None = None) -> Iterator[
         figures = {name: figures_of(kernel, columns) for name, kernel in kernels.items()}
         yield from table(
             ("kernel", *(figure.heading for figure in columns), "lines"),
-            [(readable(name), *figures[name].values(), _has_lines(kernel)) for name, kernel in kernels.items()],
+            [
+                (Name(kernel_title(name)), *figures[name].values(), _has_lines(kernel))
+                for name, kernel in kernels.items()
+            ],
         )
         yield from (style(f"  {note}", dim=True) for note in notes_on_unknown(figures.values()))
         reasons = {kernel.line_table_reason for kernel in kernels.values()} - {None}
         yield from (style(f"  no lines: {reason}", fg="yellow") for reason in sorted(map(str, reasons)))
         warnings = [(name, kernel.line_warning) for name, kernel in kernels.items() if kernel.line_warning]
-        yield from (style(f"  lines of {readable(name)}: {warning}", fg="yellow") for name, warning in warnings)
+        yield from (style(f"  lines of {kernel_title(name)}: {warning}", fg="yellow") for name, warning in warnings)
     for name, kernel in program.kernels.items():
         if symbols := kernel.function_symbols:
-            yield f"  code of {readable(name)} holds {plural(len(symbols), 'function')}: {_named(symbols)}"
+            yield f"  code of {kernel_title(name)} holds {plural(len(symbols), 'function')}: {_named(symbols)}"
     if (functions := program.kernels.get(PSEUDO_KERNEL)) is not None:
         yield f"  functions that are no kernels: {functions.code_size:,} bytes of code"
     kinds = ("export", "import", "driver") if program.kernels else ("kernel", "export", "import")
@@ -99,12 +105,15 @@ def program_overview(program: Program, order: Figure | None = None) -> Iterator[
     if shown:
         yield from table(
             ("symbol", "kind", "type", "size", "section"),
-            [(readable(symbol.name), symbol.kind, symbol.type, symbol.size, symbol.section or "") for symbol in shown],
+            [
+                (Name(kernel_title(symbol.name)), symbol.kind, symbol.type, symbol.size, symbol.section or "")
+                for symbol in shown
+            ],
         )
 
 
 def _named(symbols: Mapping[int, str | None]) -> str:
-    names = [readable(name) if name else f"one at {offset:#06x}" for offset, name in sorted(symbols.items())]
+    names = [kernel_title(name) if name else f"one at {offset:#06x}" for offset, name in sorted(symbols.items())]
     more = [f"{len(names) - MOST_FUNCTIONS:,} more"] if len(names) > MOST_FUNCTIONS else []
     return ", ".join([*names[:MOST_FUNCTIONS], *more])
 
@@ -117,14 +126,17 @@ def _has_lines(kernel: Kernel) -> str:
 
 def container_overview(container: Container, depth: int = 1) -> Iterator[str]:
     """One container and those in it, a line for each."""
-    title = f"{_KINDS[container.kind]} {container.name}".rstrip()
-    yield f"{'  ' * depth}{title:{max(1, 60 - 2 * depth)}} {container.offset:#10x} {container.size:12,} bytes" + (
+    column = min(60, (fitting_width() or 90) - _BESIDE)
+    title = one_line(f"{_KINDS[container.kind]} {container.name}".rstrip(), 2 * depth + _BESIDE)
+    yield f"{'  ' * depth}{title:{max(1, column - 2 * depth)}} {container.offset:#10x} {container.size:12,} bytes" + (
         _unreadable(container.unreadable) if container.unreadable else ""
     )
     for section in container.sections:
         if section.size:
-            inner = "  " * (depth + 1) + f"section {section.name or section.index}"
-            yield style(f"{inner:60} {container.offset + section.offset:#10x} {section.size:12,} bytes", dim=True)
+            inner = "  " * (depth + 1) + one_line(f"section {section.name or section.index}", 2 * depth + 2 + _BESIDE)
+            yield style(
+                f"{inner:{max(1, column)}} {container.offset + section.offset:#10x} {section.size:12,} bytes", dim=True
+            )
     for child in container.children[:LISTED]:
         yield from _part(child, depth + 1)
     if len(container.children) > LISTED:

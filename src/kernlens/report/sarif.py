@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import quote
 
-from kernlens.analysis.cxx_names import readable
+from kernlens.analysis.cxx_names import kernel_title
 from kernlens.model.source_path import end_alike
 from kernlens.model.verdict import FAILED, UNKNOWN, Finding, Place, Verdict
 from kernlens.report.style import rendered
@@ -29,7 +29,7 @@ def sarif_document(verdict: Verdict, version: str, locate: Callable[[str], str])
     order = list(rules)
     results = [_result(finding, order.index(finding.rule), locate) for finding in told]
     for kind, place in verdict.failed_kernels:
-        message = f"{readable(place[1].name)} is {kind} against the baseline {verdict.baseline}"
+        message = f"{kernel_title(place[1].name)} is {kind} against the baseline {verdict.baseline}"
         results.append(
             {
                 "ruleId": kind,
@@ -59,7 +59,7 @@ def _rule(finding: Finding) -> Document:
 
 def _result(finding: Finding, rule: int, locate: Callable[[str], str]) -> Document:
     cause = finding.cause
-    name = readable(finding.kernel.name)
+    name = kernel_title(finding.kernel.name)
     words = [f"{name} on {finding.program.device}: {finding_words(finding)}"]
     if cause is not None:
         words.append(f"the likely cause has {cause_words(cause)}")
@@ -84,7 +84,7 @@ def _location(place: Place, path: str | None, line: int | None, locate: Callable
     location: Document = {
         "logicalLocations": [
             {
-                "name": rendered(readable(kernel.name)),
+                "name": rendered(kernel_title(kernel.name)),
                 "fullyQualifiedName": rendered(f"{program.name}/{kernel.name}"),
                 "kind": "function",
             }

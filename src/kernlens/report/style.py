@@ -40,6 +40,22 @@ def want_styles(wanted: bool) -> None:
     _wanted = wanted
 
 
+#: How wide tables and headings may be; None: as wide as they are.
+_width: int | None = None
+
+
+def fit_to(width: int | None) -> None:
+    """Have tables and headings be at most this wide from now on: on a terminal. Elsewhere nothing is shortened (None), as
+    scripts read it."""
+    global _width
+    _width = width
+
+
+def fitting_width() -> int | None:
+    """How wide tables and headings may be, None if nothing limits it."""
+    return _width
+
+
 def style(text: str, *, fg: str | None = None, bold: bool = False, dim: bool = False) -> str:
     """Return ``text`` between marks that make it coloured (red, green, yellow or cyan), bold or dim on a terminal."""
     if not _wanted:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from kernlens.analysis.cxx_names import readable
+from kernlens.analysis.cxx_names import kernel_title
 from kernlens.model.figures import FIGURES, Figure, notes_on_unknown
 from kernlens.model.sweep_row import SweepRow, measured_figures, worst_first
 from kernlens.report.describe import plural, short_names
 from kernlens.report.rows import csv_line, spreadsheet_safe
 from kernlens.report.style import rendered, style
 from kernlens.report.table import Cell, table
+from kernlens.report.width import Name
 
 #: The columns before those of the figures; "reason" follows them.
 LABELS = ("source", "device", "toolchain", "compiler", "options", "kernel")
@@ -27,7 +28,7 @@ def sweep_table(rows: Sequence[SweepRow], figure: Figure, top: int) -> Iterator[
         names = short_names({row.source for row in rows})
         cells: list[list[Cell]] = [
             [
-                readable(row.kernel or ""),
+                Name(kernel_title(row.kernel or "")),
                 *(names.get(text, text) for text in (getattr(row, title) for title in titles[1:])),
             ]
             + [row.value(shown_figure) for shown_figure in figures]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from kernlens.analysis.cxx_names import readable
+from kernlens.analysis.cxx_names import kernel_title
 from kernlens.model.binary import Relocation
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.module import EXPORT_FUNCTIONS, EXPORT_VARIABLES, Module, ModuleSymbol, SymbolKind
@@ -40,7 +40,7 @@ _DRIVER_MEANINGS = {
 
 def shortened(name: str) -> str:
     """A name for a line of text, as its source has it; the middle of a very long one is left out."""
-    name = readable(name)
+    name = kernel_title(name)
     if len(name) <= NAME_LENGTH:
         return name
     half = NAME_LENGTH // 2 - 2

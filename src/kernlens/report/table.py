@@ -4,29 +4,81 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kernlens.report.style import style
+from kernlens.report.style import fitting_width, style
+from kernlens.report.width import shortened
 
 #: A cell: text is aligned left, numbers right; None is shown as a dash, as what the file does not say.
 Cell = str | int | float | None
+#: Between columns.
+_GAP = "  "
+#: Texts are not made shorter than this for the sake of a table's width.
+_SHORTEST = 12
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[Cell]], indent: str = "  ") -> Iterator[str]:
-    """The lines of a table. A column is aligned right if all its cells are numbers or None."""
+    """The lines of a table. A column is aligned right if all its cells are numbers or None.
+
+    Where width is limited (``style.fit_to``, 30 characters at least), long texts are shortened, and columns that do not fit
+    beside the others follow below these, behind the first one again.
+    """
     texts = [[_text(cell) for cell in row] for row in rows]
     widths = [max([len(heading), *(len(row[i]) for row in texts)]) for i, heading in enumerate(headings)]
     right = [bool(rows) and all(not isinstance(row[i], str) for row in rows) for i in range(len(headings))]
+    limit = fitting_width()
+    groups = [list(range(len(headings)))]
+    if limit is not None and _sum(widths, indent) > limit:
+        first = widths[0]
+        _shorten(widths, right, headings, limit - len(indent))
+        if _sum(widths, indent) > limit:  # It goes on below, so that what all parts begin with may have more room.
+            widths[0] = min(first, max(widths[0], (limit - len(indent)) // 2))
+        texts = [[shortened(text, width) for text, width in zip(row, widths, strict=True)] for row in texts]
+        groups = _beside(widths, limit - len(indent))
 
-    def line(cells: Sequence[str]) -> str:
+    def line(cells: Sequence[str], columns: Sequence[int]) -> str:
         return (
             indent
-            + "  ".join(
-                cell.rjust(width) if numeric else cell.ljust(width)
-                for cell, width, numeric in zip(cells, widths, right, strict=True)
+            + _GAP.join(
+                cells[column].rjust(widths[column]) if right[column] else cells[column].ljust(widths[column])
+                for column in columns
             ).rstrip()
         )
 
-    yield style(line(headings), bold=True)
-    yield from (line(row) for row in texts)
+    for columns in groups:
+        yield style(line(headings, columns), bold=True)
+        yield from (line(row, columns) for row in texts)
+
+
+def _sum(widths: Sequence[int], indent: str = "") -> int:
+    return len(indent) + sum(widths) + len(_GAP) * (len(widths) - 1)
+
+
+def _shorten(widths: list[int], right: Sequence[bool], headings: Sequence[str], limit: int) -> None:
+    """Makes the widest columns of texts narrower, until the table fits or they are as narrow as they may be."""
+    least = [
+        width if numeric else min(width, max(len(heading), _SHORTEST))
+        for width, numeric, heading in zip(widths, right, headings, strict=True)
+    ]
+    while (excess := _sum(widths) - limit) > 0:
+        column = max(range(len(widths)), key=lambda each: widths[each] - least[each])
+        room = widths[column] - least[column]
+        if room <= 0:
+            return
+        # Down to the next widest, so that none is narrowed for the sake of another as wide.
+        others = [widths[each] for each in range(len(widths)) if each != column and widths[each] > least[each]]
+        step = widths[column] - max([width for width in others if width < widths[column]], default=0)
+        widths[column] -= max(1, min(excess, room, step))
+
+
+def _beside(widths: Sequence[int], limit: int) -> list[list[int]]:
+    """Returns the columns that stand beside one another, group by group, each with the first column."""
+    groups = [[0]]
+    for column in range(1, len(widths)):
+        group = [*groups[-1], column]
+        if len(groups[-1]) > 1 and _sum([widths[each] for each in group]) > limit:
+            groups.append([0, column])
+        else:
+            groups[-1] = group
+    return groups
 
 
 def _text(cell: Cell) -> str:

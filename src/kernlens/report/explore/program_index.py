@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from functools import lru_cache, partial
 from typing import Any, Protocol
 
-from kernlens.analysis.cxx_names import readable
+from kernlens.analysis.cxx_names import kernel_title
 from kernlens.errors import KernlensError
 from kernlens.isa.devices import register_bytes
 from kernlens.model.build import Build, Source
@@ -36,8 +36,6 @@ STAGES = {
 _COLUMNS = ("name", "shown", "lines", "chunk")
 #: The bit of an instruction's first doubleword that says it is compacted to 8 bytes, on all devices.
 _COMPACTED = 1 << 29
-#: SYCL names a kernel by the type of its class or lambda: that much they all have in common.
-_KERNEL_CLASS = "typeinfo name for "
 _NOT_KEPT = "no stages of the compile were kept; kernlens stages {source} --device {device} -o FILE keeps them"
 _LEFT_OUT = "source text was left out of this document"
 _NOT_AT_HAND = "the text of this file is not at hand; --source-root DIR looks for it in a folder"
@@ -81,7 +79,7 @@ class ProgramEntries:
             "files": self._files(program, kernels),
             "kernels": {
                 "name": [kernel.name for kernel in kernels],
-                "shown": [readable(kernel.name).removeprefix(_KERNEL_CLASS) for kernel in kernels],
+                "shown": [kernel_title(kernel.name) for kernel in kernels],
                 **{figure.key: [_value(kernel, figure) for kernel in kernels] for figure in FIGURES},
                 "lines": [int(reason is None) for reason in reasons],
                 "chunk": [self._kernel(program, kernel, identity) for kernel in kernels],
