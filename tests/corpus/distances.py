@@ -103,7 +103,8 @@ def _writes_addresses(effect: Effect) -> bool:
 def _users(instructions: Instructions, row: int) -> Iterator[int]:
     """The rows on whose behalf a row waits: itself; of a sync the next that does something; of a macro all of it."""
     opcodes, texts = instructions.opcodes, instructions.texts
-    while opcodes[row] == "sync" and row + 1 < len(opcodes):
+    uncounted = instructions.pipes.uncounted if instructions.pipes else ()
+    while (opcodes[row] == "sync" or row in uncounted) and row + 1 < len(opcodes):
         row += 1
     yield row
     while "Atomic" in texts[row] and row + 1 < len(opcodes):
@@ -152,6 +153,7 @@ def _whole(accesses: Sequence[Access], size: int) -> int:
 #: The pipe of most instructions, where a wrong rule names it.
 _COMMON = "?"
 ONE_PIPE = "all in one pipe"
+COUNTED = "what the compiler inserts afterwards counts"
 #: Rules that are wrong: of an instruction's pipe and mnemonic they make another pipe.
 WRONG: dict[str, Callable[[str, str], str]] = {
     ONE_PIPE: lambda pipe, _: pipe and _COMMON,
@@ -160,6 +162,7 @@ WRONG: dict[str, Callable[[str, str], str]] = {
     "branches do not count": lambda pipe, mnemonic: "" if mnemonic in ("goto", "join", "jmpi", "call") else pipe,
     "math counts": lambda pipe, mnemonic: _COMMON if mnemonic == "math" else pipe,
     "messages count": lambda pipe, mnemonic: _COMMON if mnemonic.startswith("send") else pipe,
+    COUNTED: lambda pipe, _: pipe,
     "syncs count": lambda pipe, mnemonic: _COMMON if mnemonic == "sync" else pipe,
 }
 
@@ -174,7 +177,7 @@ def by_wrong_rule(instructions: Instructions, name: str) -> Instructions:
     if name == ONE_PIPE:
         distances = {row: distance._replace(pipes=common) for row, distance in distances.items()}
     changed = copy(instructions)
-    vars(changed)["pipes"] = Pipes(own, distances)
+    vars(changed)["pipes"] = Pipes(own, distances, frozenset() if name == COUNTED else pipes.uncounted)
     return changed
 
 

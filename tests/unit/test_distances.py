@@ -178,3 +178,39 @@ def test_time_is_linear() -> None:
     one, two = written("mov f f; add d f F@7")
     with processor_time(2):
         assert sum(len(wait.producers) for wait in distance_waits(made([one, two] * 20_000))) == 20_000 - 6
+
+
+def test_what_the_compiler_inserts_after_it_has_counted_does_not_count() -> None:
+    """IGC 2 on Xe-HPC: ``mov null 0x30433 {$8.src}``, ``mov null r2``, ``sync.nop {I@1}``, before what would overwrite r2."""
+    null = (0, 0, DIRECT, 1, type_number("ud"))
+    integer = operand("ud")
+
+    def move(
+        row: int, *, source: Operand, immediate: int = 0, destination: Operand = null, distance: str = ""
+    ) -> bytes:
+        return record(
+            offset=16 * row,
+            opcode=MNEMONICS.index("mov"),
+            destination=destination,
+            sources=(source,),
+            immediate=immediate,
+            swsb=swsb(distance),
+        )
+
+    def waits(platform: int, constant: int) -> dict[int, list[int]]:
+        rows = [
+            move(0, destination=integer, source=integer),
+            move(1, destination=integer, source=integer),
+            move(2, source=operand("#ud"), immediate=constant),
+            move(3, source=integer),
+            record(offset=64, opcode=MNEMONICS.index("sync"), swsb=swsb("I@1")),
+            move(5, destination=integer, source=integer, distance="I@2"),
+            # A move to nowhere that stands elsewhere is as any other.
+            move(6, source=integer),
+            move(7, destination=integer, source=integer, distance="I@1"),
+        ]
+        return {wait.waiter: list(wait.producers) for wait in distance_waits(made(rows, platform))}
+
+    assert waits(XE_HPC, 0x30433) == {4: [3], 5: [0], 7: [6]}
+    assert waits(XE_HPC, 0x1234) == {4: [3], 5: [2], 7: [6]}
+    assert waits(XE2, 0x30433) == {4: [3], 5: [2], 7: [6]}

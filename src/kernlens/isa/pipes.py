@@ -2,7 +2,8 @@
 
 Source: how Intel's compiler and assembler tell an instruction's pipe (IGC's ``visa/G4_IR.cpp``, ``RegDeps.cpp`` of
 libiga64). They differ on ``nop`` and ``halt`` alone; here these run in no pipe, as for the compiler. What a distance
-without a letter means: ``getDataTypePipeXe`` of ``SWSB_G4IR.cpp``, and Mesa's ``brw_lower_scoreboard.cpp``.
+without a letter means: ``getDataTypePipeXe`` of ``SWSB_G4IR.cpp``, and Mesa's ``brw_lower_scoreboard.cpp``. What the
+compiler inserts for Xe-HPC after it has counted: ``insertPVCWA`` of ``SWSB_G4IR.cpp``.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from functools import lru_cache
 
 from kernlens.isa.device_table import XE3, XE3P, XE_HP, XE_HPC, XE_HPG, XE_LP
 from kernlens.isa.operand_places import SCALAR_FILE
-from kernlens.model.instruction_record import OPCODE_AT, RECORD_SIZE, TYPES_AT, read_operands, read_record
+from kernlens.model.instruction_record import OPCODE_AT, RECORD_SIZE, TYPES_AT, read_operands, read_record, read_values
 from kernlens.model.operand import FLOAT_TYPES, IMMEDIATE, Swsb, type_number
 from kernlens.model.pipes import Distance, Pipes
 
@@ -28,6 +29,8 @@ _BRANCHES = frozenset(
 _DOUBLE = type_number("df")
 _LONG_INTEGERS = frozenset(map(type_number, ("q", "uq")))
 _UNCONVERTED = frozenset(map(type_number, ("f", "hf", "bf")))
+#: The number of the null register's file, and the constant of ``insertDummyImmMov``.
+_NULL, _INSERTED = 1, 0x30433
 _FILE_AT, _KIND_AT = TYPES_AT[0] - 1, TYPES_AT[1] - 2
 
 
@@ -47,7 +50,23 @@ def pipes_of(records: memoryview, mnemonics: Sequence[str], platform: int) -> Pi
         for index, swsb in enumerate(Swsb.of_records(records))
         if swsb is not None and swsb.distance
     }
-    return Pipes(list(map(own, opcodes, *columns)), distances)
+    pipes = list(map(own, opcodes, *columns))
+    uncounted = _uncounted(records, opcodes, mnemonics) if platform == XE_HPC else frozenset()
+    return Pipes(pipes, distances, uncounted)
+
+
+def _uncounted(records: memoryview, opcodes: Sequence[int], mnemonics: Sequence[str]) -> frozenset[int]:
+    """The moves to nowhere by which Intel's compiler reads what the last messages read, once it has counted distances: one
+    of its own constant, those of one or two registers, and a sync that waits for these."""
+    files = records[_FILE_AT::RECORD_SIZE].tolist()
+    rows: set[int] = set()
+    for row, (opcode, file) in enumerate(zip(opcodes, files, strict=True)):
+        if file == _NULL and mnemonics[opcode] == "mov":
+            kind = records[row * RECORD_SIZE + _KIND_AT]
+            is_first = kind == IMMEDIATE and read_values(records, row)[0] == _INSERTED
+            if is_first or (kind != IMMEDIATE and row - 1 in rows):
+                rows.add(row)
+    return frozenset(rows)
 
 
 def _pipe(mnemonic: str, platform: int, is_scalar: bool, types: tuple[int, ...]) -> str:

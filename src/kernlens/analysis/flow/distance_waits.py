@@ -32,8 +32,10 @@ def distance_waits(instructions: Instructions) -> Iterator[DistanceWait]:
         distance = pipes.distances.get(row)
         if distance is not None:
             counted = [rows for one in distance.pipes if len(rows := latest.get(one, ())) >= distance.back]
-            yield DistanceWait(row, sorted((rows[-distance.back] for rows in counted), reverse=True))
-        if pipe:
+            producers = sorted((rows[-distance.back] for rows in counted), reverse=True)
+            is_behind_uncounted = row - 1 in pipes.uncounted and instructions.opcodes[row] == "sync"
+            yield DistanceWait(row, [row - 1] if is_behind_uncounted else producers)
+        if pipe and row not in pipes.uncounted:
             latest.setdefault(pipe, []).append(row)
 
 
