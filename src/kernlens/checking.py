@@ -6,7 +6,15 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from kernlens.analysis.budget import Rules, against_baseline, guarded, named, places_of
+from kernlens.analysis.budget import (
+    Rules,
+    against_baseline,
+    guarded,
+    named,
+    places_of,
+    with_functions,
+    with_hidden_code,
+)
 from kernlens.analysis.comparison.kernel_changes import Comparison
 from kernlens.analysis.comparison.pairs import KernelPair, pair
 from kernlens.analysis.likely_cause import changed_cause, costliest_cause
@@ -15,6 +23,7 @@ from kernlens.formats.budget_file import LIMIT, NAME, BudgetFile, read_budget_fi
 from kernlens.isa.devices import device as find_device
 from kernlens.loading.kernel_parts import decode_kernels
 from kernlens.model.bounds import Rule, Tolerance, bound, tolerance
+from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.program import Program
 from kernlens.model.verdict import FAILED, Cause, Finding, Place, Verdict
 from kernlens.opening import Opening, is_source, programs_of
@@ -118,7 +127,7 @@ def judged(
     every = places_of(programs)
     if not every:
         raise NotFoundError("there is no kernel to check")
-    chosen = _chosen(every, kernels)
+    chosen = with_functions(_chosen(every, kernels), every) if kernels else every
     # Of all programs, that is: a rule of the file may be for a kernel that is not checked now.
     rules = Rules(
         [*file.rules, *own_rules],
@@ -145,10 +154,10 @@ def judged(
             _decode(both)
         findings += [finding for each in pairs.values() for finding in against_baseline(each, guards, allow_unknown)]
     return Verdict(
-        tuple(_with_causes(findings, pairs)),
-        tuple(new),
-        tuple(missing),
-        tuple(place for place, found in by_place if not found) if baseline is None else (),
+        tuple(_with_causes(list(with_hidden_code(findings)), pairs)),
+        tuple(_kernels(new)),
+        tuple(_kernels(missing)),
+        tuple(_kernels(place for place, found in by_place if not found)) if baseline is None else (),
         tuple(rules.idle),
         budget_file,
         baseline,
@@ -173,8 +182,6 @@ def _known(name: str, origin: str) -> None:
 
 
 def _chosen(every: Sequence[Place], kernels: Sequence[str]) -> list[Place]:
-    if not kernels:
-        return list(every)
     wanted = {id(kernel) for pattern in kernels for _, kernel in named(every, pattern)}
     return [place for place in every if id(place[1]) in wanted]
 
@@ -220,6 +227,11 @@ def _paired(
     if not pairs:
         raise NotFoundError(f"the baseline {baseline} has none of the kernels that are checked")
     return pairs, new, missing
+
+
+def _kernels(places: Iterable[Place]) -> Iterable[Place]:
+    """The kernels among the places: the code of functions may come and go with what is inlined."""
+    return (place for place in places if place[1].name != PSEUDO_KERNEL)
 
 
 def _fitting(places: Sequence[Place], pattern: str) -> list[Place]:

@@ -90,7 +90,8 @@ def build(
     for program in selected:
         source = _main_source(program)
         for device in devices:
-            options = f"{DEBUG_OPTIONS} -I. -I{JOINED} {program.options}".rstrip()
+            lines = "" if "-g" in compiler.options.split() else f"{DEBUG_OPTIONS} "  # The first of both counts.
+            options = f"{lines}-I. -I{JOINED} {program.options} {compiler.options}".rstrip()
             key: list[object] = [
                 digest(program),
                 program.package.prelude,

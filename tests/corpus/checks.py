@@ -23,6 +23,7 @@ from kernlens.model.line_table import END_SEQUENCE, IS_STMT, LineTable
 from kernlens.model.program import Program
 from kernlens.model.source_map import FROM_TABLE, NO_LINE
 from tests.corpus.build import Built
+from tests.corpus.code_bytes import check_code_bytes
 from tests.corpus.distances import NO_HAZARD, judged, stated_pipe
 from tests.corpus.effects import compared_effects
 from tests.corpus.elf_rows import relocation_rows, section_rows, symbol_rows
@@ -209,6 +210,7 @@ def check_elf(built: Built) -> Outcome:
 
 #: What ``verify.py`` prints, in this order.
 CHECKS: dict[str, Callable[[Built], Outcome]] = {
+    "every byte of code is listed": check_code_bytes,
     "text equals iga64": check_texts,
     "messages are what iga64's text says": check_messages,
     "registers are what iga64's text says": check_registers,

@@ -27,11 +27,13 @@ KEPT_DUMPS = ("*.asm", "*.visa.ll", "*_codegen*.ll")
 class Compiler:
     """An ocloc. ``root`` None: this machine's own, of Debian's ``packages``; otherwise that root folder's.
 
-    ``settings`` are variables of IGC's in its environment, ``kept`` the patterns of the dumps that it leaves."""
+    ``options`` are added to each program's, ``settings`` are variables of IGC's in its environment, ``kept`` the patterns of
+    the dumps that it leaves."""
 
     command: str
     packages: tuple[str, ...] = ()
     root: Path | None = None
+    options: str = ""
     settings: tuple[tuple[str, str], ...] = ()
     kept: tuple[str, ...] = KEPT_DUMPS
 

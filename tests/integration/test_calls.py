@@ -10,6 +10,7 @@ import pytest
 
 import kernlens
 from kernlens.isa.iga_library import search_also
+from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.kernel import Kernel
 from kernlens.model.source_map import FROM_STAGE, FROM_TABLE, IN_PROLOGUE, LINE_LOST, SourceMap
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM
@@ -98,9 +99,11 @@ def test_no_instruction_stands_under_another_functions_line(
         assert lines_of(staged)["middle"], "the kept stages tell what the table lost"
 
 
-def printed(*words: str) -> str:
+def printed(*words: str, status: int = 0) -> str:
     command = [sys.executable, "-c", "from kernlens.cli.main import main; main()", *words]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == status, done.stderr
+    return done.stdout
 
 
 def test_a_lost_line_is_said_by_the_commands(source: Path) -> None:
@@ -111,3 +114,34 @@ def test_a_lost_line_is_said_by_the_commands(source: Path) -> None:
     answer = printed("annotate", str(bare), "--offset", hex(offset))
     assert "no source line: the compiler lost the line rows of middle here" in answer
     assert f"lines of k: {kernel.line_warning}" in printed("inspect", str(bare))
+
+
+@pytest.mark.parametrize("device", ["bmg", "dg2"])
+def test_functions_behind_a_kernel_of_a_zebin_count_and_have_their_lines(
+    device: str, source: Path, newest_root: Path
+) -> None:
+    """The newest compiler's symbol of a kernel ends where the functions begin that the kernel calls."""
+    search_also(lambda: [str(newest_root)])
+    bare = source.with_suffix(".klens")
+    options = "-gline-tables-only -cl-opt-disable"
+    (program,) = kernlens.compile(source, device, toolchain=NEWEST, options=options, recording=bare)
+    kernel = program.kernels["k"]
+    own = next(symbol for symbol in program.symbols if symbol.name == "k" and symbol.type == "func")
+    assert kernel.code_size > own.size
+    first, *functions = kernel.functions
+    assert (first.name, first.size) == ("k", own.size)
+    names = [str(function.name).removesuffix("_GenXClone") for function in functions]
+    assert names in (["helper", "middle"], ["middle"])
+    assert len(names) == 2 or "helper" in [function.name for function in program.kernels[PSEUDO_KERNEL].functions]
+    for function in functions:
+        lines = LINES[str(function.name).removesuffix("_GenXClone")]
+        found = {place.line for index in function.code if (place := joined(kernel).place(index)) is not None}
+        assert found
+        assert found <= set(lines)
+    assert "y * y + x" in printed("annotate", str(bare), "--line", "11")
+    behind = kernel.instructions[first.code.stop : functions[-1].code.stop].kinds
+    spills = sum(kind.access is not None and kind.access.is_spill for kind in behind)
+    assert spills, "the caller's registers are saved"
+    assert f"max-spills: spills {kernel.costs['spills']}, at most 0" in printed(
+        "check", str(bare), "--max-spills", "0", status=1
+    )

@@ -10,7 +10,8 @@ import pytest
 from kernlens.isa import pipes
 from kernlens.isa.iga_library import search_also
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
-from tests.corpus.build import Built
+from tests.conftest import SAMPLE
+from tests.corpus.build import Built, build
 from tests.corpus.checks import (
     CHECKS,
     Outcome,
@@ -21,6 +22,9 @@ from tests.corpus.checks import (
     check_texts,
     load,
 )
+from tests.corpus.code_bytes import VARIANTS, check_code_bytes
+from tests.corpus.compiler import DEBIAN, newest
+from tests.corpus.manifest import program
 
 each_check = pytest.mark.parametrize("check", CHECKS.values(), ids=CHECKS.keys())
 
@@ -52,6 +56,25 @@ def test_zebins_of_the_newest_compiler(
     search_also(lambda: {"newest": str(newest_root)})
     with_root = (lambda built: check_texts(built, newest_root)) if check is check_texts else check
     agree(newest_sample, with_root, check)
+
+
+@pytest.mark.parametrize("variant", list(VARIANTS)[1:])
+@pytest.mark.parametrize(("device", "is_newest"), [("skl", False), ("dg2", False), ("dg2", True), ("bmg", True)])
+def test_every_byte_of_code_is_listed_where_calls_stay(
+    variant: str, device: str, is_newest: bool, request: pytest.FixtureRequest, darktable_kernels: Path
+) -> None:
+    compiler = DEBIAN
+    if is_newest:
+        root = request.getfixturevalue("newest_root")
+        search_also(lambda: [str(root)])
+        compiler = newest(root)
+    built, failed = build([program("piglit/calls"), program(SAMPLE[0])], [device], compiler=VARIANTS[variant](compiler))
+    assert not failed
+    total = Outcome("bytes of code")
+    for one in built:
+        total.add(check_code_bytes(one))
+    assert total.differences == []
+    assert total.compared > 50_000
 
 
 def test_each_kernel_of_a_zebin_has_its_own_lines(newest_sample: list[Built]) -> None:
@@ -97,3 +120,26 @@ def test_the_prologue_is_where_the_hardware_loads_no_payload(corpus_sample: list
             assert bool(loads) == (source_map.prologue > 0)
             if source_map.prologue:
                 assert " cr0.0<1>" in kernel.instructions.texts[source_map.prologue - 1]
+
+
+@pytest.mark.parametrize("device", ["bmg", "dg2"])
+def test_the_prologue_of_the_newest_compiler_ends_where_its_declaration_does(
+    device: str, newest_root: Path, darktable_kernels: Path
+) -> None:
+    """Two instructions behind the loads in most kernels; three more set the stack up in ``diffuse_pde``."""
+    search_also(lambda: [str(newest_root)])
+    (built,), failed = build([program("darktable/diffuse")], [device], compiler=newest(newest_root))
+    assert not failed
+    behind = set()
+    for kernel in load(built).entry_kernels.values():
+        source_map, table = kernel.source_map, kernel.line_table
+        assert source_map is not None
+        assert table is not None
+        first_line = next(
+            offset for offset, line in zip(table.offsets, table.lines, strict=True) if line != table.lines[0]
+        )
+        assert kernel.instructions.offsets[source_map.prologue] == first_line, f"{built.name} {kernel.name}"
+        loads = kernel.resources.prologue_bytes
+        assert loads
+        behind.add(source_map.prologue - kernel.instructions.offsets.index(loads))
+    assert behind == {2, 5} if device == "bmg" else min(behind) >= 2

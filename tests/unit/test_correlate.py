@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 
 from kernlens.analysis.correlate import correlate
 from kernlens.analysis.functions import functions_of
-from kernlens.model.line_table import END_SEQUENCE, IS_STMT, DebugFunction, InlinedCall, LineTable, SourceFile
+from kernlens.model.line_table import (
+    END_SEQUENCE,
+    IS_STMT,
+    PROLOGUE_END,
+    DebugFunction,
+    InlinedCall,
+    LineTable,
+    SourceFile,
+)
 from kernlens.model.source_map import (
     FROM_STAGE,
     FROM_TABLE,
@@ -115,6 +123,15 @@ def test_a_line_has_all_its_runs_and_neighbouring_rows_of_one_line_are_one() -> 
     rows = table((0, 1, 3, 1, 1), (16, 1, 3, 9, 1), (32, 1, 4, 0, 1), (48, 1, 3, 1, 1), (64, 1, 3, 1, END_SEQUENCE))
     source_map = correlate(array("I", range(0, 64, 16)), rows)
     assert source_map.lines == {("a.cl", 3): (range(0, 2), range(3, 4)), ("a.cl", 4): (range(2, 3),)}
+
+
+def test_the_prologue_ends_at_the_row_that_says_so_if_all_before_is_of_one_line() -> None:
+    end = IS_STMT | PROLOGUE_END
+    assert table((0, 1, 3, 0, 1), (16, 1, 3, 0, 0), (32, 1, 5, 2, end), (48, 1, 6, 0, end)).prologue_end == 32
+    assert table((0, 1, 3, 0, 1), (16, 1, 4, 0, 0), (32, 1, 5, 2, end)).prologue_end == 0
+    assert table((0, 1, 3, 0, 1), (16, 2, 3, 0, 0), (32, 1, 5, 2, end)).prologue_end == 0
+    assert table((0, 1, 3, 0, 1), (32, 1, 3, 0, END_SEQUENCE), (32, 1, 5, 2, end)).prologue_end == 0
+    assert table((0, 1, 3, 0, 1)).prologue_end == table().prologue_end == 0
 
 
 def test_the_prologue_is_no_lines_work() -> None:

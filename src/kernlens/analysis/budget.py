@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from kernlens.analysis.comparison.pairs import KernelPair
 from kernlens.analysis.kernel_names import kernels_named
-from kernlens.errors import NotFoundError, UnknownKernelError
+from kernlens.errors import NotFoundError, UnknownKernelError, UnsupportedError
+from kernlens.model.binary import Symbol
 from kernlens.model.bounds import Rule, Tolerance
-from kernlens.model.figures import EVERY_FIGURE, FIGURES
+from kernlens.model.figures import EVERY_FIGURE, FIGURES, Figure
+from kernlens.model.intel_symbols import PSEUDO_KERNEL
+from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.model.verdict import Finding, Place
 
@@ -16,8 +20,77 @@ _ORDER = {figure.key: number for number, figure in enumerate(EVERY_FIGURE)}
 
 
 def places_of(programs: Iterable[Program]) -> list[Place]:
-    """Every entry point of the programs. The code of functions, which is none, has no budget."""
-    return [(program, kernel) for program in programs for kernel in program.entry_kernels.values()]
+    """Every entry point of the programs, and the code of functions that several kernels share."""
+    return [
+        (program, kernel)
+        for program in programs
+        for kernel in program.kernels.values()
+        if kernel.name != PSEUDO_KERNEL or kernel.function_symbols
+    ]
+
+
+def with_functions(chosen: Sequence[Place], every: Sequence[Place]) -> list[Place]:
+    """The chosen kernels, and the code of functions that they call."""
+    ids = {id(kernel) for _, kernel in chosen}
+    programs = {id(program) for program, kernel in chosen if any(map(_is_function, _called_symbols(program, kernel)))}
+    return [
+        place for place in every if id(place[1]) in ids or (place[1].name == PSEUDO_KERNEL and id(place[0]) in programs)
+    ]
+
+
+def with_hidden_code(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """The findings; those of counts of code that would pass, though code is not in them, say which."""
+    findings = list(findings)
+    counted = {(id(each.program), each.rule) for each in findings if each.kernel.name == PSEUDO_KERNEL}
+    hidden: dict[int, str | None] = {}
+    for finding in findings:
+        if is_of_code(finding.figure) and finding.bound is not None and not finding.bound.is_least:
+            key = id(finding.kernel)
+            if key not in hidden:
+                hidden[key] = _called_elsewhere(finding.program, finding.kernel)
+            # The functions in the program's own code may have a bound of the same kind.
+            if hidden[key] != _SHARED or (id(finding.program), finding.rule) not in counted:
+                finding = replace(finding, hidden=hidden[key])
+        yield finding
+
+
+_SHARED = f"it calls functions in {PSEUDO_KERNEL}, for which there is no such bound"
+
+
+def _called_elsewhere(program: Program, kernel: Kernel) -> str | None:
+    """Which code a kernel, or the code of functions, calls outside of its own, in words; None if there is none. Its
+    relocations name what it calls by address."""
+    if not _may_call_by_address(kernel):
+        return None
+    named = _called_symbols(program, kernel)
+    if imports := [symbol.name for symbol in named if symbol.kind == "import" and not symbol.size]:
+        return f"it calls {', '.join(imports)}, which the file does not hold"
+    if any(map(_is_function, named)):
+        return None if kernel.name == PSEUDO_KERNEL else _SHARED
+    return "it calls code that nothing in the file names"
+
+
+def _may_call_by_address(kernel: Kernel) -> bool:
+    try:
+        return kernel.calls_by_address
+    except UnsupportedError:  # Some of its bytes look like such a call, and nobody can tell.
+        return True
+
+
+def _called_symbols(program: Program, kernel: Kernel) -> list[Symbol]:
+    """The symbols whose addresses a kernel's code holds, functions among them."""
+    symbols = {symbol.name: symbol for symbol in program.symbols}
+    names = (each.symbol for each in program.relocations if each.section.removeprefix(".text.") == kernel.name)
+    return [symbols[name] for name in dict.fromkeys(names) if name in symbols]
+
+
+def _is_function(symbol: Symbol) -> bool:
+    return symbol.kind == "export" and symbol.type == "func"
+
+
+def is_of_code(figure: Figure) -> bool:
+    """Whether a figure is counted in code, so that functions have it as well as kernels."""
+    return figure.needs_decoding or figure.key == "code_size"
 
 
 def named(places: Sequence[Place], pattern: str, origin: str = "") -> list[Place]:
@@ -55,6 +128,7 @@ class Rules:
         return [
             Finding(program, kernel, bound.figure, bound.figure.read(kernel), bound, allows_unknown=allows_unknown)
             for bound in sorted(bounds.values(), key=lambda bound: (_ORDER[bound.figure.key], bound.is_least))
+            if kernel.name != PSEUDO_KERNEL or (is_of_code(bound.figure) and not bound.is_least)
         ]
 
     def needs_decoding(self, place: Place) -> bool:
@@ -74,6 +148,8 @@ def against_baseline(pair: KernelPair, tolerances: Iterable[Tolerance], allows_u
     """The findings of a kernel against its like in the baseline."""
     findings = []
     for tolerance in tolerances:
+        if pair.new.name == PSEUDO_KERNEL and not is_of_code(tolerance.figure):
+            continue
         before, value = tolerance.figure.read(pair.old), tolerance.figure.read(pair.new)
         bound = tolerance.bound(before) if before is not None else None
         findings.append(

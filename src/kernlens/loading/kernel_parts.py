@@ -148,11 +148,15 @@ class Code:
 
         stated = kernel.resources.prologue_bytes
         if stated is not None:
-            return bisect_left(kernel.instructions.offsets, stated)
+            return bisect_left(kernel.instructions.offsets, stated and max(stated, self.set_up_bytes(kernel)))
         core = self._device.render_core if self._device else None
         if core is None or core < FIRST_CORE_WITH_PROLOGUE:
             return 0
         return kernel.instructions.set_up_end(self.payload_load_bytes())
+
+    def set_up_bytes(self, kernel: Kernel) -> int:
+        """The size of the code at the start that loads the payload and sets the thread up, as far as the line table says it."""
+        return 0
 
     def payload_load_bytes(self) -> int:
         """The size of the code at the start that loads each thread's part of the payload, where nothing states all of the
@@ -336,6 +340,11 @@ class ZebinCode(DebugCode):
 
     def function_symbols(self) -> Mapping[int, str | None]:
         return self._kernel.functions
+
+    def set_up_bytes(self, kernel: Kernel) -> int:
+        # Behind the loads the newest compiler sets the thread up, and the stack if there is one. The row that it marks as
+        # the prologue's end is the first that is not of the kernel's declaration.
+        return kernel.line_table.prologue_end if kernel.line_table else 0
 
     def resources(self) -> KernelResources:
         return self._zebin.resources(self._kernel)

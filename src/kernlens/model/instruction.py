@@ -244,6 +244,12 @@ class Instructions(Sequence[Instruction]):
             offsets.update(read_values(self._records, index)[1])
         return tuple(sorted(offsets))
 
+    @cached_property
+    def calls_by_address(self) -> bool:
+        """Tells whether a call goes to an address that the code alone does not tell."""
+        calls = (index for name in ("call", "calla") for index in self._with_mnemonic(name))
+        return any(self.flags[index] & (LABEL | ABSOLUTE_TARGET) != LABEL for index in calls)
+
     def set_up_end(self, start: int) -> int:
         """Returns the number of instructions up to the end of the kernel's set-up: the first that writes the control
         register at or behind offset ``start``, itself included, which sets how floats are rounded. If control may leave

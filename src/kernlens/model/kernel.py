@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from kernlens.model.spilled_value import SpilledValue
 
 
-#: The first byte of a ``call``, without its highest bit, on all devices; instructions begin at multiples of 8 bytes.
-_CALL = 0x2C
+#: The first byte of a ``call`` and of a ``calla``, without its highest bit, on all devices; instructions begin at multiples
+#: of 8 bytes.
+_CALL, _CALLA = 0x2C, 0x2B
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,8 +189,17 @@ class Kernel:
     @cached_property
     def _may_hold_functions(self) -> bool:
         """False of most kernels, which call nothing: neither instructions nor line tables need be read for functions."""
+        return bool(self.function_symbols) or self._may_hold(_CALL)
+
+    @cached_property
+    def calls_by_address(self) -> bool:
+        """Whether it calls code by an address, which may lie outside of its own code. Raises UnsupportedError like
+        ``instructions``."""
+        return (self._may_hold(_CALL) or self._may_hold(_CALLA)) and self.instructions.calls_by_address
+
+    def _may_hold(self, opcode: int) -> bool:
         first_bytes = bytes(self.code[::8])
-        return bool(self.function_symbols) or _CALL in first_bytes or _CALL | 0x80 in first_bytes
+        return opcode in first_bytes or opcode | 0x80 in first_bytes
 
     @cached_property
     def line_warning(self) -> str | None:

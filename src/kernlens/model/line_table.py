@@ -109,6 +109,17 @@ class LineTable:
         )
 
     @cached_property
+    def prologue_end(self) -> int:
+        """Returns the offset of the first row that is marked as the prologue's end, 0 if there is none or a row before it is
+        of another line than the first."""
+        for row, flag in enumerate(self.flags):
+            if flag & PROLOGUE_END:
+                return self.offsets[row]
+            if flag & END_SEQUENCE or (self.files_of[row], self.lines[row]) != (self.files_of[0], self.lines[0]):
+                return 0
+        return 0
+
+    @cached_property
     def inlined(self) -> tuple[InlinedCall, ...]:
         """Returns the inlined calls, outer ones before those within them; one call appears once per address range."""
         return self.find_inlined()

@@ -36,7 +36,8 @@ class Cause:
 class Finding:
     """A figure of a kernel, and the bound that it has: its own, or by ``tolerance`` against ``before``, the value in the
     baseline. A value is None where the binary does not say it. ``bound`` is None if none can be told, or any value is
-    allowed. ``reason`` says why a failed finding has no ``cause``."""
+    allowed. ``hidden`` says which code is not in the value, so that it is no answer where it would pass. ``reason`` says why
+    a failed finding has no ``cause``."""
 
     program: Program
     kernel: Kernel
@@ -46,6 +47,7 @@ class Finding:
     before: int | None = None
     tolerance: Tolerance | None = None
     allows_unknown: bool = False
+    hidden: str | None = None
     cause: Cause | None = None
     reason: str | None = None
 
@@ -59,7 +61,7 @@ class Finding:
     @property
     def state(self) -> str:
         """PASSED, FAILED, UNKNOWN or SKIPPED."""
-        if self.value is None or self.bound is None:
+        if self.value is None or self.bound is None or (self.hidden and self.bound.allows(self.value)):
             return SKIPPED if self.allows_unknown else UNKNOWN
         return PASSED if self.bound.allows(self.value) else FAILED
 

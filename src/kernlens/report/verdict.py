@@ -91,6 +91,8 @@ def finding_words(finding: Finding) -> str:
     words = f"{figure.heading} {value}"
     if finding.value is None or bound is None:
         return f"{words}: cannot be checked; {figure.unknown or 'the binary does not say it'}"
+    if finding.hidden and finding.state != FAILED:
+        return f"{words}: cannot be checked; {finding.hidden}"
     if finding.tolerance is None:
         return f"{words}, {bound_words(bound)}{f' ({bound.origin})' if bound.origin else ''}"
     return f"{words}, {bound_words(bound)} (tolerance {finding.tolerance})"

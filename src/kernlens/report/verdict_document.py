@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kernlens.model.verdict import Cause, Finding, Place, Verdict
+from kernlens.model.verdict import UNKNOWN, Cause, Finding, Place, Verdict
 from kernlens.report.document import place_document
 
 Document = dict[str, Any]
@@ -44,7 +44,7 @@ def _finding(finding: Finding) -> Document:
         "tolerance": str(finding.tolerance) if finding.tolerance else None,
         "origin": bound.origin if bound and bound.origin else None,
         "cause": _cause(finding.cause) if finding.cause else None,
-        "reason": finding.reason,
+        "reason": finding.hidden if finding.state == UNKNOWN else finding.reason,
     }
 
 
