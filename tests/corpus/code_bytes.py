@@ -114,7 +114,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--newest-root", type=Path, help="the newest compiler, in this root folder")
     chosen = parser.parse_args(arguments)
     if chosen.newest_root:
-        search_also(lambda: [str(chosen.newest_root)])
+        search_also(lambda: {"newest": str(chosen.newest_root)})
     compiler: Compiler = newest(chosen.newest_root) if chosen.newest_root else DEBIAN
     prefixes = tuple(chosen.program or [""])
     wanted = [program for program in programs() if program.name.startswith(prefixes)]

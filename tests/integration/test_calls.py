@@ -121,7 +121,7 @@ def test_functions_behind_a_kernel_of_a_zebin_count_and_have_their_lines(
     device: str, source: Path, newest_root: Path
 ) -> None:
     """The newest compiler's symbol of a kernel ends where the functions begin that the kernel calls."""
-    search_also(lambda: [str(newest_root)])
+    search_also(lambda: {"newest": str(newest_root)})
     bare = source.with_suffix(".klens")
     options = "-gline-tables-only -cl-opt-disable"
     (program,) = kernlens.compile(source, device, toolchain=NEWEST, options=options, recording=bare)

@@ -15,7 +15,7 @@ from kernlens.analysis.flow.pressure import pressure_of
 from kernlens.analysis.flow.register_links import register_links, register_rows
 from kernlens.analysis.functions import functions_of
 from kernlens.model.binary import EMPTY
-from kernlens.model.build import Source
+from kernlens.model.build import Build, Source
 from kernlens.model.code_function import CodeFunction
 from kernlens.model.compiler import UNKNOWN_COMPILER, Compiler
 from kernlens.model.figures import KernelResources
@@ -31,7 +31,7 @@ from kernlens.model.source_map import SourceMap, SourcePlace
 from kernlens.model.spilled_value import SpilledValue
 from kernlens.report.costliest import costliest_kernel, costliest_table
 from kernlens.report.document import kernel_json
-from kernlens.report.listing import GAP, Rows, annotated, disassembly, where_from
+from kernlens.report.listing import CHANGED_BY_DEBUG, GAP, Rows, annotated, disassembly, where_from
 from kernlens.report.overview import program_overview
 from kernlens.report.rows import HEADING, csv_lines
 from kernlens.report.style import rendered
@@ -242,6 +242,17 @@ class LostParts(Parts):
         table = super().line_table()
         functions = DebugFunction("k", 0), DebugFunction("callee", 16)
         return replace(table, columns=array("I", (1, 0, 3, 4, 0, 0)), find_functions=lambda: functions)
+
+
+def test_code_that_debug_data_may_have_changed_is_said_to_be() -> None:
+    kernel = made()[1]
+    for format_name, options, is_said in (
+        ("patch-tokens", "-cl-mad-enable -g", True),
+        ("patch-tokens", "-gline-tables-only", False),
+        ("zebin", "-g", False),
+    ):
+        program = Program("p", format_name, {"k": kernel}, Build("", options=options))
+        assert (f"  {CHANGED_BY_DEBUG}" in map(rendered, annotated(program, kernel))) == is_said
 
 
 def test_functions_in_a_kernels_code_are_named_in_every_form() -> None:

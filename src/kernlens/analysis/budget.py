@@ -21,12 +21,7 @@ _ORDER = {figure.key: number for number, figure in enumerate(EVERY_FIGURE)}
 
 def places_of(programs: Iterable[Program]) -> list[Place]:
     """Every entry point of the programs, and the code of functions that several kernels share."""
-    return [
-        (program, kernel)
-        for program in programs
-        for kernel in program.kernels.values()
-        if kernel.name != PSEUDO_KERNEL or kernel.function_symbols
-    ]
+    return [(program, kernel) for program in programs for kernel in program.listed_kernels.values()]
 
 
 def with_functions(chosen: Sequence[Place], every: Sequence[Place]) -> list[Place]:

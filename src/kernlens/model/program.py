@@ -105,6 +105,12 @@ class Program:
         """The kernels by name, without the pseudo kernel that holds the code of functions."""
         return {name: kernel for name, kernel in self.kernels.items() if name != PSEUDO_KERNEL}
 
+    @property
+    def listed_kernels(self) -> dict[str, Kernel]:
+        """The kernels by name, and the pseudo kernel if it holds the code of functions."""
+        pseudo = self.kernels.get(PSEUDO_KERNEL)
+        return dict(self.kernels) if pseudo is not None and pseudo.function_symbols else self.entry_kernels
+
     @cached_property
     def spirv(self) -> memoryview:
         """The SPIR-V module that it was made from; empty if it is not at hand."""

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 
 from kernlens.analysis.cxx_names import kernel_title
+from kernlens.model.code_function import CodeFunction
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.report.width import one_line
@@ -31,6 +32,11 @@ def device_words(program: Program) -> str:
         ip = program.device_id.ip if program.device_id and program.device_id.ip else program.device.ip
         return f"{program.device.name} ({ip})" if ip else program.device.name
     return f"unknown device ({program.device_id})" if program.device_id else "no device yet"
+
+
+def function_name(function: CodeFunction) -> str:
+    """What a function in a kernel's code is called, also where nothing names it."""
+    return kernel_title(function.name) if function.name else f"function at {function.offset:#06x}"
 
 
 def kernel_heading(program: Program, kernel: Kernel) -> str:

@@ -8,14 +8,13 @@ from typing import NamedTuple
 from kernlens.analysis.cxx_names import kernel_title
 from kernlens.analysis.source_matching import is_nameless
 from kernlens.model.build import Source
-from kernlens.model.code_function import CodeFunction
 from kernlens.model.figures import figure_words
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.kernel import Kernel
 from kernlens.model.line_choice import LineChoice
 from kernlens.model.program import Program
 from kernlens.model.source_map import FROM_STAGE, IN_PROLOGUE, INHERITED, LINE_LOST, SourceMap, SourcePlace
-from kernlens.report.describe import MOST_FUNCTIONS, kernel_heading, plural
+from kernlens.report.describe import MOST_FUNCTIONS, function_name, kernel_heading, plural
 from kernlens.report.style import style
 
 #: Source lines without code between two with code that are still printed; a longer gap is folded into one line.
@@ -26,6 +25,12 @@ REMARKS = {
     FROM_STAGE: "line from the compile stages",
     INHERITED: "its neighbour's line: the compiler gives it none",
 }
+
+#: What is said of code that may not be what runs without debug data.
+CHANGED_BY_DEBUG = (
+    "built with -g: this compiler may generate other code than without it; -gline-tables-only gives lines and changes no"
+    " code"
+)
 
 #: Source lines printed above the first line that has code.
 LEAD = 2
@@ -51,6 +56,8 @@ def annotated(program: Program, kernel: Kernel, only: LineChoice | None = None) 
         reason = style(f"No source lines for {kernel_title(kernel.name)}: {kernel.line_table_reason}", fg="yellow")
         return [reason, *disassembly(program, kernel)]
     found = [] if only else heading(program, kernel)
+    if only is None and _is_changed_by_debug(program):
+        found += [style(f"  {CHANGED_BY_DEBUG}", fg="yellow"), ""]
     if only is None and kernel.line_warning:
         found += [style(f"  {kernel.line_warning}", fg="yellow"), ""]
     if only is None and source_map.inherited:
@@ -67,6 +74,12 @@ def annotated(program: Program, kernel: Kernel, only: LineChoice | None = None) 
     if only is None:
         _add_without_line(found, rows, source_map)
     return found
+
+
+def _is_changed_by_debug(program: Program) -> bool:
+    """Whether the program was built with ``-g`` by a compiler that may then generate other code: of IGC 1, which writes
+    patch tokens, 6 of 20 kernels; of IGC 2 none, whose ``-g`` appends a hash behind each kernel's end."""
+    return program.format == "patch-tokens" and "-g" in (program.build.options or "").split()
 
 
 def _rows(kernel: Kernel, margin: str) -> list[str]:
@@ -145,11 +158,6 @@ def heading(program: Program, kernel: Kernel) -> list[str]:
         more = [f"{len(functions) - MOST_FUNCTIONS:,} more"] if len(functions) > MOST_FUNCTIONS else []
         lines.append(f"  its code holds {plural(len(functions), 'function')}: {', '.join([*shown, *more])}")
     return [*lines, ""]
-
-
-def function_name(function: CodeFunction) -> str:
-    """What a function in a kernel's code is called, also where nothing names it."""
-    return kernel_title(function.name) if function.name else f"function at {function.offset:#06x}"
 
 
 class _LineRuns(NamedTuple):

@@ -25,6 +25,8 @@ export class Code extends Rows {
   readonly flags: Uint8Array;
   /** First instructions of basic blocks; begins with 0. */
   readonly blocks: Int32Array;
+  /** Row -> the function that begins there, in code that holds functions besides the kernel's own. */
+  readonly functions: Map<number, string>;
   /** How many loops a block is in. */
   readonly depth: Int32Array;
   /** Live registers at each instruction, null where that is not known. */
@@ -63,6 +65,12 @@ export class Code extends Rows {
     this.blocks = column(chunk.block, list(chunk.block, "code.block").length, 0, last, "code.block");
     if (count > 0 && this.blocks[0] !== 0) damaged("the first block begins behind the first instruction");
     if (this.blocks.some((row, block) => block > 0 && row <= this.blocks[block - 1])) damaged("blocks do not ascend");
+    this.functions = new Map(
+      list(chunk.functions ?? [], "code.functions").map((each) => {
+        const [name, row] = list(each, "code.functions");
+        return [integer(row, 0, last, "code.functions"), text(name, "code.functions")];
+      }),
+    );
     this.depth = integers(chunk.depth, this.blocks.length, 0, MOST, "code.depth");
     this.live = chunk.live === null ? null : integers(chunk.live, count, 0, MOST_REGISTERS, "code.live");
     this.peak = chunk.peak === null ? null : peakOf(chunk.peak, last);

@@ -163,6 +163,8 @@ export class CodePane extends Linked {
       high = Math.max(high, places.keyLine[code.key[row]]);
     }
     const parts = [`block ${block}`, plural(end - first, "instruction")];
+    const name = code.functions.get(first);
+    if (name !== undefined) parts.unshift(name);
     if (high >= 0) parts.push(low === high ? `line ${low}` : `lines ${low}–${high}`);
     if (prologue > 0) parts.push(`prologue ${prologue}`);
     const depth = code.depth[block] ?? 0;

@@ -12,6 +12,7 @@ from kernlens.model.instruction import COMPACTED, END_OF_THREAD, ILLEGAL, LABEL,
 from kernlens.model.kernel import Kernel
 from kernlens.model.register_links import BEFORE_THE_CODE
 from kernlens.model.source_map import FROM_STAGE, IN_PROLOGUE, INHERITED, LINE_LOST, SourceMap
+from kernlens.report.describe import function_name
 from kernlens.report.explore.messages import message_columns
 from kernlens.report.explore.packing import deltas
 from kernlens.report.explore.places import NO_PLACE, Places
@@ -41,7 +42,7 @@ def code_document(
         place = list(map(places.number, source_map.places, source_map.stacks))
         flags = [bits | _ORIGINS.get(origin, 0) for bits, origin in zip(flags, source_map.origins, strict=True)]
     targets = _targets(found)
-    blocks = _blocks(found, targets)
+    blocks = _blocks(found, targets, [function.code.start for function in kernel.functions])
     pressure = kernel.pressure
     return {
         "text": "\n".join(text.rstrip() for text in found.texts),
@@ -52,6 +53,7 @@ def code_document(
         "place": deltas(place),
         "flags": flags,
         "id": deltas(NO_NUMBER if number is None else number for number in visa_numbers) if visa_numbers else None,
+        "functions": [[function_name(function), function.code.start] for function in kernel.functions],
         "block": deltas(blocks),
         "depth": _depths(blocks, targets),
         "targets": [[row, *rows] for row, rows in targets.items()],
@@ -82,10 +84,10 @@ def _targets(found: Instructions) -> dict[int, list[int]]:
     return targets
 
 
-def _blocks(found: Instructions, targets: dict[int, list[int]]) -> list[int]:
-    """The rows that begin a basic block, ascending."""
+def _blocks(found: Instructions, targets: dict[int, list[int]], functions: Sequence[int]) -> list[int]:
+    """The rows that begin a basic block, ascending; ``functions`` are the first rows of functions."""
     stops = set(found.stops)
-    starts = {0, *(target for rows in targets.values() for target in rows)}
+    starts = {0, *functions, *(target for rows in targets.values() for target in rows)}
     starts |= {row + 1 for row in targets if found.opcodes[row] not in _CALLS}
     starts |= {row + 1 for row, bits in enumerate(found.flags) if bits & END_OF_THREAD or row in stops}
     return sorted(start for start in starts if start < len(found))

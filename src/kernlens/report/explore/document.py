@@ -54,7 +54,7 @@ def document(
     """
     chunks = Chunks()
     entries = ProgramEntries(chunks, version, redaction, has_stages=has_stages)
-    wanted = [tuple(program.entry_kernels) for program in programs] if kernels is None else kernels
+    wanted = [tuple(program.listed_kernels) for program in programs] if kernels is None else kernels
     index = {
         "schema": SCHEMA,
         "kernlens": version,

@@ -12,6 +12,7 @@ from kernlens.errors import KernlensError
 from kernlens.isa.devices import register_bytes
 from kernlens.model.build import Build, Source
 from kernlens.model.figures import FIGURES, Figure
+from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.model.stage import Snapshot
@@ -79,7 +80,7 @@ class ProgramEntries:
             "files": self._files(program, kernels),
             "kernels": {
                 "name": [kernel.name for kernel in kernels],
-                "shown": [kernel_title(kernel.name) for kernel in kernels],
+                "shown": [_shown(kernel.name) for kernel in kernels],
                 **{figure.key: [_value(kernel, figure) for kernel in kernels] for figure in FIGURES},
                 "lines": [int(reason is None) for reason in reasons],
                 "chunk": [self._kernel(program, kernel, identity) for kernel in kernels],
@@ -212,6 +213,10 @@ class ProgramEntries:
         build = program.build
         source = build.path or next(iter(build.parts.source_paths), "RECORDING" if build.created else "SOURCE")
         return _NOT_KEPT.format(source=source, device=program.device or "DEVICE")
+
+
+def _shown(name: str) -> str:
+    return "code of functions" if name == PSEUDO_KERNEL else kernel_title(name)
 
 
 def _paths(kernel: Kernel) -> list[str]:
