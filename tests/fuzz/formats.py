@@ -7,11 +7,13 @@ from contextlib import suppress
 from kernlens.errors import KernlensError
 from kernlens.formats.ar import read_ar
 from kernlens.formats.elf.elf_file import read_elf
+from kernlens.formats.intermediate_code import without_intermediate_code
 from kernlens.formats.neo_elf import is_neo_elf, read_neo_elf
 from kernlens.formats.offload_bundle import read_offload_images
 from kernlens.formats.patch_tokens.debug_data import read_debug_data
 from kernlens.formats.patch_tokens.program_binary import read_patch_tokens
 from kernlens.formats.spirv.embedded_text import embedded_texts, without_embedded_texts
+from kernlens.formats.spirv.line_information import has_line_information
 from kernlens.formats.spirv.specialization import read_spec_constants, specialized
 from kernlens.formats.spirv.spirv_module import read_spirv
 from kernlens.formats.spirv.uses import read_spirv_uses
@@ -37,6 +39,7 @@ def elf(data: bytes) -> None:
 
 def zebin(data: bytes) -> None:
     """Zebin, with its ze_info and notes."""
+    assert len(without_intermediate_code(data)) == len(data)
     read = read_zebin(memoryview(data))
     _ = read.symbols, read.relocations, read.notes, read.build_options, read.spirv
     for kernel in read.kernels:
@@ -62,6 +65,8 @@ def patch_tokens(data: bytes) -> None:
 
 def ar(data: bytes) -> None:
     """An ar archive."""
+    with suppress(KernlensError):
+        assert len(without_intermediate_code(data)) == len(data)
     for member in read_ar(memoryview(data)):
         assert len(member.data) <= len(data)
         _ = member.ip, member.device_name, member.is_padding
@@ -96,6 +101,7 @@ def spirv(data: bytes) -> None:
         values = dict.fromkeys(read_spec_constants(view), 1)
         assert len(specialized(view, values)) == len(data)
     module = read_spirv(view)
+    assert has_line_information(view) or not module.lines
     _ = module.linkages, module.entry_points, module.sources, module.lines
     uses = read_spirv_uses(view)
     assert uses == read_spirv_uses(view, module.use_places)
@@ -108,6 +114,7 @@ def neo_elf(data: bytes) -> None:
     if not is_neo_elf(view):
         return
     read = read_neo_elf(view)
+    assert len(without_intermediate_code(data)) == len(data)
     _ = read.build_options, read.source, read.spirv
     for part, inside in ((read.device_binary, patch_tokens), (read.device_debug, patch_tokens), (read.spirv, spirv)):
         if part is not None:

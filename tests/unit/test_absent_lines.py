@@ -60,6 +60,7 @@ APART, ADVICE = "its debug data is not here", "was built without debug data; bui
         (OTHER, with_lines(), "1.20", (), "now", DRIVER),
         (None, with_lines(), None, (), "now", ADVICE),
     ],
+    ids=lambda value: "" if isinstance(value, (bytes, tuple)) else str(value)[:20],
 )
 def test_reasons(
     options: str | None, module: bytes, version: str | None, sources: tuple[Source, ...], created: str, reason: str
