@@ -1,9 +1,6 @@
 #define _GNU_SOURCE
 #include "recording/event.h"
 
-#include "base/locks.h"
-
-#include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -18,7 +15,8 @@ void event_begin(struct event *event, const char *operation)
     clock_gettime(CLOCK_REALTIME, &time);
     clock_gettime(CLOCK_MONOTONIC, &event->began);
     field_text(&event->fields, "operation", operation);
-    field_number(&event->fields, "time", nanoseconds(&time));
+    event->time = nanoseconds(&time);
+    field_number(&event->fields, "time", event->time);
     field_number(&event->fields, "number of process", (uint64_t)getpid());
     field_number(&event->fields, "thread", (uint64_t)syscall(SYS_gettid));
 }
@@ -30,11 +28,7 @@ void event_program(struct event *event, const char *field, struct program_identi
 
 void event_start(struct event *event, size_t kept)
 {
-    lock_take(LOCK_RECORDER);
-    event->started = spool_name("started");
-    lock_give(LOCK_RECORDER);
-    if (event->started != NULL)
-        spool_write(event->started, &event->fields); /* if it cannot be, neither can the event, which is told then */
+    spool_add(ENTRY_STARTED, event->time, &event->fields, &event->started); /* if it cannot be, neither can the event */
     event->fields.size = kept;
 }
 
@@ -42,19 +36,23 @@ void event_ended(struct event *event, int64_t status)
 {
     struct timespec ended;
     clock_gettime(CLOCK_MONOTONIC, &ended);
-    field_number(&event->fields, "duration", nanoseconds(&ended) - nanoseconds(&event->began));
+    uint64_t duration = nanoseconds(&ended) - nanoseconds(&event->began);
+    event->time += duration;
+    field_number(&event->fields, "duration", duration);
     field_number(&event->fields, "status", (uint64_t)status);
 }
 
 void event_write(const struct event *event)
 {
-    spool_file("build", &event->fields, "a build");
+    struct spool_entry entry;
+    int error = spool_add(ENTRY_BUILD, event->time, &event->fields, &entry);
+    if (error != 0)
+        spool_missing("a build", error);
 }
 
 void event_free(struct event *event)
 {
     writer_free(&event->fields);
-    if (event->started != NULL)
-        spool_remove(event->started);
-    free(event->started);
+    if (event->started.file != 0)
+        spool_take_back(&event->started);
 }

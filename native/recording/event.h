@@ -10,7 +10,8 @@
 struct event {
     struct writer fields;
     struct timespec began;
-    char *started; /* the file's name that event_start() wrote; NULL if it did not */
+    uint64_t time;              /* when it began, then when it ended: nanoseconds since 1970 */
+    struct spool_entry started; /* what event_start() wrote */
 };
 
 /* Begins one: what is done, when, and by whom. */

@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <linux/magic.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,8 @@ enum { ENTRIES = 256, ENTRY_SIZE = 256, LIST_SIZE = ENTRIES * ENTRY_SIZE };
 static const char *folder; /* NULL: nothing is captured */
 static uint64_t process;   /* 0: not drawn yet */
 static uint64_t file_count;
+static uint64_t builds; /* the number of this process's file of builds that is written to; 0: there is none yet */
+static uint64_t builds_size;
 static atomic_uint missing_count;
 /* The list as memory: a process that changes its root or gives up rights can write to it still. NULL where that cannot be. */
 static char *missing_list;
@@ -53,6 +56,7 @@ static void after_fork(bool (*damaged)(enum lock lock))
     (void)damaged;
     process = 0;
     file_count = 0;
+    builds = 0;
 }
 
 /* Tells whether the file's pages can be written to as memory for as long as it is there. Elsewhere a page may be without its place on
@@ -114,7 +118,9 @@ uint64_t spool_process(void)
     return process;
 }
 
-char *spool_name(const char *kind)
+/* Returns a name for a file of this kind that no other has; NULL if there is no memory. With LOCK_RECORDER held: of two files,
+ * that with the higher number was named later. */
+static char *spool_name(const char *kind)
 {
     uint64_t own = spool_process();
     return text_format("%016" PRIx64 "-%010" PRIu64 ".%s", own, ++file_count, kind);
@@ -144,7 +150,84 @@ void spool_missing(const char *what, int error)
     errno = before;
 }
 
-int spool_write(const char *name, const struct writer *fields)
+static int open_builds(const struct spool_entry *entry, int flags)
+{
+    FREED char *path = text_format("%s/%016" PRIx64 "-%010" PRIu64 ".builds", folder, entry->process, entry->file);
+    if (path != NULL)
+        return open(path, O_WRONLY | O_CLOEXEC | flags, 0666);
+    errno = ENOMEM;
+    return -1;
+}
+
+static bool write_at(int file, uint64_t offset, const void *bytes, size_t size)
+{
+    return lseek(file, (off_t)offset, SEEK_SET) == (off_t)offset && file_write_all(file, bytes, size);
+}
+
+/* What stands before an entry's fields. */
+struct entry_head {
+    uint64_t size, kind, time;
+};
+/* A larger file is followed by another one. */
+static const uint64_t BUILDS_SIZE = UINT64_C(1) << 28;
+
+/* Makes room for an entry, which is void. Returns the file, opened; negative if that cannot be. With LOCK_RECORDER held. */
+static int reserve(const struct entry_head *head, struct spool_entry *entry)
+{
+    uint64_t limit = file_size_limit(), whole = sizeof *head + head->size;
+    if (whole > limit) {
+        errno = EFBIG;
+        return -1;
+    }
+    if (builds == 0 || builds_size + whole > (limit < BUILDS_SIZE ? limit : BUILDS_SIZE)) {
+        builds = ++file_count;
+        builds_size = 0;
+    }
+    *entry = (struct spool_entry){spool_process(), builds, builds_size};
+    int file = open_builds(entry, O_CREAT);
+    if (file >= 0 && !write_at(file, entry->offset, head, sizeof *head)) {
+        owned_close(&file);
+        return -1;
+    }
+    if (file >= 0)
+        builds_size += whole;
+    return file;
+}
+
+int spool_add(enum entry_kind kind, uint64_t time, const struct writer *fields, struct spool_entry *entry)
+{
+    int before = errno;
+    *entry = (struct spool_entry){0};
+    if (fields->failed)
+        return ENOMEM;
+    const struct entry_head head = {fields->size, ENTRY_VOID, time};
+    struct spool_entry reserved = {0};
+    lock_take(LOCK_RECORDER);
+    CLOSED int file = reserve(&head, &reserved);
+    int error = file < 0 ? errno : 0;
+    lock_give(LOCK_RECORDER);
+    /* Its kind comes last: until then it is void, whatever ends the process. */
+    const uint64_t written = kind;
+    if (file >= 0 && (!write_at(file, reserved.offset + sizeof head, fields->bytes, fields->size) ||
+                      !write_at(file, reserved.offset + offsetof(struct entry_head, kind), &written, sizeof written)))
+        error = errno;
+    if (error == 0)
+        *entry = reserved;
+    errno = before;
+    return error;
+}
+
+void spool_take_back(const struct spool_entry *entry)
+{
+    static const uint64_t VOID = ENTRY_VOID;
+    int before = errno;
+    CLOSED int file = open_builds(entry, 0);
+    if (file >= 0)
+        write_at(file, entry->offset + offsetof(struct entry_head, kind), &VOID, sizeof VOID);
+    errno = before;
+}
+
+static int spool_write(const char *name, const struct writer *fields)
 {
     int before = errno;
     FREED char *path = text_format("%s/%s", folder, name);
@@ -186,13 +269,4 @@ void spool_file(const char *kind, const struct writer *fields, const char *what)
     int error = name != NULL ? spool_write(name, fields) : ENOMEM;
     if (error != 0)
         spool_missing(what, error);
-}
-
-void spool_remove(const char *name)
-{
-    int before = errno;
-    FREED char *path = text_format("%s/%s", folder, name);
-    if (path != NULL)
-        unlink(path);
-    errno = before;
 }

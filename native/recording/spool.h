@@ -18,17 +18,21 @@ void spool_here(void);
 uint64_t spool_process(void);
 /* Writes the fields to a new file of this kind; what cannot be is missing, under the name `what`. Without a lock. */
 void spool_file(const char *kind, const struct writer *fields, const char *what);
-/* Returns a name for a file of this kind that no other has; NULL if there is no memory. With LOCK_RECORDER held: of two files,
- * that with the higher number was named later. */
-char *spool_name(const char *kind);
-/* Writes the fields to the file of this name; returns 0, or the error number of what kept it from that. The application never hears
- * of it. Without a lock. */
-int spool_write(const char *name, const struct writer *fields);
+/* What an entry of this process's file of builds tells: nothing (it is being written, or was taken back), a build that has not ended,
+ * or one that has. */
+enum entry_kind { ENTRY_VOID, ENTRY_STARTED, ENTRY_BUILD };
+/* Where an entry is. Zero: there is none. */
+struct spool_entry {
+    uint64_t process, file, offset;
+};
+/* Adds an entry: its fields, and a time to sort by (nanoseconds since 1970). Returns 0, or the error number of what kept it from that.
+ * The application never hears of it. Without a lock. */
+int spool_add(enum entry_kind kind, uint64_t time, const struct writer *fields, struct spool_entry *entry);
+/* Takes it back. Without a lock. */
+void spool_take_back(const struct spool_entry *entry);
 /* Returns zeroed memory of a new file of this kind, which holds whatever is written there, however the process ends; MAP_FAILED if that
  * cannot be. With LOCK_RECORDER held. */
 void *spool_memory(const char *kind, size_t size);
-/* Removes a file. */
-void spool_remove(const char *name);
 /* Puts something on the folder's list of what is missing. */
 void spool_missing(const char *what, int error);
 

@@ -9,13 +9,14 @@ import shutil
 import signal
 import subprocess
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 import kernlens
-from kernlens.capturing.capture import capture, recover
+from kernlens.capturing.capture import attach, capture, recover
 from kernlens.errors import NotFoundError, OutputError, ToolError, UnsupportedError
 from kernlens.recording.reader import Recording
 from kernlens.toolchain.native_layers import OPENCL_LAYER, needed_layer
@@ -185,6 +186,19 @@ def test_programs_that_are_started_elsewhere(dg2: Platform, folder: Path, tmp_pa
     assert (done.builds, done.failed, [kernel.line_table for kernel in done.kernels]) == (2, 0, [True] * 4)
     assert sum(kernel.launches for kernel in done.kernels) == 10
     assert not (tmp_path / "x.klens.capture").exists()
+
+
+def test_a_build_makes_no_file_of_its_own(dg2: Platform, folder: Path, tmp_path: Path) -> None:
+    """To make and remove one takes ext4 up to a millisecond."""
+    spool, variables = attach(tmp_path / "x.klens")
+    command = [str(folder / "app"), "churn", "6"]
+    subprocess.run(command, env=environment(dg2) | variables, stdout=subprocess.DEVNULL, timeout=120, check=True)
+    assert Counter(path.suffix for path in spool.iterdir() if path.suffix) == {
+        ".process": 1,
+        ".builds": 1,
+        ".counters": 1,
+    }
+    assert recover(spool).builds == 6
 
 
 @pytest.mark.parametrize("victim", ["app", "kernlens"])

@@ -27,26 +27,21 @@ from kernlens.recording import writer
 from kernlens.recording.blobs import pack
 from kernlens.recording.reader import Recording
 from tests.writers.programs import binary
+from tests.writers.spooled import BUILD, entry, fields
 
 MAIN = [sys.executable, "-c", "from kernlens.cli.main import main; main()"]
 BUILDS = 20
-
-
-def _fields(*fields: tuple[str, bytes]) -> bytes:
-    def block(content: bytes) -> bytes:
-        return struct.pack("<Q", len(content)) + content
-
-    return b"".join(block(name.encode() + b"\0") + block(value) for name, value in fields)
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """The folder that a killed capture of builds from long sources left."""
     with closing(Spool.make(tmp_path / "x.klens")) as spool:
+        builds = b""
         for number in range(BUILDS):
             source = random.Random(number).randbytes(20_000).hex().encode()
-            content = _fields(("operation", b"build"), ("time", struct.pack("<Q", number)), ("source", source))
-            (spool.folder / f"1-{number:02}.build").write_bytes(content)
+            builds += entry(BUILD, number, fields(("operation", b"build"), ("source", source)))
+        (spool.folder / "1-2.builds").write_bytes(builds)
         return spool.folder
 
 
@@ -75,16 +70,17 @@ def test_a_disk_that_is_full_at_the_end(folder: Path, tmp_path: Path, room: int)
 def programs_of_one_binary(path: Path, count: int) -> Path:
     """The folder of a capture of an application that makes many programs from one binary."""
     with closing(Spool.make(path)) as spool:
+        builds = b""
         for number in range(count):
-            of_program = ("operation", b"build"), ("time", struct.pack("<Q", number)), ("status", bytes(8))
-            identity = ("program", struct.pack("<QQ", 1, number + 1))
+            of_program = ("operation", b"build"), ("status", bytes(8)), ("program", struct.pack("<QQ", 1, number + 1))
             of_device = (
                 ("device", bytes(8)),
                 ("device name", b"Intel"),
                 ("built", struct.pack("<Q", 1)),
                 ("binary", binary()),
             )
-            (spool.folder / f"1-{number:04}.build").write_bytes(_fields(*of_program, identity, *of_device))
+            builds += entry(BUILD, number, fields(*of_program, *of_device))
+        (spool.folder / "1-2.builds").write_bytes(builds)
         return spool.folder
 
 

@@ -17,6 +17,7 @@ from kernlens.capturing.replacing import Replacement
 from kernlens.capturing.spool import Spool
 from kernlens.dataclass import replace
 from kernlens.errors import OutputError
+from tests.writers.spooled import BUILD, STARTED, VOID, entry, fields
 
 PROCESSES = 8
 
@@ -101,13 +102,6 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def _fields(**fields: bytes) -> bytes:
-    def block(content: bytes) -> bytes:
-        return struct.pack("<Q", len(content)) + content
-
-    return b"".join(block(name.encode() + b"\0") + block(value) for name, value in fields.items())
-
-
 def _counter(kernel: str, launches: int, shapes: int = 0) -> bytes:
     """As native/recording/counters.c writes it."""
     name = kernel.encode().ljust(8, b"\0")
@@ -117,17 +111,27 @@ def _counter(kernel: str, launches: int, shapes: int = 0) -> bytes:
 def test_what_is_damaged_is_missing_and_the_rest_is_recorded(tmp_path: Path) -> None:
     with closing(Spool.make(tmp_path / "x.klens")) as spool:
         folder = spool.folder
-    (folder / "1-1.build").write_bytes(_fields(operation=b"build", source=b"kernel void a() {}"))
-    (folder / "1-2.build").write_bytes(b"damaged")
-    (folder / "1-3.started").write_bytes(_fields(operation=b"link", time=struct.pack("<Q", 1)))
+    build = fields(("operation", b"build"), ("source", b"kernel void a() {}"))
+    unended = fields(("operation", b"link"), ("time", struct.pack("<Q", 1)))
+    (folder / "1-1.builds").write_bytes(
+        entry(BUILD, 2, build)
+        + entry(VOID, 3, build)
+        + entry(BUILD, 4, b"damaged")
+        + entry(STARTED, 1, unended)
+        + entry(VOID, 5, build)[:-1]
+    )
+    (folder / "1-2.builds").write_bytes(entry(BUILD, 6, build) + entry(9, 7, build) + entry(BUILD, 8, build))
+    (folder / "1-3.builds").write_bytes(entry(BUILD, 9, build)[:-1])
     (folder / "1-4.counters").write_bytes(_counter("first", 3) + bytes(100))
     (folder / "1-5.counters").write_bytes(_counter("second", 2, shapes=9))
-    (folder / "1-6.replacement").write_bytes(_fields(replaced=b"a"))
+    (folder / "1-6.replacement").write_bytes(fields(("replaced", b"a")))
     done = recover(folder)
-    assert (done.builds, done.failed) == (2, 1), "a link of all devices that there are has not ended"
+    assert (done.builds, done.failed) == (3, 1), "a link of all devices that there are has not ended"
     assert [(kernel.name, kernel.launches) for kernel in done.kernels] == [("first", 3)]
     assert [missing.partition(":")[0] for missing in sorted(done.missing)] == [
         "a build",
+        "builds",
+        "builds",
         "how often kernels were launched",
         "what was replaced",
     ]

@@ -16,10 +16,10 @@ from kernlens import log
 from kernlens.capturing.building_again import BuildingAgain, BuiltAgain, Findings, built_again
 from kernlens.capturing.changes import Changes
 from kernlens.capturing.counters import Counter, Identity, read_counters
-from kernlens.capturing.fields import finished_at
 from kernlens.capturing.nested import nested_recordings
 from kernlens.capturing.replacing import StoodIn
 from kernlens.capturing.spool import BuildEvent, BuiltDevice, Given, Spool, read_build, read_replaced
+from kernlens.capturing.spooled import Entry, read_entries
 from kernlens.dataclass import dataclass, field, replace
 from kernlens.errors import KernlensError
 from kernlens.loading import open_build
@@ -34,6 +34,7 @@ from kernlens.runtime.opencl.error_codes import ERROR_NAMES
 if TYPE_CHECKING:
     from kernlens.recording.writer import RecordingWriter
 
+_Place = TypeVar("_Place")
 _Content = TypeVar("_Content")
 #: Is called with the number of builds that are in the recording, and that of all.
 Progress = Callable[[int, int], None]
@@ -179,8 +180,8 @@ def merge(
     sources: set[Identity] = set()  # Programs that the compiler was given source for.
     calls = []
     kernels_of = _KernelsOfBinaries()
-    paths = (*sorted(spool.build_files(), key=finished_at), *spool.started_files())
-    for event, results in built_again(_events(paths, captured), again):
+    entries = sorted(_entries(spool, captured), key=lambda entry: (not entry.has_ended, entry.time))
+    for event, results in built_again(_events(entries, captured), again):
         captured.builds += 1
         if not event.has_ended or event.status != 0 or not all(device.built for device in event.devices):
             captured.failed += 1
@@ -227,7 +228,7 @@ def merge(
         if event.program is not None:
             names[event.program], numbers[event.program] = name, number
         if on_progress is not None:
-            on_progress(captured.builds, len(paths))
+            on_progress(captured.builds, len(entries))
     _count(spool, captured, built, names_of_build)
     compared = [(kernel.name, kernel.same_code) for kernel in captured.kernels if kernel.same_code is not None]
     kernel_names = [kernel.name for kernel in captured.kernels]
@@ -247,21 +248,32 @@ def merge(
     return captured
 
 
-def _events(paths: Iterable[Path], captured: Captured) -> Iterator[BuildEvent]:
-    """The builds of these files, those that finished first."""
+def _entries(spool: Spool, captured: Captured) -> Iterator[Entry]:
+    """All builds' entries; of a damaged file those before the damage."""
+    for path in spool.build_files():
+        try:
+            yield from read_entries(path)
+        except (KernlensError, OSError) as error:
+            captured.missing.append(f"builds: {error}")
+
+
+def _events(entries: Iterable[Entry], captured: Captured) -> Iterator[BuildEvent]:
+    """The builds; of those that have ended after all, no second time what they began with."""
     ended = set()
-    for event in _read(captured, "a build", paths, read_build):
+    for event in _read(captured, "a build", entries, read_build):
         began = event.process, event.thread, event.time
         if event.has_ended or began not in ended:
             ended.add(began)
             yield event
 
 
-def _read(captured: Captured, what: str, paths: Iterable[Path], read: Callable[[Path], _Content]) -> Iterator[_Content]:
-    """What each file holds; one that cannot be read is missing."""
-    for path in paths:
+def _read(
+    captured: Captured, what: str, places: Iterable[_Place], read: Callable[[_Place], _Content]
+) -> Iterator[_Content]:
+    """What each file or entry holds; one that cannot be read is missing."""
+    for place in places:
         try:
-            content = read(path)
+            content = read(place)
         except (KernlensError, OSError) as error:
             captured.missing.append(f"{what}: {error}")
             continue

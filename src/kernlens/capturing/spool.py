@@ -1,9 +1,8 @@
 """The folder that the recorders in an application's processes write to (``native/recording``), and its files.
 
-Each file is whole, and named after the process that wrote it, a number and a kind: ``process`` (the layer is in there),
-``build`` (a build has finished), ``started`` (one has not yet) and ``counters`` (how often kernels were created and launched
-so far: memory of the process). All but the counters consist of fields: a name, ended by a zero byte, and bytes, each preceded
-by its size (64 bits, little-endian).
+Each file is named after the process that wrote it, a number and a kind: ``process`` (the layer is in there), ``builds`` (those
+that have finished, and those that have not yet), ``replacement`` (something stood in for a program) and ``counters`` (how
+often kernels were created and launched so far: memory of the process).
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from tempfile import TemporaryDirectory
 from kernlens import log
 from kernlens.capturing.caches import is_made_again
 from kernlens.capturing.counters import Identity
-from kernlens.capturing.fields import read_fields
+from kernlens.capturing.spooled import Entry, read_fields
 from kernlens.dataclass import dataclass, field
 from kernlens.errors import FormatError, KernlensError, NotFoundError, OutputError
 from kernlens.formats.spirv.specialization import read_spec_constants
@@ -243,12 +242,8 @@ class Spool:
         return bool(self._files("process"))
 
     def build_files(self) -> Sequence[Path]:
-        """The files of all builds, in the order in which each process finished them."""
-        return self._files("build")
-
-    def started_files(self) -> Sequence[Path]:
-        """The files of builds that have not ended, and maybe of some that had as their process ended."""
-        return self._files("started")
+        """The files of builds: those that have ended, those that have not, and maybe both of one as its process ended."""
+        return self._files("builds")
 
     def counter_files(self) -> Sequence[Path]:
         """The files of the counters of all processes."""
@@ -288,10 +283,10 @@ class Spool:
         return sorted(path for path in self.folder.glob(f"*.{kind}") if not path.name.startswith("."))
 
 
-def read_build(path: Path) -> BuildEvent:
-    """Read the file of a build. Raises FormatError if it is damaged."""
-    event = BuildEvent(has_ended=path.suffix != ".started")
-    for name, value in read_fields(path):
+def read_build(entry: Entry) -> BuildEvent:
+    """Read a build. Raises FormatError if it is damaged."""
+    event = BuildEvent(has_ended=entry.has_ended)
+    for name, value in entry.fields():
         match name:
             case "operation" | "interface":
                 setattr(event, name, _text(value))
@@ -336,7 +331,7 @@ def read_build(path: Path) -> BuildEvent:
 
 def read_replaced(path: Path) -> Replaced:
     """Read the file of what stood in for a program. Raises FormatError if it is damaged."""
-    fields = dict(read_fields(path))
+    fields = dict(read_fields(path.read_bytes(), path.name))
     try:
         return Replaced(
             _text(fields["replaced"]),
