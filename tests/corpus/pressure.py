@@ -36,9 +36,9 @@ TOLERANCE = 10
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """An attempt at a kernel: registers that the code names, without the one that only the code which loads the thread's
-    payload uses (IGC writes that code afterwards), and the peak, as kernlens and IGC count them. ``filled`` is the peak of the
-    bytes that hold something, in registers: IGC adds up the bytes of what takes less than a register."""
+    """An attempt at a kernel: registers that the code names, without those two at the end that only the code which loads the
+    thread's payload uses (IGC writes that code afterwards), and the peak, as kernlens and IGC count them. ``filled`` is the
+    peak of the bytes that hold something, in registers: IGC adds up the bytes of what takes less than a register."""
 
     name: str
     named: int
@@ -113,7 +113,8 @@ def _named(instructions: Instructions) -> set[int]:
 
     everything = names(range(len(instructions)))
     loading = instructions.set_up_end(0)
-    scratch = {max(everything)} - names(range(loading, len(instructions)))
+    last = max(everything)
+    scratch = {last - 1, last} - names(range(loading, len(instructions)))
     return everything - scratch
 
 
