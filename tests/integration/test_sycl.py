@@ -8,11 +8,13 @@ import pytest
 
 import kernlens
 from kernlens.model.program import Program
-from kernlens.toolchain.toolchains import NEWEST
+from kernlens.toolchain.toolchains import NEWEST, SYSTEM
 from tests.integration.capture_fixtures import Done
 from tests.integration.sycl_fixtures import ESIMD, KERNELS, SyclHost, sycl_host
 
 __all__ = ["sycl_host"]
+
+KERNEL = "__sycl_kernel_add_explicitly"
 
 
 @pytest.mark.parametrize("interface", ["level_zero", "opencl"])
@@ -31,6 +33,33 @@ def test_sycl_starts_on_devices_of_its_newer_adapter(sycl_host: SyclHost, tmp_pa
     done = sycl_host.captured(tmp_path, KERNELS, device=device, launched=("scale",))
     assert done.status == 0, done.err
     assert done.launches() == {"__sycl_kernel_scale": 1}
+
+
+VECTOR_LLVM = ("llvm-spirv-reader", "llvm-ir-adaptors", "llvm-optimized", "llvm-final")
+
+
+@pytest.mark.parametrize(("device", "toolchain"), [("dg2", SYSTEM), ("bmg", NEWEST)])
+def test_stages_of_explicit_simd_kernels(sycl_host: SyclHost, tmp_path: Path, device: str, toolchain: str) -> None:
+    """IGC's vector compiler has stages of its own, which stages shows as capture --stages does."""
+    done = sycl_host.captured(tmp_path, ESIMD, device="bmg", capture=("--stages",))
+    assert done.status == 0, done.err
+    (loaded,) = kernlens.load(done.recording)
+    build = loaded.build
+    (spirv,) = (each.content for each in build.snapshots if each.stage == "spirv")
+    assert spirv == build.spirv
+    module = tmp_path / "esimd.spv"
+    module.write_bytes(spirv)
+    offline = kernlens.stages(module, device, options=build.options or "", toolchain=toolchain)
+    for snapshots, program in ((build.snapshots, build.binary), (offline.snapshots, offline.build.binary)):
+        assert tuple(each.stage for each in snapshots if each.stage.startswith("llvm")) == VECTOR_LLVM
+        assert all(f"@{KERNEL}(" in each.text for each in snapshots if each.stage in VECTOR_LLVM)
+        visa, assembly, code = (
+            next(each for each in snapshots if (each.stage, each.form, each.kernel) == (*kind, KERNEL))
+            for kind in (("visa", "text"), ("gen-assembly", "text"), ("gen-assembly", "binary"))
+        )
+        assert f'.kernel "{KERNEL}"' in visa.text
+        assert f"//.kernel {KERNEL}" in assembly.text
+        assert code.content[:32] in program
 
 
 def test_a_capture_has_explicit_simd_kernels(sycl_host: SyclHost, tmp_path: Path) -> None:

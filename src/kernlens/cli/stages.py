@@ -228,7 +228,7 @@ def _sentences(device: str) -> dict[str, str]:
     from kernlens.pipeline import igc as igc_stages
     from kernlens.pipeline import pocl as pocl_stages
 
-    others = (*cpu_runtime_stages.STAGES, *pocl_stages.STAGES, *igc_stages.IGC_2)
+    others = (*cpu_runtime_stages.STAGES, *pocl_stages.STAGES, *igc_stages.VECTOR, *igc_stages.IGC_2)
     known = clang_stages.STAGES if device == clang_stages.DEVICE else others
     return {stage.name: stage.sentence for stage in known}
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from kernlens.errors import OutputError
 from kernlens.model.build import Build
 from kernlens.model.stage import BINARY, KERNEL, PROGRAM, TEXT, Snapshot, Stage, held
-from kernlens.pipeline.igc_dump import FULL, is_full, read_dump
+from kernlens.pipeline.igc_dump import FULL, is_full, is_vector_dump, read_dump
 from kernlens.pipeline.second_build import DriverDiedError, SecondBuild, second_build
 from kernlens.toolchain.ocloc import compile_source
 from kernlens.toolchain.process import temporary_folder
@@ -27,6 +27,13 @@ _LLVM = (
     ("llvm-optimized", "optimized", "LLVM IR after optimisation"),
     ("llvm-push-analysis", "push_analysis", "LLVM IR with arguments placed in the payload"),
     ("llvm-codegen", "codegen", "LLVM IR as the code generator left it"),
+)
+#: The same of the vector compiler, which compiles ESIMD.
+_VECTOR_LLVM = (
+    ("llvm-spirv-reader", "after_spirv_reader", "LLVM IR as read from SPIR-V"),
+    ("llvm-ir-adaptors", "after_ir_adaptors", "LLVM IR with the vector compiler's own intrinsics"),
+    ("llvm-optimized", "optimized", "LLVM IR after optimisation"),
+    ("llvm-final", "final", "LLVM IR as the code generator left it"),
 )
 _BEFORE_KERNELS = (
     Stage("source", ".cl", None, TEXT, PROGRAM, "OpenCL C as given by the application"),
@@ -58,6 +65,16 @@ IGC_2 = (
     _END,
 )
 
+
+def vector_stages(stages: tuple[Stage, ...]) -> tuple[Stage, ...]:
+    """Return the stages that the vector compiler of the same IGC has, in pipeline order."""
+    spirv = Stage("spirv", None, ".spv", BINARY, PROGRAM, "the SPIR-V module that the front end made", "igc_input")
+    llvm = (Stage(name, ".ll", None, TEXT, PROGRAM, sentence, dump) for name, dump, sentence in _VECTOR_LLVM)
+    return (spirv, *llvm, *stages[len(_BEFORE_KERNELS) :])
+
+
+#: Those of the newer vector compiler.
+VECTOR = vector_stages(IGC_2)
 
 #: The first driver release that was made for IGC 2: its year and week, and its number.
 _FIRST_WITH_IGC_2 = (24, 48, 31907)
@@ -116,7 +133,7 @@ def snapshots(
             environment=environment,
         )
         # What no compiler was asked for, such as damaged SPIR-V, has no stages.
-        dumped = read_dump(folder, stages_of(chosen), result.binary, started[0]) if started else ()
+        dumped = _read_dump(folder, stages_of(chosen), result.binary, started[0]) if started else ()
         if not result.ok and is_full(folder):
             # A dump that cannot be written kills the compiler: the source is not to blame, and the program still wanted.
             result = compile_source(source, device, options, chosen)
@@ -138,7 +155,11 @@ def snapshots_of(build: SecondBuild, stages: tuple[Stage, ...]) -> Build:
             if is_full(folder):
                 raise OutputError(f"the driver died: {FULL}") from error
             raise
-        return result.with_parts(snapshots=read_dump(folder, stages, result.binary, start_time))
+        return result.with_parts(snapshots=_read_dump(folder, stages, result.binary, start_time))
+
+
+def _read_dump(folder: Path, stages: tuple[Stage, ...], binary: bytes, start_time: int) -> tuple[Snapshot, ...]:
+    return read_dump(folder, vector_stages(stages) if is_vector_dump(folder) else stages, binary, start_time)
 
 
 def stages_of_driver(driver_version: str) -> tuple[Stage, ...]:

@@ -36,7 +36,10 @@ _WHOLE_LINES = frozenset({".ll", ".spvasm", ".visa.ll", ".asm", ".cos", ".zeinfo
 #: Four moves of a constant: 16 bytes each, the constant the last 4. 0x61 is ``mov`` since Gen12, which IGC 2 begins with.
 _HASH_MOVES = re.compile(rb"(\x61.{11}).{4}(?:\1.{4}){3}", re.DOTALL)
 
-_HASH = r"OCL_asm[0-9a-f]+(?:_[0-9a-f]{16})*"
+_HASH = r"(?:OCL|VC)_asm[0-9a-f]+(?:_[0-9a-f]{16})*"
+#: A file of the vector compiler (ESIMD): the program's begin alike, a kernel's have its name.
+_VECTOR = "VC_asm"
+_VECTOR_KERNEL_FILE = re.compile(_VECTOR + r"[0-9a-f]+_(?P<kernel>.+)(?P<ending>\.(?:asm|cos|dat|elf|visaasm))")
 _KERNEL_FILE = re.compile(
     _HASH
     + r"(?:_(?P<attempt>\d+))?(?:_simd(?P<simd>\d+))?_entry_(?P<entry>\d{4})(?:_f(?P<function>\d+))?(?P<ending>\..+)"
@@ -134,7 +137,15 @@ def is_full(folder: Path) -> bool:
     return shutil.disk_usage(folder).free < ROOM
 
 
-def _kernel_files(folder: Path, names: Iterable[str]) -> Iterator[_File]:
+def is_vector_dump(folder: Path) -> bool:
+    """Return whether the vector compiler left the dump: it has stages of its own."""
+    return any(name.startswith(_VECTOR) for name in os.listdir(folder))
+
+
+def _kernel_files(folder: Path, names: Sequence[str]) -> Iterator[_File]:
+    for vector in filter(None, map(_VECTOR_KERNEL_FILE.fullmatch, names)):
+        path = folder / vector[0]
+        yield _File(path, vector["ending"], 1, path.stat().st_mtime_ns, vector["kernel"])
     matches = [match for name in names if (match := _KERNEL_FILE.fullmatch(name)) is not None]
     functions: dict[str, list[tuple[int, Path]]] = {}
     for match in matches:
@@ -157,7 +168,10 @@ class _Kernels:
         for file in files:
             self._entries.setdefault(file.entry, []).append(file)
         self._counted = {entry: _counted(files_, binary) for entry, files_ in self._entries.items()}
-        self._names = {entry: _kernel_name(files_) or f"entry {entry}" for entry, files_ in self._entries.items()}
+        self._names = {
+            entry: _kernel_name(files_) or (f"entry {entry}" if entry.isdecimal() else entry)
+            for entry, files_ in self._entries.items()
+        }
 
     def with_ending(self, ending: str) -> Iterator[tuple[str, _File]]:
         """Yield (kernel, file) for each kernel with such a file, which is taken to be of the attempt that counts."""
