@@ -15,6 +15,7 @@ from kernlens.toolchain.compile_cache import CompileCache, cache_folder, open_ca
 from kernlens.toolchain.compile_keys import compile_key
 from kernlens.toolchain.parallel_compiles import CompileJob, compile_job, compile_many
 from kernlens.toolchain.toolchains import toolchain
+from tests.limits import address_space
 from tests.unit.conftest import Kernlens
 from tests.writers.programs import SOURCE, binary
 
@@ -201,7 +202,7 @@ def test_a_source_that_changes_while_it_is_compiled_is_not_kept(compiler: Path, 
     assert (build.ok, is_steady, list(cache.entries())) == (True, False, [])
 
 
-@pytest.mark.parametrize("damage", ["truncated", "changed", "of another key", "empty"])
+@pytest.mark.parametrize("damage", ["truncated", "changed", "of another key", "empty", "a pipe", "of 3 GB"])
 def test_a_damaged_entry_is_dropped_and_compiled_again(
     damage: str, kernlens: Kernlens, compiler: Path, source: Path
 ) -> None:
@@ -214,10 +215,16 @@ def test_a_damaged_entry_is_dropped_and_compiled_again(
         assert kernlens(*words, "--options", "-I headers -DN=2").status == 0
         (other,) = [path.read_bytes() for path in entries() if path != entry]
     before = calls(compiler)
-    entry.write_bytes(
-        {"truncated": whole[:-9], "changed": whole[:-9] + b"x" * 9, "of another key": other, "empty": b""}[damage]
-    )
-    assert kernlens(*words) == first
+    if damage == "a pipe":
+        entry.unlink()
+        os.mkfifo(entry)
+    elif damage == "of 3 GB":
+        os.truncate(entry, 3 << 30)
+    else:
+        damaged = {"truncated": whole[:-9], "changed": whole[:-9] + b"x" * 9, "of another key": other, "empty": b""}
+        entry.write_bytes(damaged[damage])
+    with address_space(1 << 30):
+        assert kernlens(*words) == first
     assert calls(compiler) == before + 1
     assert entry.read_bytes().startswith(whole[:8])
     assert kernlens(*words) == first

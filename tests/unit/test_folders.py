@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tracemalloc
@@ -111,3 +112,36 @@ def test_a_folder_holds_what_its_files_do(verb: str, kernlens: Kernlens, folder:
 def test_the_package_runs_as_a_module() -> None:
     done = subprocess.run([sys.executable, "-m", "kernlens", "--version"], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("kernlens ")
+
+
+@pytest.mark.parametrize(("levels", "said"), [(1500, ""), (3000, "File name too long")])
+def test_a_deep_folder_is_read_as_far_as_it_has_paths(
+    levels: int, said: str, tmp_path: Path, kernlens: Kernlens
+) -> None:
+    top = tmp_path / "deep"
+    top.mkdir()
+    inside = os.open(top, os.O_RDONLY)
+    for _ in range(levels):
+        os.mkdir("d", dir_fd=inside)
+        outside, inside = inside, os.open("d", os.O_RDONLY, dir_fd=inside)
+        os.close(outside)
+    with os.fdopen(os.open("scale.bin", os.O_WRONLY | os.O_CREAT, dir_fd=inside), "wb") as file:
+        file.write(binary())
+    os.close(inside)
+    try:
+        done = kernlens("inspect", top, "--json")
+    finally:
+        subprocess.run(["rm", "-rf", top], check=True)
+    assert done.status == (2 if said else 0)
+    assert said in done.err
+    assert "fault of kernlens" not in done.err
+
+
+def test_parts_are_written_into_a_deep_folder(file: Path, tmp_path: Path, kernlens: Kernlens) -> None:
+    target = tmp_path / "out" / ("d/" * 1500)
+    done = kernlens("extract", file, "-o", target)
+    try:
+        assert (done.status, done.err) == (0, "")
+        assert any(target.iterdir())
+    finally:
+        subprocess.run(["rm", "-rf", tmp_path / "out"], check=True)

@@ -257,7 +257,10 @@ def test_words_about_the_machine(run: Run, monkeypatch: pytest.MonkeyPatch) -> N
     ):
         done = run(*words)
         assert done.status in (2, 3)
-        assert SHOWN in done.out + done.err
+        # Without a driver there is none to simulate the device, whatever it is called.
+        assert SHOWN in done.out + done.err or (
+            words[0] in ("run", "capture") and "has no driver" in done.err + done.out
+        )
 
 
 def test_every_verb_is_tested_here() -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 
 from kernlens.errors import FormatError
 from kernlens.formats.zebin import ze_info_text
 from kernlens.formats.zebin.ze_info import ZeInfo, read_ze_info
 from kernlens.model.kernel import KernelArgument
-from tests.limits import processor_time
+from tests.limits import address_space, processor_time
 
 GEMM = """---
 version:         '1.73'
@@ -251,3 +253,10 @@ def test_yaml_errors_name_the_line(text: str, message: str) -> None:
 def test_hostile_text_ends_soon(text: str) -> None:
     with processor_time(), pytest.raises(FormatError):
         ze_info_text.parse(text)
+
+
+@pytest.mark.parametrize("piece", ["\r\n", "\n", " -\n", "a:\n"])
+def test_no_text_takes_much_more_memory_than_it_has_bytes(piece: str) -> None:
+    text = (piece * ((2 << 20) // len(piece))).encode()
+    with address_space(80 << 20), contextlib.suppress(FormatError):
+        read_ze_info(memoryview(text))

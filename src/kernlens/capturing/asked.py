@@ -44,6 +44,8 @@ class Asked:
     @classmethod
     def kept(cls, spool: Spool) -> Asked:
         """Read it. Of a folder whose file is not there, or not what ``keep`` writes, nothing is known."""
+        if not spool.asked.is_file():
+            return cls()
         try:
             fields: dict[str, Any] = json.loads(spool.asked.read_text())
             changes = fields["changes"]

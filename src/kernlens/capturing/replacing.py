@@ -10,7 +10,6 @@ import hashlib
 import re
 import struct
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 
 from kernlens.capturing.counters import Identity
 from kernlens.capturing.spool import Replaced
@@ -22,6 +21,7 @@ from kernlens.loading import open_build
 from kernlens.model.build import Build, HeldParts
 from kernlens.runtime.level_zero.result_codes import result_name
 from kernlens.runtime.opencl.error_codes import ERROR_NAMES
+from kernlens.toolchain.source_reading import open_regular
 
 _HASH = re.compile(r"[0-9a-f]{8,64}")
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -90,10 +90,8 @@ class Replacement:
 
 
 def _read(path: str) -> bytes:
-    try:
-        return Path(path).read_bytes()
-    except OSError as error:
-        raise NotFoundError(f"cannot read {path}: {error.strerror}") from error
+    with open_regular(path) as file:
+        return file.read()
 
 
 def _machine_code(content: bytes) -> bytes:

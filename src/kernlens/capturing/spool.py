@@ -280,7 +280,8 @@ class Spool:
         self.close()
 
     def _files(self, kind: str) -> list[Path]:
-        return sorted(path for path in self.folder.glob(f"*.{kind}") if not path.name.startswith("."))
+        # What is no file, a pipe for one, nobody of ours has written.
+        return sorted(path for path in self.folder.glob(f"*.{kind}") if path.name[0] != "." and path.is_file())
 
 
 def read_build(entry: Entry) -> BuildEvent:

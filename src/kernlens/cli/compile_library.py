@@ -9,6 +9,7 @@ from typing import Any
 
 from kernlens.cli.output import print_json, print_lines
 from kernlens.errors import OutputError, ToolError
+from kernlens.toolchain.folders import make_folder
 
 
 def compile_modules(
@@ -76,7 +77,7 @@ def _write(folder: str | None, name: str, content: bytes) -> str:
     path = os.path.join(folder, name) if folder else name
     try:
         if folder:
-            os.makedirs(folder, exist_ok=True)
+            make_folder(Path(folder))
         Path(path).write_bytes(content)
     except OSError as error:
         raise OutputError(f"cannot write {path}: {error.strerror}; name another folder with -o") from error

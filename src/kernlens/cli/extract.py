@@ -11,6 +11,7 @@ from kernlens.cli.output import print_json, print_lines
 from kernlens.errors import OutputError
 from kernlens.opening import containers_for, for_device
 from kernlens.report.table import table
+from kernlens.toolchain.folders import make_folder
 
 
 @verb("kernlens extract blur.bin -o blur.parts")
@@ -49,7 +50,7 @@ def _write(folder: Path, names: tuple[str, ...], content: memoryview | bytes, ch
         if target.parent not in checked:
             if not target.parent.resolve().is_relative_to(folder.resolve()):
                 raise OutputError(f"{target.parent} is a link that leads out of {folder}; name an empty folder with -o")
-            target.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(target.parent)
             checked.add(target.parent)
         target.unlink(missing_ok=True)
         target.write_bytes(content)

@@ -20,7 +20,8 @@ from kernlens.model.budget import Budget
 from kernlens.model.build import Build, Source
 from kernlens.model.device import Device
 from kernlens.model.program import Program
-from kernlens.toolchain.source_reading import open_regular
+from kernlens.toolchain.folders import paths_below
+from kernlens.toolchain.source_reading import PATH_LIMIT, open_regular
 
 
 class Contents:
@@ -261,21 +262,18 @@ class Folder(Contents):
 
 def _known_files(path: str) -> Iterator[tuple[str, int]]:
     """Yields the path and the size of each file below a folder that begins like something known, or cannot be opened."""
-    for folder, folders, names in os.walk(path):
-        folders.sort()
-        for name in sorted(names):
-            inside = os.path.join(folder, name)
-            if not os.path.isfile(inside):
+    for inside in paths_below(path):
+        try:
+            if not os.path.isfile(inside) and len(os.fsencode(inside)) < PATH_LIMIT:
                 continue
-            try:
-                with open_regular(inside) as file:
-                    start = memoryview(file.read(START))
-                    size = os.fstat(file.fileno()).st_size
-            except (KernlensError, OSError):
-                yield inside, 0  # Whoever opens it is told why.
-                continue
-            if len(start) == START and identify(start) not in (None, "host-elf"):
-                yield inside, size
+            with open_regular(inside) as file:
+                start = memoryview(file.read(START))
+                size = os.fstat(file.fileno()).st_size
+        except (KernlensError, OSError):
+            yield inside, 0  # Whoever opens it is told why.
+            continue
+        if len(start) == START and identify(start) not in (None, "host-elf"):
+            yield inside, size
 
 
 def _open_inside(path: str, context: Context) -> Contents:

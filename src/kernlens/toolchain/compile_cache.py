@@ -76,10 +76,14 @@ class CompileCache:
     def get(self, key: str) -> bytes | None:
         """Return what was put under ``key``; None if there is nothing, or it was damaged, and is removed then."""
         path = self._path(key)
+        # O_NONBLOCK, as opening a pipe would wait.
+        flags = os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
         try:
-            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0))
-            with os.fdopen(descriptor, "rb") as file:
-                content = file.read()
+            with os.fdopen(os.open(path, flags), "rb") as file:
+                state = os.fstat(file.fileno())
+                # An entry of ours is a file, and fits into its folder; anything else is damaged.
+                is_sound = stat.S_ISREG(state.st_mode) and state.st_size <= self._limit
+                content = file.read(self._limit) if is_sound else b""
             os.utime(path)  # What was asked for last is removed last.
         except OSError:
             return None

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from kernlens.errors import OutputError, UnsupportedError
 from kernlens.model.build import Source
+from kernlens.toolchain.folders import make_folder
 from kernlens.toolchain.includes import join_options, split_options
 
 #: White space and comments within a line.
@@ -61,7 +62,7 @@ def written_sources(
                 )
     try:
         for needed in {*(place.parent for place in places), *folders}:
-            needed.mkdir(parents=True, exist_ok=True)
+            make_folder(needed)
         for place, source in zip(places, sources, strict=True):
             place.write_text(source.text, encoding="utf-8", errors="replace", newline="")
     except OSError as error:

@@ -11,6 +11,7 @@ crash or write to standard error, and nothing needs to be imported to read one s
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any, TypeVar
 
 from kernlens.errors import FormatError
@@ -24,6 +25,8 @@ _HEX_ESCAPE = re.compile(r"\\x([0-9a-fA-F]{2})")
 #: First characters of the YAML that the subset does not have.
 _FOREIGN = frozenset("&*!|>%@`{}?")
 _FLOW_ITEM = re.compile(r"""(\s*"[^"\\]*(?:\\.[^"\\]*)*"\s*|\s*'[^']*(?:''[^']*)*'\s*|[^,\[\]{}"']*)(?:,|$)""")
+#: Characters of which the lines are found at a time: as one list they would take 50 times the text's memory.
+_CHUNK = 1 << 16
 #: No ze_info is nested deeper than 5.
 _DEEPEST = 32
 
@@ -49,7 +52,7 @@ class _Parser:
         self.pending: tuple[dict[str, Any], str] | None = None
 
     def parse(self, text: str) -> Any:
-        for number, (indent, dash, key, value, rest) in enumerate(_LINE.findall(text), 1):
+        for number, (indent, dash, key, value, rest) in enumerate(_lines(text), 1):
             try:
                 if dash:
                     self._sequence_entry(len(indent), len(dash), key, value, rest)
@@ -134,6 +137,16 @@ class _Parser:
         self.columns.append(column)
         self.containers.append(container)
         return container
+
+
+def _lines(text: str) -> Iterator[tuple[str, str, str, str, str]]:
+    """Yields what ``_LINE`` finds in each line."""
+    start = 0
+    while start <= len(text):
+        end = text.find("\n", start + _CHUNK)
+        end = len(text) if end < 0 else end
+        yield from _LINE.findall(text[start:end])
+        start = end + 1
 
 
 def _value(text: str) -> Any:
