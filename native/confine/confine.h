@@ -26,11 +26,15 @@ _Noreturn void confine_fail(const char *what, const char *subject);
 /* The exit status that says: nothing was run, as it could not be confined. */
 #define CONFINE_FAILED 125
 
-/* Makes namespaces for users, mounts, processes, network and IPC, starts a process in them, and ends as it ends; returns in that
- * process only. Nothing that it leaves running outlives it. */
+/* Makes namespaces for users, mounts, processes, network and IPC, starts a process in them, and ends as what that starts ends;
+ * returns in that process only. */
 void namespaces_enter(void);
 
-/* Called in that process: from now on there are these paths, under their names, and nothing else. */
+/* Called in that process, when all is set up: starts another, and waits; returns in that one only. Nothing that it leaves running
+ * outlives it. */
+void namespaces_start(void);
+
+/* Called between the two: from now on there are these paths, under their names, and nothing else. */
 void namespaces_show(struct shown_paths shown);
 
 /* From now on only these paths can be opened, where the kernel has Landlock; that others are there can be seen. No TCP either. */

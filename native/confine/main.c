@@ -63,6 +63,7 @@ int main(int count, char **words)
     if (!has_names) {
         namespaces_enter();
         namespaces_show(shown);
+        namespaces_start();
     } else if (strcmp(words[1], "landlock") == 0) {
         landlock_restrict(shown);
     } else {

@@ -30,6 +30,9 @@ struct mount_attributes {
 /* Covered by the new root, while that is made: it is in every container, and what it holds is no longer needed by then. */
 static const char BASE[] = "/dev";
 
+/* Where the first process of the namespace tells how the program ended. */
+static int status_pipe;
+
 static void write_text(const char *path, const char *text)
 {
     int file = open(path, O_WRONLY | O_CLOEXEC);
@@ -38,25 +41,17 @@ static void write_text(const char *path, const char *text)
     close(file);
 }
 
-/* The first process of its namespace: when it ends, all others there are ended. It only waits for those that lose their parents. */
-static _Noreturn void be_first_process(void)
-{
-    for (;;)
-        if (waitpid(-1, NULL, 0) < 0 && errno == ECHILD)
-            pause();
-}
-
-/* Ends as the process ended. */
+/* Ends as the process ended of which waitpid(2) said `status`. */
 static _Noreturn void end_like(int status)
 {
     if (!WIFSIGNALED(status))
         _exit(WEXITSTATUS(status));
     prctl(PR_SET_DUMPABLE, 0);
-    signal(WTERMSIG(status), SIG_DFL);
     raise(WTERMSIG(status));
     _exit(128 + WTERMSIG(status));
 }
 
+/* A process that is killed when the one that starts it ends. */
 static pid_t start_process(void)
 {
     pid_t process = fork();
@@ -67,29 +62,54 @@ static pid_t start_process(void)
     return process;
 }
 
-void namespaces_enter(void)
+/* Enters namespaces for all but mounts and processes, which only the next process can be in. */
+static void leave_others(void)
 {
     char text[64];
     unsigned user = geteuid(), group = getegid();
-    if (unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS) != 0)
+    if (unshare(CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS) != 0)
         confine_fail("namespaces", "");
     write_text("/proc/self/setgroups", "deny");
     snprintf(text, sizeof text, "%u %u 1", user, user);
     write_text("/proc/self/uid_map", text);
     snprintf(text, sizeof text, "%u %u 1", group, group);
     write_text("/proc/self/gid_map", text);
-    pid_t first = start_process();
-    if (first == 0)
-        be_first_process();
+}
+
+void namespaces_enter(void)
+{
+    int ends[2];
+    leave_others();
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        confine_fail("a pipe", "");
+    if (start_process() != 0) {
+        int status = CONFINE_FAILED << 8; /* As of a process that told nothing, since it had to give up before. */
+        close(ends[1]);
+        if (read(ends[0], &status, sizeof status) == 0)
+            waitpid(-1, &status, 0);
+        end_like(status);
+    }
+    if (unshare(CLONE_NEWNS) != 0)
+        confine_fail("namespaces", "");
+    status_pipe = ends[1];
+}
+
+void namespaces_start(void)
+{
+    /* This process is the first of its namespace, which must live as long as any other there, and be none that signals spare. */
     pid_t confined = start_process();
     if (confined == 0)
         return;
     int status;
-    while (waitpid(confined, &status, 0) < 0)
-        if (errno != EINTR)
-            confine_fail("waiting", "");
-    kill(first, SIGKILL);
-    end_like(status);
+    pid_t ended;
+    for (int file = 0; file < 3; file++)
+        close(file); /* Who reads what the program writes does not wait for this one. */
+    while ((ended = waitpid(-1, &status, 0)) != confined)
+        if (ended < 0 && errno != EINTR)
+            _exit(CONFINE_FAILED);
+    if (write(status_pipe, &status, sizeof status) != sizeof status)
+        _exit(CONFINE_FAILED);
+    _exit(0);
 }
 
 /* Makes the folders that lead to `path`. */

@@ -10,10 +10,11 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from kernlens.dataclass import dataclass
-from kernlens.errors import KernlensError
+from kernlens.errors import KernlensError, UnsupportedError
 from kernlens.toolchain.compile_cache import LIMIT, OFF, VARIABLE, CompileCache, cache_folder
 from kernlens.toolchain.native_layers import LEVEL_ZERO_LAYER, OPENCL_LAYER, NativeLayer, find_layer
 from kernlens.toolchain.process import temporary_folder
+from kernlens.toolchain.shown_files import mechanism
 from kernlens.toolchain.toolchains import NEWEST, Toolchain, find_toolchains
 
 _TRIAL_SOURCE = "__kernel void trial(__global int *out) { out[get_global_id(0)] = 1; }\n"
@@ -42,6 +43,7 @@ def checks() -> Iterator[Check]:
     for toolchain in toolchains:
         yield _compiler(toolchain)
     yield _trial(toolchains[0])
+    yield _confinement()
     yield _library("OpenCL loader", ("libOpenCL.so.1", "OpenCL.dll"), "apt install ocl-icd-libopencl1")
     if sys.platform == "linux":
         yield from map(_layer, (OPENCL_LAYER, LEVEL_ZERO_LAYER))
@@ -120,6 +122,15 @@ def _trial(toolchain: Toolchain) -> Check:
     except KernlensError as error:
         return Check(name, False, str(error), "apt install intel-opencl-icd")
     return Check(name, True, f"{count} instructions in {result.seconds:.1f} s")
+
+
+def _confinement() -> Check:
+    """Whether text that may be somebody else's can be compiled."""
+    name = "confined compilers"
+    try:
+        return Check(name, True, f"by {mechanism()}", needed=False)
+    except UnsupportedError as error:
+        return Check(name, False, str(error), "allow user namespaces, or Landlock (docs/confinement.md)", needed=False)
 
 
 def _library(name: str, files: tuple[str, str], fix: str) -> Check:

@@ -19,6 +19,7 @@ PARTS = (
     "native/libkernlens_opencl_layer.so",
     "native/libkernlens_level_zero_layer.so",
     "native/kernlens_second_build",
+    "native/kernlens_confine",
 )
 
 

@@ -18,6 +18,7 @@ LEVEL_ZERO = "level_zero_layer"
 #: Part -> the parts that it may include besides itself.
 ALLOWED = {
     "base": set(),
+    "confine": set(),
     "decoder": {"base"},
     "recording": {"base"},
     LEVEL_ZERO: {"base", "recording"},

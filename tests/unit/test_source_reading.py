@@ -9,7 +9,7 @@ import pytest
 
 from kernlens.model.build import Source
 from kernlens.toolchain.includes import source_files
-from kernlens.toolchain.source_reading import SIZE_LIMIT, SourceFolders
+from kernlens.toolchain.source_reading import SIZE_LIMIT, SourceFolders, is_wide
 
 
 @pytest.fixture
@@ -114,3 +114,40 @@ def test_a_compile_keeps_no_file_that_it_must_not_read(home: Path) -> None:
     assert all(source.text for source in allowed)
     kernel.write_text("#include <key>\n")
     assert [Path(source.path).name for source in source_files(kernel, f"-I {home}/secret")] == ["k.cl", "key"]
+
+
+@pytest.mark.parametrize("near", ["/", "/etc/..", "/etc", "/tmp", "link", "", "..", "shared", "/usr"])
+def test_a_folder_that_holds_everything_is_near_nothing(near: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``/``, the home folder and those above it, and those of all, though somebody works there or has put the binary there."""
+    monkeypatch.setenv("HOME", str(home))
+    (home / "shared").mkdir()
+    (home / "shared").chmod(0o1777)
+    (home / "shared/a.cl").write_text("of another user")
+    (home / "link").symlink_to("/")
+    folder = os.path.join(home, near)
+    assert is_wide(folder)
+    for path in ("/etc/passwd", f"{home}/work/a.cl", f"{home}/shared/a.cl", "/usr/include/stdlib.h"):
+        source = SourceFolders([folder]).read(path)
+        assert source is None or (source.text, "outside the folders that may be read" in source.unread) == ("", True)
+    named = SourceFolders([], [folder]).read(f"{home}/shared/a.cl")
+    assert named is not None
+    assert bool(named.text) == (near in ("/", "/etc/..", "/tmp", "link", "", "..", "shared"))
+
+
+def test_a_folder_of_a_project_is_near(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(home))
+    assert not any(map(is_wide, (f"{home}/work", f"{home}/input/sub", "/no/such/folder", "/work/is/not/there", "a\0b")))
+    monkeypatch.setenv("HOME", "/nowhere/me")
+    assert not is_wide(str(home))
+
+
+def test_a_source_in_the_home_folder_says_what_to_name(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that the user names is read; what it includes from his home folder is not, unless -I says so."""
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.chdir(home)
+    (home / "a.cl").write_text('#include "private.txt"\n')
+    (home / "private.txt").write_text("private")
+    own, included = source_files(home / "a.cl")
+    assert (own.text, included.text) == ('#include "private.txt"\n', "")
+    assert f"-I {home} allows it" in included.unread
+    assert source_files(home / "a.cl", f"-I {home}")[1].text == "private"

@@ -7,7 +7,7 @@ import shutil
 import sys
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -98,9 +98,12 @@ def command(
     """
     if sum(what is not None for what in (stage, diff, line)) > 1:
         raise click.UsageError("--stage, --diff and --line are three questions; ask one of them")
-    everything = _pipelines(path, device, options, toolchain, all_passes, unconfined)
+    everything = _pipelines(path, device, options, toolchain, all_passes=all_passes, unconfined=unconfined)
     if output is not None:
-        _save(everything, output)
+        from kernlens.pipeline.compile_stages import record
+
+        if not record(everything, Path(output), sys.argv):
+            print_message(f"kernlens: nothing compiled, so {output} stays as it was")
     pipelines, kernel = those_with_kernel(everything, kernel)
     failed = [pipeline.build for pipeline in pipelines if not pipeline.build.ok]
     if failed:
@@ -130,9 +133,7 @@ def _stages_so_far(pipeline: Pipeline) -> Iterator[None]:
         print_message(f"kernlens: {error}")
 
 
-def _pipelines(
-    path: str, device: str | None, options: str, toolchain: str, all_passes: bool, unconfined: bool
-) -> list[Pipeline]:
+def _pipelines(path: str, device: str | None, options: str, toolchain: str, **how: Any) -> list[Pipeline]:
     from kernlens.pipeline.compile_stages import OTHER_DEVICES, compile_stages, recorded_pipelines
 
     kind = _kind(path)
@@ -141,7 +142,7 @@ def _pipelines(
         with_stages = [pipeline for pipeline in recorded if pipeline.snapshots]
         words, name = _if_given(options, "options", "no_lines"), _if_given(toolchain, "toolchain")
         return with_stages or those_that_can(
-            lambda pipeline: _compiled_again(path, pipeline.build, words, name, all_passes, unconfined), recorded
+            lambda pipeline: _compiled_again(path, pipeline.build, words, name, **how), recorded
         )
     if kind not in (None, "spirv"):
         raise KernlensError(
@@ -155,7 +156,7 @@ def _pipelines(
         from kernlens.toolchain.toolchains import toolchain as find_toolchain
 
         device = compiler_name(device, find_toolchain(toolchain))
-    return [compile_stages(path, device, options=options, toolchain=toolchain, all_passes=all_passes)]
+    return [compile_stages(path, device, options=options, toolchain=toolchain, all_passes=how["all_passes"])]
 
 
 def _if_given(value: str, *options: str) -> str | None:
@@ -164,12 +165,10 @@ def _if_given(value: str, *options: str) -> str | None:
     return None if all(source is click.core.ParameterSource.DEFAULT for source in sources) else value
 
 
-def _compiled_again(
-    path: str, build: Build, options: str | None, toolchain: str | None, all_passes: bool, unconfined: bool
-) -> Pipeline:
+def _compiled_again(path: str, build: Build, options: str | None, toolchain: str | None, **how: Any) -> Pipeline:
     from kernlens.pipeline.compile_again import compile_again
 
-    pipeline = compile_again(build, options=options, toolchain=toolchain, all_passes=all_passes, unconfined=unconfined)
+    pipeline = compile_again(build, options=options, toolchain=toolchain, **how)
     was, now = build.toolchain, pipeline.build.toolchain
     other = f", not with {was.title} as recorded" if was and now and was.title != now.title else ""
     print_message(
@@ -186,13 +185,6 @@ def _kind(path: str) -> str | None:
         return None  # The compile will say that there is none, and which source it looked for.
     with open_regular(path, "source file") as file:
         return identify(memoryview(file.read(64)))
-
-
-def _save(pipelines: list[Pipeline], output: str) -> None:
-    from kernlens.pipeline.compile_stages import record
-
-    if not record(pipelines, Path(output), sys.argv):
-        print_message(f"kernlens: nothing compiled, so {output} stays as it was")
 
 
 def _print_list(pipelines: list[Pipeline], kernel: str | None, all_passes: bool, as_json: bool) -> None:

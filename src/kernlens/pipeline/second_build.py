@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from kernlens.dataclass import dataclass, field, replace
+from kernlens.errors import ToolError
 from kernlens.model.build import Build, HeldParts, Source
 from kernlens.runtime.answers import build_of
 from kernlens.runtime.driver_environment import DriverEnvironment
 from kernlens.runtime.isolation import TIME_LIMIT, DriverDiedError, IsolatedDriver
 from kernlens.runtime.level_zero.result_codes import LevelZeroError
 from kernlens.runtime.opencl.error_codes import OpenCLError
-from kernlens.toolchain.confinement import Children, confined_driver
+from kernlens.toolchain.confinement import Children, confined_driver, confinement
 from kernlens.toolchain.includes import existing_source
 
 __all__ = ["DriverDiedError", "SecondBuild", "interpreter", "second_build", "source_text"]
@@ -111,6 +112,10 @@ def second_build(build: SecondBuild, dumps: Mapping[str, str]) -> tuple[Build, i
         finally:
             if build.children is not None:
                 build.children.remove(driver)
+    confined = confinement()
+    trap = None if confined is None else confined.trap()
+    if trap is not None:
+        raise ToolError(f"the driver of {build.platform} {trap} and what it wrote is not read")
     return _build(build, dumps, build_of(answer), time.monotonic() - clock), start_time
 
 

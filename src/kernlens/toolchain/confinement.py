@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 import sys
 import threading
 import time
@@ -135,6 +136,16 @@ class Confinement(Children):
         """What was taken beyond the limits, as the rest of a sentence; None as long as all is well."""
         if _bytes_below(self.folder, self.limits.written) > self.limits.written:
             return f"wrote more than {self.limits.written >> 20} MB"
+        return None
+
+    def trap(self) -> str | None:
+        """What children that have ended left for who reads their files: a link that leads elsewhere, or a pipe that would be
+        waited for; as the rest of a sentence, None if there is none. Compilers leave none."""
+        for path, folders, names in os.walk(self.folder) if self.shown is not None else ():
+            for name in (*folders, *names):
+                mode = os.lstat(os.path.join(path, name)).st_mode
+                if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+                    return f"left {name!a}, which is neither a file nor a folder,"
         return None
 
 

@@ -37,7 +37,7 @@ def split_options(options: str) -> list[str]:
     """
     if options.count('"') % 2:
         # A quote is not closed. The compiler will complain; here only the words count.
-        words = re.split(r"[ \t\r\n]+", options.strip())
+        words = re.split(r"[ \t\r\n]+", options.strip(" \t\r\n"))
     else:
         words = [word.replace('"', "") for word in _WORDS.findall(options)]
     for word in words:

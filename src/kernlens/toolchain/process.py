@@ -292,6 +292,10 @@ def run(
             command=command_line(arguments),
             log="".join(reader.text for reader in readers),
         )
+    if confined is not None and (trap := confined.trap()):
+        raise ToolError(
+            f"{os.path.basename(arguments[0])} {trap} and what it wrote is not read", command=command_line(arguments)
+        )
     done = Completed(arguments, process.returncode, readers[0].text, readers[1].text, seconds)
     log.debug("toolchain", "%s after %.2f s: %s", done.ending, seconds, command_line(arguments))
     return done

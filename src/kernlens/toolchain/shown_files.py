@@ -68,7 +68,11 @@ def mechanism(*, of_driver: bool = False) -> str:
         reasons = []
         for name in (NAMESPACES, LANDLOCK):
             command = [_HELPER, name, *(["--own-processes"] if of_driver else []), "--show", _HELPER, "--"]
-            tried = subprocess.run(command, capture_output=True, text=True, errors="replace", cwd="/", check=False)
+            try:
+                tried = subprocess.run(command, capture_output=True, text=True, errors="replace", cwd="/", check=False)
+            except OSError as error:
+                reasons.append(f"{_HELPER} cannot be run: {error.strerror}")
+                break
             if tried.returncode == 0:
                 log.debug("toolchain", "children are confined by %s", " not by ".join([name, *reasons]))
                 return name
@@ -80,11 +84,12 @@ def mechanism(*, of_driver: bool = False) -> str:
     )
 
 
-def parts_of_root(root: str) -> Iterator[str]:
-    """Yield what a toolchain consists of, below its root: all else there is not shown."""
-    # The system's programs are shown by name: which others are installed would be told too.
-    for part in (*_TOOLCHAIN, *(() if root == "/" else ("usr/bin", "usr/local/bin"))):
-        yield from _links(os.path.join(root, part))
+@cache
+def parts_of_root(root: str) -> tuple[str, ...]:
+    """Return what a toolchain consists of, below its root: all else there is not shown."""
+    # Of the system's programs only those that are needed are shown: which others are installed would be told too.
+    parts = (*_TOOLCHAIN, *(() if root == "/" else ("usr/bin", "usr/local/bin")))
+    return tuple(path for part in parts for path in _links(os.path.join(root, part)))
 
 
 def is_offered() -> bool:

@@ -1,0 +1,122 @@
+"""Text that somebody else may have written is compiled where the compiler opens no file that it is not shown."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from kernlens.dataclass import replace
+from kernlens.errors import KernlensError, UnsupportedError
+from kernlens.model.build import Build, HeldParts, Source
+from kernlens.pipeline.compile_again import compile_again
+from kernlens.pipeline.compile_stages import Pipeline
+from kernlens.toolchain import shown_files
+from kernlens.toolchain.ocloc import compile_source
+from tests.writers.include_tricks import CANARY, NUMBER, THERE, Trick, trick_of, tricks
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="namespaces and Landlock are Linux's")
+
+#: How many tricks there are, in so many parts; how many of them show the file to a compiler that is not confined.
+TRICKS, PARTS, AT_LEAST = 200, 4, 15
+
+
+@pytest.fixture
+def canary(tmp_path: Path) -> Path:
+    """A file that only its owner may read, and nobody has named."""
+    path = tmp_path / "private" / "canary.h"
+    path.parent.mkdir()
+    path.write_text(CANARY)
+    path.chmod(0o600)
+    return path
+
+
+def traces(text: bytes) -> list[str]:
+    """What a text says of the canary: what it holds, or that it is there; as text or as code."""
+    known = {"what it holds": NUMBER, "that it is there": THERE}
+    return [
+        what
+        for what, number in known.items()
+        if any(each in text for each in (str(number).encode(), f"{number:x}".encode(), number.to_bytes(4, "little")))
+    ]
+
+
+def said(trick: Trick, device: str, *, unconfined: bool = False) -> bytes:
+    """All that a compile of the trick brings, but for its own text: every stage, the log, the reason."""
+    build = Build("trick", device, options=trick.options, parts=HeldParts(sources=trick.sources))
+    try:
+        pipeline: Pipeline = compile_again(build, toolchain="system", unconfined=unconfined)
+    except KernlensError as error:
+        return f"{error} {getattr(error, 'log', '')}".encode()
+    stages = [each.content for each in pipeline if each.failure is None and each.stage != "source"]
+    return b"\n".join([pipeline.build.log.encode(), (pipeline.build.reason or "").encode(), *stages])
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_no_spelling_of_an_include_opens_a_file(part: int, canary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(canary.parent)
+    monkeypatch.setenv("CPATH", str(canary.parent))
+    shown = {True: 0, False: 0}
+    for trick in list(tricks(str(canary), TRICKS, seed=20))[part::PARTS]:
+        assert traces(said(trick, "spirv")) == [], trick
+        shown[bool(traces(said(trick, "spirv", unconfined=True)))] += 1
+    assert shown[True] >= AT_LEAST, "tricks that show nothing to a compiler that is not confined say nothing"
+
+
+@pytest.mark.parametrize("device", ["dg2", "pocl", "intel-cpu"])
+@pytest.mark.parametrize("how", [shown_files.NAMESPACES, shown_files.LANDLOCK])
+def test_neither_do_other_compilers(device: str, how: str, canary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shown_files, "mechanism", lambda *, of_driver=False: how)
+    texts = (
+        f'#include\u00a0"{canary}"',
+        f'#define $F "{canary}"\n#include $F',
+        f'#if __has_include("{canary}")\n#define KANARIE {THERE - 1}+1\n#endif',
+    )
+    shown = 0
+    for text in texts:
+        trick = trick_of("own", f"{text}\n")
+        assert traces(said(trick, device)) == []
+        shown += bool(traces(said(trick, device, unconfined=True)))
+    assert shown
+
+
+def test_a_folder_that_the_user_names_is_seen(tmp_path: Path) -> None:
+    """The files below it are included, but not what its links lead to."""
+    (tmp_path / "named").mkdir()
+    (tmp_path / "named/own.h").write_text("#define KANARIE 77\n")
+    (tmp_path / "secret.h").write_text(CANARY)
+    (tmp_path / "named/link.h").symlink_to(tmp_path / "secret.h")
+    source = Source(
+        "/src/a.cl", '#include "own.h"\n#if __has_include\u00a0("link.h")\n#error there\n#endif\nint a = KANARIE;\n'
+    )
+    build = Build("a", "spirv", parts=HeldParts(sources=(source,)))
+    pipeline = compile_again(build, options=f"-I {tmp_path}/named")
+    assert pipeline.build.ok, pipeline.build.reason
+    assert "77" in pipeline.choose("llvm", form="text")[0].text
+    source = Source("/src/a.cl", '#include\u00a0"link.h"\n')
+    refused = compile_again(replace(build, parts=HeldParts(sources=(source,))), options=f"-I {tmp_path}/named")
+    assert "file not found" in (refused.build.reason or "")
+
+
+@pytest.mark.parametrize("folder", ["/", "/tmp", "~", "~/.."])
+def test_a_folder_that_holds_everything_is_not_shown(folder: str) -> None:
+    build = Build("a", "spirv", parts=HeldParts(sources=(Source("/src/a.cl", "int a;\n"),)))
+    with pytest.raises(UnsupportedError, match="holds much beside what the text could include"):
+        compile_again(build, options=f"-I {os.path.expanduser(folder)}")
+
+
+@pytest.mark.parametrize("character", [*map(chr, (*range(32), 127, 0x85, 0x9B)), "\u2028", "\u2029"])
+def test_control_characters_in_options_are_refused(character: str, tmp_path: Path) -> None:
+    build = Build(
+        "a", "spirv", options=f'-DA="1{character}"', parts=HeldParts(sources=(Source("/src/a.cl", "int a;\n"),))
+    )
+    with pytest.raises(UnsupportedError, match=r"holds a control character; leave it out"):
+        compile_again(build)
+    source = tmp_path / "a.cl"
+    source.write_text("kernel void f() {}")
+    for options in (f'-DA="1{character}"', f'-DA="1{character}'):  # and where a quote is not closed
+        if options.endswith('"') or character not in "\t\r\n":
+            with pytest.raises(UnsupportedError, match="holds a control character"):
+                compile_source(source, "dg2", options)
