@@ -87,10 +87,11 @@ def test_no_other_devices_containers(make: Any, name: str, kernlens: Kernlens, t
 
 @pytest.mark.parametrize("words", [("inspect",), ("inspect", "--json"), ("extract", "-o", "parts")])
 def test_a_device_that_is_not_there(words: tuple[str, ...], kernlens: Kernlens, tmp_path: Path) -> None:
+    words = tuple(word.replace("parts", str(tmp_path / "parts")) for word in words)
     done = kernlens(*words, as_recording(tmp_path), "--device", "bmg")
     assert (done.status, done.out) == (2, "")
     assert "the file holds nothing for bmg, but for skl, dg2, pvc" in done.err
-    assert not Path("parts").exists()
+    assert not (tmp_path / "parts").exists()
 
 
 @pytest.mark.parametrize(("name", "is_shown"), [("pvc", True), ("max1550", True), ("dg2", False)])

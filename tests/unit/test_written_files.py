@@ -154,8 +154,8 @@ def test_a_recording_that_cannot_be_written_costs_nothing_else(
     write = RecordingWriter.add
     for error, status in ((OutputError("no space"), 2), (KeyboardInterrupt(), 130)):
 
-        def add(self: RecordingWriter, build: Build, error: BaseException = error) -> int:
-            number = write(self, build)
+        def add(self: RecordingWriter, build: Build, place: int, error: BaseException = error) -> int:
+            number = write(self, build, place)
             if number == 2:
                 raise error
             return number
