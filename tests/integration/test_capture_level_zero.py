@@ -16,9 +16,8 @@ from pathlib import Path
 import pytest
 
 import kernlens
-from kernlens.capturing.level_zero_layer import turn_on_level_zero
 from kernlens.formats.intermediate_code import without_intermediate_code
-from kernlens.toolchain.toolchains import NEWEST, SYSTEM, toolchain
+from kernlens.toolchain.toolchains import NEWEST, SYSTEM
 from tests.integration.capture_fixtures import MAIN, Done
 from tests.integration.level_zero_capture_fixtures import UNTRACED, Driver, driver, level_zero_folder, sycl_python
 from tests.integration.live_fixtures import MODULES
@@ -375,26 +374,6 @@ def test_dpnp(sycl_python: Path, newest_root: Path, level_zero_folder: Path, tmp
         for kernel in program.kernels.values():
             assert kernel.instructions
             assert "-gline-tables-only" in (kernel.line_table_reason or "")
-
-
-MOVED = "make resident 0\nevict 0\n"
-REFUSED = "make resident 0x78000001\nevict 0x78000004\n"
-#: What the driver itself says of memory that it does not know.
-UNKNOWN = "unknown: make resident 0x78000004\nunknown: evict 0x78000004\n"
-
-
-def test_a_simulated_device_has_memory_where_it_is_needed(driver: Driver, tmp_path: Path) -> None:
-    assert driver.alone("residency").stdout == REFUSED + UNKNOWN
-    assert driver.run("residency").stdout == MOVED + UNKNOWN
-    assert driver.captured(tmp_path, "residency", variables=UNTRACED).out == MOVED + UNKNOWN
-
-
-def test_the_layer_answers_for_simulated_devices_alone(driver: Driver) -> None:
-    """The driver takes any number for a yes; what the layer does not know for a simulated device is one of this machine."""
-    variables: dict[str, str] = {}
-    turn_on_level_zero(variables, toolchain(driver.toolchain))
-    assert driver.alone("residency", **variables).stdout == MOVED + UNKNOWN
-    assert driver.alone("residency", **variables, NEOReadDebugKeys="2").stdout == REFUSED + UNKNOWN
 
 
 def test_an_installation_without_the_layer(driver: Driver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

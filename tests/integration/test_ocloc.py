@@ -13,10 +13,10 @@ import pytest
 import kernlens
 from kernlens.errors import NotFoundError, ToolError
 from kernlens.model.build import Source
+from kernlens.toolchain.child import Child
 from kernlens.toolchain.diagnostics import error_lines
 from kernlens.toolchain.ocloc import compile_source, compiler, devices_of
 from kernlens.toolchain.parallel_compiles import CompileJob, compile_many
-from kernlens.toolchain.process import Child
 from kernlens.toolchain.toolchains import Toolchain, find_toolchains
 from tests.integration.toolchain_fixtures import SCALE, SCALE_HEADER, each, newest, scale, system
 

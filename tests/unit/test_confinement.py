@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from kernlens.errors import ToolError
+from kernlens.toolchain.child import Child
 from kernlens.toolchain.confinement import Confinement, Limits
-from kernlens.toolchain.process import Child, run, temporary_folder
+from kernlens.toolchain.process import run, temporary_folder
 from tests.processes import ASLEEP, LATE, OVERSTAY, PATIENCE, have_ended
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the limits are Linux's")

@@ -15,7 +15,8 @@ import pytest
 
 from kernlens.errors import ToolError
 from kernlens.toolchain import process
-from kernlens.toolchain.process import Child, run
+from kernlens.toolchain.child import Child
+from kernlens.toolchain.process import run
 from tests.processes import ASLEEP, LATE, OVERSTAY, PATIENCE
 
 PYTHON = sys.executable

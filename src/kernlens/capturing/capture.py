@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 from kernlens.capturing.asked import Asked
 from kernlens.capturing.building_again import BuildingAgain
+from kernlens.capturing.captured import Captured, CapturedKernel
 from kernlens.capturing.changes import Changes
 from kernlens.capturing.level_zero_layer import turn_on_level_zero, why_not_recorded
-from kernlens.capturing.merging import Captured, CapturedKernel, Progress, merge
+from kernlens.capturing.merging import Progress, merge
 from kernlens.capturing.nested import tell_outer
 from kernlens.capturing.replacing import Replacement
 from kernlens.capturing.spool import FOLDER, SNAPSHOTS, Spool

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kernlens.capturing.capture import Capture
-    from kernlens.capturing.merging import CapturedKernel
+    from kernlens.capturing.captured import CapturedKernel
     from kernlens.report.table import Cell
 
 #: The kernels that the table shows.

@@ -20,7 +20,6 @@ from kernlens.model.budget import Budget
 from kernlens.model.build import Build, Source
 from kernlens.model.device import Device
 from kernlens.model.program import Program
-from kernlens.toolchain.folders import paths_below
 from kernlens.toolchain.source_reading import PATH_LIMIT, open_regular
 
 
@@ -262,6 +261,8 @@ class Folder(Contents):
 
 def _known_files(path: str) -> Iterator[tuple[str, int]]:
     """Yields the path and the size of each file below a folder that begins like something known, or cannot be opened."""
+    from kernlens.toolchain.folders import paths_below
+
     for inside in paths_below(path):
         try:
             if not os.path.isfile(inside) and len(os.fsencode(inside)) < PATH_LIMIT:

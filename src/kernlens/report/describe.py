@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING
 
 from kernlens.analysis.cxx_names import kernel_title
-from kernlens.model.code_function import CodeFunction
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.report.width import one_line
+
+if TYPE_CHECKING:
+    from kernlens.model.code_function import CodeFunction
 
 #: Functions in a kernel's code that a line names.
 MOST_FUNCTIONS = 8

@@ -25,9 +25,10 @@ from kernlens.errors import KernlensError, NotFoundError, ToolError, nearest
 from kernlens.formats.spirv.magic import is_spirv
 from kernlens.model.build import Build, HeldParts
 from kernlens.runtime.file_limit import FILE_SIZE_LIMIT
+from kernlens.toolchain.child import Child
 from kernlens.toolchain.diagnostics import error_lines
 from kernlens.toolchain.includes import existing_source, source_files, source_options, split_options
-from kernlens.toolchain.process import PACKAGES, Child, Completed, command_line, run, temporary_folder
+from kernlens.toolchain.process import PACKAGES, Completed, command_line, run, temporary_folder
 from kernlens.toolchain.toolchains import QUESTION_TIMEOUT, Toolchain, find_toolchains, toolchain
 
 #: Seconds that one compile may take unless the caller says otherwise.

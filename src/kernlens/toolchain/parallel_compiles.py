@@ -16,13 +16,13 @@ from kernlens.errors import KernlensError, ToolError
 from kernlens.formats.spirv.magic import is_spirv
 from kernlens.model.build import Build, HeldParts
 from kernlens.processors import processors
+from kernlens.toolchain.child import Child
 from kernlens.toolchain.compile_cache import CompileCache, packed, unpacked
 from kernlens.toolchain.compile_keys import compile_key
 from kernlens.toolchain.confinement import Children
 from kernlens.toolchain.foreign_text import foreign_text
 from kernlens.toolchain.includes import source_files
 from kernlens.toolchain.ocloc import TIMEOUT, compile_source, first_bytes, is_refused
-from kernlens.toolchain.process import Child
 from kernlens.toolchain.toolchains import Toolchain
 
 #: Seconds that the main thread waits without looking whether a signal came.

@@ -19,6 +19,7 @@ from kernlens import log
 from kernlens.dataclass import dataclass
 from kernlens.errors import OutputError, ToolError
 from kernlens.runtime.file_limit import limit_file_size
+from kernlens.toolchain.child import Child, Starter
 from kernlens.toolchain.confinement import Confinement, Leash, confinement
 from kernlens.toolchain.shown_files import COMPLAINT, FAILED
 
@@ -99,24 +100,6 @@ def command_line(command: Sequence[str]) -> str:
     return shlex.join(command)
 
 
-class Child:
-    """A running child process with, where the platform has them, its process group."""
-
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
-        self._process = process
-
-    def kill(self) -> None:
-        """Kill the process and everything that it started; does nothing if it has ended already."""
-        if sys.platform == "win32":
-            self._process.kill()
-            return
-        # start_new_session gave the group the child's number, which stays taken while any member lives.
-        try:
-            os.killpg(self._process.pid, signal.SIGKILL)
-        except (ProcessLookupError, PermissionError):
-            self._process.kill()
-
-
 class _Reader(threading.Thread):
     """Collects one output pipe up to a limit. It reads and drops the rest, so that the child never blocks."""
 
@@ -157,58 +140,6 @@ class _Reader(threading.Thread):
         return f"{text}\n[{self._dropped} more bytes of output were dropped]\n" if self._dropped else text
 
 
-class _Starter:
-    """Starts a process in a thread of its own.
-
-    A signal makes the main thread raise wherever it is, also within Popen when the child runs already and nobody could
-    end it. This thread is not interrupted, so that the child is always known. Nothing relies on joining it: in CPython 3.9
-    to 3.12 a join that a signal interrupts marks a thread as ended that still runs.
-    """
-
-    def __init__(self, start: Callable[[], subprocess.Popen[bytes]]) -> None:
-        self._start_process = start
-        self._is_over = threading.Event()
-        # Held while the process is being started.
-        self._lock = threading.Lock()
-        self._is_unwanted = False
-        self._process: subprocess.Popen[bytes] | None = None
-        self._error: BaseException | None = None
-
-    def _run(self) -> None:
-        with self._lock:
-            if self._is_unwanted:
-                return
-            try:
-                self._process = self._start_process()
-            except BaseException as error:
-                self._error = error
-            # A second signal may have broken off the wait of ``end``.
-            if self._is_unwanted and self._process is not None:
-                Child(self._process).kill()
-        self._is_over.set()
-
-    def process(self) -> subprocess.Popen[bytes]:
-        """Start the process and return it. Raises what starting it raised."""
-        # The interpreter waits for this thread before it ends, as it is no daemon.
-        thread = threading.Thread(target=self._run)
-        thread.start()
-        self._is_over.wait()
-        thread.join()  # It ends now. Whoever forks next shall be the only thread.
-        if self._process is None:
-            assert self._error is not None
-            raise self._error
-        return self._process
-
-    def end(self) -> None:
-        """Kill the process and all that it started, now or as soon as it is started; or never start it."""
-        self._is_unwanted = True
-        with self._lock:
-            process = self._process
-        if process is not None:
-            Child(process).kill()
-            process.wait()
-
-
 def run(
     command: Sequence[str | os.PathLike[str]],
     *,
@@ -247,7 +178,7 @@ def run(
         if confined is None
         else confined.leash(arguments, env or {}, has_input=stdin is not None) as leash
     ):
-        starter = _Starter(
+        starter = Starter(
             lambda: _start(arguments, cwd=cwd, env=env, has_input=stdin is not None, keep_open=keep_open, leash=leash)
         )
         try:

@@ -1,0 +1,102 @@
+"""What a capture has brought: the kernels that an application built, and how much was recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from kernlens.capturing.counters import Counter
+from kernlens.dataclass import dataclass, field
+from kernlens.loading import open_build
+from kernlens.model.build import Build
+from kernlens.model.figures import FIGURES, figures_of
+from kernlens.model.kernel import Kernel
+from kernlens.recording.reader import Recording
+
+
+class RecordedKernels:
+    """The kernels of a finished recording, each program opened when a kernel of its is asked for."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._programs: dict[int, dict[str, Kernel]] = {}
+
+    @cached_property
+    def _builds(self) -> list[Build]:
+        return Recording(self._path).builds()
+
+    def get(self, number: int, name: str) -> Kernel:
+        """The kernel of that name of the recording's program with that number."""
+        if number not in self._programs:
+            programs = open_build(self._builds[number - 1])
+            self._programs[number] = {name: kernel for each in programs for name, kernel in each.kernels.items()}
+        return self._programs[number][name]
+
+
+@dataclass()
+class CapturedKernel:
+    """A kernel that the application built or created.
+
+    ``build`` is the build's name in the recording, "" if that is not known, ``number`` its number there, 0 if kernlens cannot
+    read its code. ``same_code`` is whether the code is the same without options that were added, None if none were or it is
+    not known; ``from_source`` whether the application gave the compiler source, which is what -gline-tables-only acts on.
+    """
+
+    name: str
+    build: str
+    device: str
+    number: int = 0
+    created: int = 0
+    launches: int = 0
+    shapes: dict[tuple[tuple[int, ...], tuple[int, ...] | None], int] = field(default_factory=dict)
+    same_code: bool | None = None
+    from_source: bool = False
+    recorded: RecordedKernels | None = field(default=None, repr=False, compare=False)
+
+    @cached_property
+    def kernel(self) -> Kernel | None:
+        """The kernel in the recording, which is read when this is asked for; None if kernlens cannot read its code."""
+        return self.recorded.get(self.number, self.name) if self.recorded is not None and self.number else None
+
+    @cached_property
+    def figures(self) -> dict[str, int | None]:
+        """The figures of its machine code by their keys, None where they are not known; empty if it cannot be read."""
+        return {} if self.kernel is None else figures_of(self.kernel, FIGURES)
+
+    @property
+    def line_table(self) -> bool | None:
+        """Whether it has one; None if kernlens cannot read the code."""
+        return None if self.kernel is None else self.kernel.line_table_reason is None
+
+    @property
+    def shape_documents(self) -> list[dict[str, Any]]:
+        """The sizes that it was launched with, as documents have them."""
+        return [
+            {"global": sizes, "local": local, "launches": launches} for (sizes, local), launches in self.shapes.items()
+        ]
+
+    def add(self, counter: Counter) -> None:
+        """Add what a process counted."""
+        self.created += counter.created
+        self.launches += counter.launches
+        for shape in counter.shapes:
+            sizes = shape.global_size, shape.local_size
+            self.shapes[sizes] = self.shapes.get(sizes, 0) + shape.launches
+
+
+@dataclass(slots=True)
+class Captured:
+    """What a capture has brought: numbers of builds and of those that failed, the kernels, most launched first, and what is
+    missing, with the reason. ``was_entered`` is whether any process loaded the layer, ``nested`` are the recordings of captures
+    within this one, ``findings`` are sentences on what was built again."""
+
+    was_entered: bool
+    nested: Sequence[str] = ()
+    builds: int = 0
+    failed: int = 0
+    from_binary: int = 0
+    kernels: list[CapturedKernel] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    findings: list[str] = field(default_factory=list)
