@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -65,8 +67,8 @@ def test_a_signal_during_a_compile(
         stderr=subprocess.PIPE,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
-    # Opening waits for the first compiler; the end of the pipe comes when the last process of all compilers is gone.
-    with witness.open("rb") as pipe, killed_at_last(process) as compilers:
+    # The end of the pipe comes when the last process of all compilers is gone.
+    with killed_at_last(process) as compilers, opened_by_a_compiler(witness, process) as pipe:
         for _ in range(4 if verb == "compile" else 2):
             compilers.append(int(pipe.readline()))
         assert any((tmp_path / "folders").iterdir())
@@ -83,6 +85,17 @@ def test_a_signal_during_a_compile(
         assert (process.returncode, err) == (130, b"kernlens: interrupted\n")
     else:
         assert (process.returncode, err) == (-number, b"")
+
+
+def opened_by_a_compiler(witness: Path, process: subprocess.Popen[bytes]) -> IO[bytes]:
+    """The pipe, when the first compiler has written into it; to open it would wait for ever if none is ever started."""
+    pipe = os.open(witness, os.O_RDONLY | os.O_NONBLOCK)
+    poll = select.poll()
+    poll.register(pipe, select.POLLIN)
+    while not poll.poll(100):
+        assert process.poll() is None, process.communicate()
+    os.set_blocking(pipe, True)
+    return os.fdopen(pipe, "rb")
 
 
 @contextlib.contextmanager
