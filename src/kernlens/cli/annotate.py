@@ -39,6 +39,12 @@ FORMATS = ("text", "json", "csv")
 @kernel_option()
 @click.option("--line", metavar="[FILE:]N", help="Only the instructions of this source line.")
 @click.option("--offset", metavar="N", help="Which source line is the instruction at this offset of the kernel?")
+@click.option(
+    "--own-lines",
+    "is_own",
+    is_flag=True,
+    help="Inlined library code on the lines of your own files that it came through.",
+)
 @click.option("--top", "count", metavar="N", type=click.IntRange(min=1), help="Only the N costliest lines, as a table.")
 @click.option("--by", "order", type=click.Choice(tuple(LINE_ORDERS)), help="What --top counts; else instructions.")
 @click.option("--pressure", "is_pressure", is_flag=True, help="Which lines' values hold the registers where most do.")
@@ -56,6 +62,7 @@ def command(
     kernel_names: tuple[str, ...],
     line: str | None,
     offset: str | None,
+    is_own: bool,
     count: int | None,
     order: str | None,
     is_pressure: bool,
@@ -67,7 +74,7 @@ def command(
     as_json: bool,
 ) -> None:
     """Print each source line with its instruction count, its share, and the instructions it became."""
-    from kernlens.cli.listings import listing
+    from kernlens.cli.listings import OnOwnLines, listing
     from kernlens.loading import open_file
 
     format_name = "json" if as_json else format_name or _format_of(output)
@@ -77,6 +84,10 @@ def command(
         raise click.UsageError("--top prints a table of lines, as text or JSON: without --line, --offset and csv")
     if is_pressure and (count is not None or line is not None or offset is not None or format_name == "csv"):
         raise click.UsageError("--pressure prints a table, as text or JSON: without --top, --line, --offset and csv")
+    if is_own and offset is not None:
+        raise click.UsageError(
+            "--offset names the instruction's own line, and the calls around it: without --own-lines"
+        )
     contents = open_file(path, device=device, source_roots=source_roots, source=source)
     if offset is not None:
         _print_place(contents, kernel_names, device, number_of(offset, "--offset"))
@@ -89,6 +100,8 @@ def command(
         form = _costliest(format_name, count, order or "instructions", is_printed=output is None)
     else:
         form = _form(format_name, only, is_printed=output is None)
+    if is_own:
+        form = OnOwnLines(form, source_roots)
     print_pieces(listing(contents, kernel_names, device, form, only), output)
     contents.check()
 

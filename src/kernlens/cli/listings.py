@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -173,6 +174,26 @@ class PressureJson(Json):
         self._frame({"schema": SCHEMA}, is_indented=False)
 
 
+class OnOwnLines:
+    """Another form, of kernels whose instructions are on the lines of the user's own files; those below ``roots`` are own."""
+
+    def __init__(self, form: Form, roots: Sequence[str]) -> None:
+        from kernlens.analysis.own_lines import kernel_on_own_lines
+
+        self._form = form
+        self._laid = partial(kernel_on_own_lines, roots=[os.path.abspath(root) for root in roots])
+        self.head, self.tail, self.separator, self.has_texts = form.head, form.tail, form.separator, form.has_texts
+
+    def begin(self) -> None:
+        self._form.begin()
+
+    def laid(self, listed: Listed) -> Listed:
+        return listed._replace(kernel=self._laid(listed.kernel))
+
+    def text(self, listed: Listed) -> str:
+        return self._form.text(listed)
+
+
 def listing(
     contents: Contents, kernel_names: Sequence[str], device: str | None, form: Form, only: LineChoice | None = None
 ) -> Iterator[str]:
@@ -291,6 +312,8 @@ def _batches(paths: Sequence[str], sizes: Mapping[str, int]) -> Iterator[list[st
 
 
 def _of_kernel(listed: Listed, form: Form, only: LineChoice | None) -> Iterator[_Piece]:
+    if isinstance(form, OnOwnLines):
+        listed = form.laid(listed)
     yield form.text(listed)
     if only is not None:
         yield _LineNote(_has_code(listed.kernel, only), listed.kernel.line_table_reason)

@@ -77,8 +77,8 @@ class LineTable:
 
     Columnar: ``offsets``, ``files_of``, ``lines``, ``columns`` have one entry per row, ``flags`` holds the bits
     IS_STMT, END_SEQUENCE and PROLOGUE_END. ``files`` are indexed by the table's own file numbers (DWARF 4 counts from
-    1, so entry 0 is then an empty name). ``directory`` is DW_AT_comp_dir, empty if absent. ``find_inlined`` reads the
-    inlined calls, ``find_functions`` the functions on first use.
+    1, so entry 0 is then an empty name). ``directory`` is DW_AT_comp_dir, ``source`` the name of the program's
+    source; empty if absent. ``find_inlined`` reads the inlined calls, ``find_functions`` the functions on first use.
     """
 
     files: tuple[SourceFile, ...]
@@ -88,6 +88,7 @@ class LineTable:
     columns: Sequence[int]
     flags: Sequence[int]
     directory: str = ""
+    source: str = ""
     version: int = 4
     find_inlined: Callable[[], tuple[InlinedCall, ...]] = field(default=tuple, repr=False, compare=False)
     find_functions: Callable[[], tuple[DebugFunction, ...]] = field(default=tuple, repr=False, compare=False)

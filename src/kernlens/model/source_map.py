@@ -138,6 +138,11 @@ class SourceMap:
         """Returns the calls through which instruction ``index`` was inlined, innermost first, empty if it was not."""
         return self.stacks[index]
 
+    def inner_places(self, index: int) -> tuple[SourcePlace, ...]:
+        """Returns the places that were inlined into ``place``, where that is a caller's: the instruction's own first. It is
+        empty where the place is the instruction's own (``analysis.own_lines`` has others)."""
+        return ()
+
     @cached_property
     def places(self) -> list[SourcePlace | None]:
         """Returns for each instruction what ``place`` says of it."""

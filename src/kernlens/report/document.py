@@ -160,19 +160,26 @@ def _instructions(kernel: Kernel, only: LineChoice | None, is_placed: bool) -> l
 def _ends(source_map: SourceMap, only: LineChoice | None) -> list[str | None]:
     """What each instruction's text ends with: its place; None if it is not of the chosen line. Neighbours share places and
     stacks, which live as long as the map: their identity will do."""
-    known: dict[tuple[int, str, int], str | None] = {}
+    known: dict[tuple[int, str, int, int], str | None] = {}
     ends = []
-    for place, origin, stack in zip(source_map.places, source_map.origins, source_map.stacks, strict=True):
-        key = id(place), origin, id(stack)
+    places = zip(source_map.places, source_map.origins, source_map.stacks, strict=True)
+    for index, (place, origin, stack) in enumerate(places):
+        inner = source_map.inner_places(index)
+        key = id(place), origin, id(stack), id(inner)
         if key not in known:
-            known[key] = _end_of_placed(place, origin, stack) if only is None or only.holds(place) else None
+            known[key] = _end_of_placed(place, origin, stack, inner) if only is None or only.holds(place) else None
         ends.append(known[key])
     return ends
 
 
-def _end_of_placed(place: SourcePlace | None, origin: str | None, stack: Sequence[SourcePlace]) -> str:
-    where = {"path": None, "line": None, "column": None} if place is None else _source_place(place)
-    return "," + encoded(where | {"line_origin": origin, "inlined_at": [_source_place(call) for call in stack]})[1:]
+def _end_of_placed(
+    place: SourcePlace | None, origin: str | None, stack: Sequence[SourcePlace], inner: Sequence[SourcePlace] = ()
+) -> str:
+    where: Document = {"path": None, "line": None, "column": None} if place is None else _source_place(place)
+    where |= {"line_origin": origin, "inlined_at": [_source_place(call) for call in stack]}
+    if inner:
+        where["inlined"] = [_source_place(each) for each in inner]
+    return "," + encoded(where)[1:]
 
 
 def _source_place(place: SourcePlace) -> Document:

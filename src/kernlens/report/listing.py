@@ -99,7 +99,7 @@ class Rows:
     def __init__(self, kernel: Kernel, source_map: SourceMap) -> None:
         self._rows = _rows(kernel, "             ")
         self._map = source_map if source_map.table.inlined or source_map.stated else None
-        self._remarks: dict[tuple[str, int, str], str] = {}
+        self._remarks: dict[tuple[str, int, str, int], str] = {}
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -111,14 +111,17 @@ class Rows:
             return rows
         found: list[str] = []
         last: tuple[SourcePlace, ...] | None = None
+        last_inner: tuple[SourcePlace, ...] = ()
         said = remark = ""
         stacks, origins = self._map.stacks[run.start : run.stop], self._map.origins[run.start : run.stop]
-        for row, stack, origin in zip(rows, stacks, origins, strict=True):
-            if stack is not last or origin != said:  # Neighbours share their stack, and origins are few.
-                last, said = stack, origin
-                key = path, id(stack), origin
+        for index, row, stack, origin in zip(run, rows, stacks, origins, strict=True):
+            inner = self._map.inner_places(index)
+            # Neighbours share their stacks and inlined places, and origins are few.
+            if stack is not last or origin != said or inner is not last_inner:
+                last, said, last_inner = stack, origin, inner
+                key = path, id(stack), origin, id(inner)
                 if key not in self._remarks:
-                    self._remarks[key] = _remark(stack, origin, path)
+                    self._remarks[key] = _remark(stack, origin, path, inner)
                 remark = self._remarks[key]
             found.append(row + remark)
         return found
@@ -260,8 +263,11 @@ def where_from(kernel: Kernel, index: int) -> str:
     return f"no source line{within}"
 
 
-def _remark(stack: Sequence[SourcePlace], origin: str, path: str) -> str:
+def _remark(stack: Sequence[SourcePlace], origin: str, path: str, inner: Sequence[SourcePlace] = ()) -> str:
     remarks = []
+    if inner:
+        name = inner[0].path.rsplit("/", 1)[-1]
+        remarks.append(f"of {name}:{inner[0].line}, inlined here")
     if stack:
         calls = (f"{call.line}" if call.path == path else f"{call.path}:{call.line}" for call in stack)
         remarks.append(f"inlined at {', '.join(calls)}")

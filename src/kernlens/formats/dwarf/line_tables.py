@@ -127,6 +127,7 @@ class LineTables(Mapping[str, "LineTable"]):
             columns=rows.columns,
             flags=rows.flags,
             directory=unit.directory or header.directory,
+            source=unit.name,
             version=header.version,
             find_inlined=lambda: self._inlined.of_unit(unit.offset, unit.strings),
             find_functions=lambda: self._inlined.functions(unit.offset, unit.strings),

@@ -73,14 +73,15 @@ Attributes = dict[int, tuple[int, int | str | bytes]]
 
 
 class Unit(NamedTuple):
-    """One compile unit. ``offset`` is that of its header in .debug_info, ``line_program`` that of its line program in
-    .debug_line (None if it has none), ``directory`` its DW_AT_comp_dir; ``low`` is the address of its code and ``size`` the
-    bytes of it, None where the unit does not say."""
+    """One compile unit. ``name`` is that of its source (DW_AT_name), ``directory`` its DW_AT_comp_dir. ``offset`` is that of
+    its header in .debug_info, ``line_program`` that of its line program in .debug_line (None if it has none). ``low`` is the
+    address of its code and ``size`` the bytes of it, None where the unit does not say."""
 
     offset: int
     line_program: int | None
     directory: str
     strings: DebugStrings
+    name: str = ""
     low: int | None = None
     size: int | None = None
 
@@ -244,6 +245,7 @@ class UnitReader:
             line_program=number_of(attributes, DW_AT_STMT_LIST),
             directory=strings.text(attributes.get(DW_AT_COMP_DIR)),
             strings=strings,
+            name=strings.text(attributes.get(DW_AT_NAME)),
             low=low,
             size=size,
         )
