@@ -14,6 +14,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from kernlens.explorer.server import CONNECTIONS
 from tests.integration.explorer_fixtures import MAIN, SOURCE, Server, serving, until
 
 #: Every address that holds data.
@@ -270,3 +271,18 @@ def test_the_browsers_words_hold_no_token(tmp_path: Path) -> None:
         finally:
             process.terminate()
     assert not page.exists()
+
+
+def test_requests_that_are_sent_by_halves_lock_nobody_out(server: Server) -> None:
+    with contextlib.ExitStack() as opened:
+        for number in range(CONNECTIONS + 100):
+            connection = opened.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=60))
+            # Every other one has asked before, and begins once more.
+            whole = f"GET /icon.svg HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n\r\n" if number % 2 else ""
+            with contextlib.suppress(ConnectionError):
+                connection.sendall(f"{whole}GET / HTTP/1.1\r\nHost:".encode())
+        for _ in range(3):
+            answer = raw(
+                server, f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nConnection: close\r\n\r\n".encode()
+            )
+            assert answer.startswith(b"HTTP/1.1 200 ")

@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from kernlens import compile
+from kernlens import compile, load
 from kernlens.analysis.own_lines import kernel_on_own_lines
 from kernlens.model.kernel import Kernel
+from kernlens.report.explore import document
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM
+from tests.explore_reader import KernelChunk, unpacked
 from tests.unit.conftest import Kernlens, kernlens
 
 __all__ = ["kernlens"]
@@ -118,3 +120,19 @@ def test_the_command(compiled: tuple[Path, Kernel], kernlens: Kernlens, monkeypa
     assert {line for path, line in lines if path == "k.cl"} >= OWN_LINES
     refused = kernlens("annotate", recording, "--own-lines", "--offset", "0")
     assert refused.status == 2
+
+
+def test_the_page(compiled: tuple[Path, Kernel]) -> None:
+    """The document of report and serve has the instructions on the same lines."""
+    folder, kernel = compiled
+    (program,) = load(folder / "k.klens")
+    whole = document([program], own_roots=[])
+    (chunk_id,) = whole.index["programs"][0]["kernels"]["chunk"]
+    shown = KernelChunk(unpacked(whole.chunks[chunk_id])).places
+    own = kernel_on_own_lines(kernel).source_map
+    assert own is not None
+    assert [place and (place.path, place.line) for place in shown] == [
+        place and (place.path, place.line) for place in own.places
+    ]
+    (of_all,) = document([program]).index["programs"][0]["kernels"]["chunk"]
+    assert chunk_id != of_all  # A browser may keep both.

@@ -16,6 +16,7 @@ from kernlens.cli.options import (
     kernel_option,
     line_of,
     number_of,
+    own_lines_option,
     path_argument,
     source_root_option,
     verb,
@@ -39,12 +40,7 @@ FORMATS = ("text", "json", "csv")
 @kernel_option()
 @click.option("--line", metavar="[FILE:]N", help="Only the instructions of this source line.")
 @click.option("--offset", metavar="N", help="Which source line is the instruction at this offset of the kernel?")
-@click.option(
-    "--own-lines",
-    "is_own",
-    is_flag=True,
-    help="Inlined library code on the lines of your own files that it came through.",
-)
+@own_lines_option()
 @click.option("--top", "count", metavar="N", type=click.IntRange(min=1), help="Only the N costliest lines, as a table.")
 @click.option("--by", "order", type=click.Choice(tuple(LINE_ORDERS)), help="What --top counts; else instructions.")
 @click.option("--pressure", "is_pressure", is_flag=True, help="Which lines' values hold the registers where most do.")

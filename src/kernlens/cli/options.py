@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -175,6 +176,21 @@ def cache_option() -> Decorator:
         return with_cache
 
     return decorate
+
+
+def own_lines_option() -> Decorator:
+    """``--own-lines``, the parameter ``is_own``."""
+    return click.option(
+        "--own-lines",
+        "is_own",
+        is_flag=True,
+        help="Inlined library code on the lines of your own files that it came through.",
+    )
+
+
+def own_roots(source_roots: Sequence[str]) -> list[str]:
+    """Return the folders whose files are own ones, as line tables have them."""
+    return [os.path.abspath(root) for root in source_roots]
 
 
 def unconfined_option() -> Decorator:

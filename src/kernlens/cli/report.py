@@ -13,6 +13,8 @@ from kernlens.cli.options import (
     device_option,
     file_option,
     kernel_option,
+    own_lines_option,
+    own_roots,
     path_argument,
     select,
     source_root_option,
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
 )
 @file_option("The source, where the line table does not name it.", "--source")
 @source_root_option()
+@own_lines_option()
 @device_option()
 @unconfined_option()
 def command(
@@ -54,6 +57,7 @@ def command(
     stages: bool | None,
     source: str | None,
     source_roots: tuple[str, ...],
+    is_own: bool,
     device: str | None,
     unconfined: bool,
 ) -> None:
@@ -62,7 +66,13 @@ def command(
 
     contents = open_file(path, device=device, source_roots=source_roots, source=source)
     pieces = report_page(
-        contents, kernel_names, device, stages=stages, is_redacted=redact is not None, unconfined=unconfined
+        contents,
+        kernel_names,
+        device,
+        stages=stages,
+        is_redacted=redact is not None,
+        own_roots=own_roots(source_roots) if is_own else None,
+        unconfined=unconfined,
     )
     print_pieces(pieces, output)
     contents.check()
@@ -75,10 +85,12 @@ def report_page(
     *,
     stages: bool | None = None,
     is_redacted: bool = False,
+    own_roots: Sequence[str] | None = None,
     unconfined: bool = False,
 ) -> Iterator[str]:
     """The page of these contents in pieces. ``stages``: compile programs again of which none were kept (True), show none
-    (False), or show what was kept; ``unconfined`` is ``compile_again``'s. Raises what ``select`` raises."""
+    (False), or show what was kept; ``own_roots`` is ``document``'s, ``unconfined`` ``compile_again``'s. Raises what
+    ``select`` raises."""
     from kernlens.report.explore import document
     from kernlens.report.explore.page import page, viewer_script
 
@@ -97,6 +109,7 @@ def report_page(
         failed=failed,
         redaction=_redaction(programs, failed) if is_redacted else None,
         has_stages=stages is not False,
+        own_roots=own_roots,
     )
     return page(whole, viewer_script())
 

@@ -11,6 +11,8 @@ from kernlens.cli.options import (
     device_option,
     listed,
     options_option,
+    own_lines_option,
+    own_roots,
     source_root_option,
     toolchain_option,
     unconfined_option,
@@ -53,6 +55,7 @@ _NEEDED = ("starlette", "uvicorn")
     help="Compiles may include files from below this folder; may be repeated.",
 )  # fmt: skip
 @source_root_option()
+@own_lines_option()
 @unconfined_option()
 def command(
     paths: tuple[str, ...],
@@ -66,6 +69,7 @@ def command(
     options: str,
     include: tuple[str, ...],
     source_roots: tuple[str, ...],
+    is_own: bool,
     unconfined: bool,
 ) -> None:
     """Show programs in the browser: source, stages and machine code, linked; edit the source and see what becomes of it.
@@ -95,6 +99,7 @@ def command(
             include=include,
             limits=limits,
             source_roots=source_roots,
+            own_roots=own_roots(source_roots) if is_own else None,
             unconfined=unconfined,
         )
 

@@ -156,7 +156,17 @@ class Explorer:
                     403, str(error), "kernlens serve --include DIR allows what lies below DIR"
                 ) from error
             include, unconfined = self._served.include, self._unconfined
-            works.append(CompileWork(one, sources, include, self._limits, self._results, unconfined=unconfined))
+            works.append(
+                CompileWork(
+                    one,
+                    sources,
+                    include,
+                    self._limits,
+                    self._results,
+                    own_roots=self._served.own_roots,
+                    unconfined=unconfined,
+                )
+            )
         return works
 
     async def _answered(self, ask: Callable[..., Answer], *arguments: Any) -> Answer:

@@ -138,8 +138,10 @@ class CompileWork:
         limits: Limits,
         results: Results,
         *,
+        own_roots: Sequence[str] | None = None,
         unconfined: bool = False,
     ) -> None:
+        self._own_roots = own_roots
         self._unconfined = unconfined
         self._configuration = configuration
         self._sources = tuple(sources)
@@ -216,7 +218,9 @@ class CompileWork:
         outside = os.path.realpath(folder)
         pipeline = replace(pipeline, build=_by_hand(pipeline.build, outside))
         built = pipeline.build
-        made = document(pipeline.programs, title=built.source, version=__version__) if built.ok else None
+        made = None
+        if built.ok:
+            made = document(pipeline.programs, title=built.source, version=__version__, own_roots=self._own_roots)
         tell({"event": "stage", "done": _STEPS, "of": _STEPS})
         size = len(built.binary) + len(built.debug) + len(built.spirv) + len(built.log)
         size += sum(snapshot.size or 0 for snapshot in built.snapshots) + sum(len(each.text) for each in built.sources)

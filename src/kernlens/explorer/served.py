@@ -46,7 +46,7 @@ class SourceBuild:
 class Served:
     """What is served. ``contents`` are those of paths that are no sources, ``include`` the folders to include files from:
     those that the user named, and those of sources among the paths. ``ids`` are the programs'; ``sweep`` is
-    the table of a sweep, None if no path is one."""
+    the table of a sweep, None if no path is one. ``own_roots`` is that of ``report.explore.document``."""
 
     contents: tuple[Contents, ...]
     programs: tuple[Program, ...]
@@ -55,6 +55,7 @@ class Served:
     document: Document
     ids: tuple[str, ...]
     sweep: dict[str, Any] | None
+    own_roots: Sequence[str] | None = None
 
     def program(self, program: str) -> Program | None:
         """The program of this id; None if there is none."""
@@ -93,6 +94,7 @@ def open_served(
     include: Sequence[str],
     limits: Limits,
     source_roots: Sequence[str],
+    own_roots: Sequence[str] | None = None,
     unconfined: bool = False,
 ) -> Served:
     """Open all paths. What is in their files is read now, so that they may change or vanish afterwards.
@@ -129,9 +131,10 @@ def open_served(
         programs += found
         failed += contents.failed
     title = ", ".join(os.path.basename(os.path.abspath(path)) for path in paths)
-    made = document(programs, title=title, version=__version__, failed=failed)
+    made = document(programs, title=title, version=__version__, failed=failed, own_roots=own_roots)
     ids = tuple(entry["id"] for entry in made.index["programs"][: len(programs)])
-    return Served(tuple(opened), tuple(programs), tuple(failed), tuple(dict.fromkeys(folders)), made, ids, sweep)
+    include_from = tuple(dict.fromkeys(folders))
+    return Served(tuple(opened), tuple(programs), tuple(failed), include_from, made, ids, sweep, own_roots)
 
 
 def _compiled(

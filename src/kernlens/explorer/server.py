@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import logging
 import secrets
 import signal
@@ -140,21 +141,38 @@ class _Uvicorn(uvicorn.Server):
 
 
 class _Protocol(H11Protocol):
-    """Takes no more connections than it can serve, and no request that does not come."""
+    """Takes no more connections than it can serve, and no request that does not come.
+
+    When there are too many, the one that has been without a whole request for longest makes way: who sends requests by
+    halves, however many, locks nobody else out.
+    """
 
     _waiting: asyncio.TimerHandle | None = None
+    _made = itertools.count()
+    _number = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        self._number = next(self._made)
         if len(self.connections) > CONNECTIONS:
-            transport.abort()
-            return
+            others = [each for each in self.connections if isinstance(each, _Protocol) and each._is_unused]
+            # Without any other it is this one.
+            oldest = min(others, key=lambda each: each._number)
+            oldest.transport.abort()
+            self.connections.discard(oldest)
+            if oldest is self:
+                return
         self._waiting = self.loop.call_later(_HEADER_TIME, self._give_up)
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self._waiting is not None:
             self._waiting.cancel()
         super().connection_lost(exc)
+
+    @property
+    def _is_unused(self) -> bool:
+        """Whether nothing is being answered: a first or a further request is awaited."""
+        return self.cycle is None or self.cycle.response_complete
 
     def _give_up(self) -> None:
         if self.cycle is None:

@@ -45,15 +45,17 @@ def document(
     failed: Sequence[Build] = (),
     redaction: Redaction | None = None,
     has_stages: bool = True,
+    own_roots: Collection[str] | None = None,
 ) -> Document:
     """Makes the document of these programs.
 
     ``kernels`` are the names of those that are wanted of each program; None: all of all. ``failed`` are builds without a
-    binary, which are listed with their logs. With a ``redaction`` no source text is in the document. No kernel is decoded
-    before its chunk is asked for. Raises FormatError if a program is damaged.
+    binary, which are listed with their logs. With a ``redaction`` no source text is in the document.
+    ``own_roots``: instructions are on the lines of the user's own files, those below these folders too
+    (``analysis.own_lines``). No kernel is decoded before its chunk is asked for. Raises FormatError if a program is damaged.
     """
     chunks = Chunks()
-    entries = ProgramEntries(chunks, version, redaction, has_stages=has_stages)
+    entries = ProgramEntries(chunks, version, redaction, has_stages=has_stages, own_roots=own_roots)
     wanted = [tuple(program.listed_kernels) for program in programs] if kernels is None else kernels
     index = {
         "schema": SCHEMA,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
+from kernlens.analysis.own_lines import on_own_lines
 from kernlens.errors import KernlensError, UnsupportedError
 from kernlens.model.figures import LINE_ORDERS
 from kernlens.model.kernel import Kernel
@@ -21,15 +23,17 @@ _TOO_LARGE = "it is too large to be shown"
 _EMPTY: dict[str, Any] = {"text": "", "line": [], "place": [], "id": None, "ids": None, "functions": []}
 
 
-def kernel_document(kernel: Kernel, texts: StageTexts) -> dict[str, Any]:
+def kernel_document(kernel: Kernel, texts: StageTexts, own_roots: Collection[str] | None = None) -> dict[str, Any]:
     """What stands in a kernel's chunk, with its part of the stages that have ``texts``. What cannot be read is left out, with
-    the reason in ``missing``."""
+    the reason in ``missing``. With ``own_roots`` instructions are on own lines (``analysis.own_lines``)."""
     missing: dict[str, str] = {}
     code: dict[str, Any] | None = None
     source_map: SourceMap | None = None
     names: dict[str, str] = {}
     try:
         source_map = kernel.source_map
+        if source_map is not None and own_roots is not None:
+            source_map = on_own_lines(source_map, own_roots)
         if kernel.line_table_reason:
             missing["lines"] = kernel.line_table_reason
     except KernlensError as error:

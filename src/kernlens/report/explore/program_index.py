@@ -53,8 +53,17 @@ class Redaction(Protocol):
 class ProgramEntries:
     """Makes the entries of programs, and adds their chunks."""
 
-    def __init__(self, chunks: Chunks, version: str, redaction: Redaction | None, *, has_stages: bool) -> None:
+    def __init__(
+        self,
+        chunks: Chunks,
+        version: str,
+        redaction: Redaction | None,
+        *,
+        has_stages: bool,
+        own_roots: Collection[str] | None = None,
+    ) -> None:
         self._chunks = chunks
+        self._own_roots = own_roots
         self._version = version
         self._redaction = redaction
         self._has_stages = has_stages
@@ -160,10 +169,12 @@ class ProgramEntries:
 
     def _kernel(self, program: Program, kernel: Kernel, identity: str) -> str:
         make = partial(self._kernel_document, program, kernel)
-        return self._chunks.add("kernel", id_of("kernel", identity, kernel.name, str(self._has_stages)), make)
+        return self._chunks.add(
+            "kernel", id_of("kernel", identity, kernel.name, str(self._has_stages), str(self._own_roots)), make
+        )
 
     def _kernel_document(self, program: Program, kernel: Kernel) -> dict[str, Any]:
-        made = kernel_document(kernel.unread(), self._texts(program))
+        made = kernel_document(kernel.unread(), self._texts(program), self._own_roots)
         if self._redaction is not None:
             for stage in made["stages"]:
                 stage["text"] = self._redaction.text(stage["text"])
