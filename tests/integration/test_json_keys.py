@@ -180,6 +180,15 @@ def test_the_documents_of_programs(folder: Path) -> None:
     done = kernlens("compile", "called.cl", *words[1:3], "-o", "called.klens", *words[5:], cwd=folder)
     assert done.returncode == 0, done.stderr
     documents.append(answer("annotate", "called.klens", cwd=folder))
+    library = folder / "include/sycl"
+    library.mkdir(parents=True)
+    (library / "f.h").write_text("float f(float x)\n{\n    return native_sin(x) * 3.0f;\n}\n")
+    (folder / "own.cl").write_text(
+        '#include "include/sycl/f.h"\nkernel void k(global float *a)\n{\n    a[get_global_id(0)] = f(a[0]);\n}\n'
+    )
+    done = kernlens("compile", "own.cl", *words[1:3], "-o", "own.klens", *words[5:], cwd=folder)
+    assert done.returncode == 0, done.stderr
+    documents.append(answer("annotate", "own.klens", "--own-lines", cwd=folder))
     compare(shape, *documents, answer("inspect", "a.dg2.bin", cwd=folder))
     (folder / "spill.cl").write_text(SPILLING)
     kept = ("spill.cl", "--device", "dg2", "-o", "spill.klens")

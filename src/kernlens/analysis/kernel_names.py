@@ -27,7 +27,7 @@ def kernels_meant(wanted: str, known: Collection[str]) -> list[str]:
     alike = _alike(wanted, known)
     for has_part in (_ends_with, _holds):
         if not alike and wanted:
-            alike = [name for name in known if any(has_part(called, wanted) for called in _called(name))]
+            alike = [name for name in known if any(has_part(each, wanted) for each in called(name))]
             titles = {kernel_title(name) for name in alike}
             if len(titles) > 1:
                 raise AmbiguousKernelError(wanted, sorted(titles, key=lambda title: (len(title), title)))
@@ -37,24 +37,24 @@ def kernels_meant(wanted: str, known: Collection[str]) -> list[str]:
 def _alike(wanted: str, known: Collection[str]) -> list[str]:
     if wanted in known:
         return [wanted]
-    return [name for name in known if wanted in _called(name)] or [name for name in known if is_named(wanted, name)]
+    return [name for name in known if wanted in called(name)] or [name for name in known if is_named(wanted, name)]
 
 
-def _ends_with(called: str, part: str) -> bool:
-    return called.endswith(f"::{part}")
+def _ends_with(name: str, part: str) -> bool:
+    return name.endswith(f"::{part}")
 
 
-def _holds(called: str, part: str) -> bool:
-    return part in called
+def _holds(name: str, part: str) -> bool:
+    return part in name
 
 
 def is_named(pattern: str, name: str) -> bool:
     """Whether the name, as the binary or as C++ has it, is one of a pattern's: * stands for any text, ? for a character."""
     parts = _parts(pattern)
-    return any(_fits(parts, called) for called in _called(name))
+    return any(_fits(parts, each) for each in called(name))
 
 
-def _called(name: str) -> tuple[str, ...]:
+def called(name: str) -> tuple[str, ...]:
     """What a kernel is called; that of SYCL has the name of its type."""
     if not name.startswith("_Z"):
         return (name,)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
-from kernlens.analysis.kernel_names import kernels_meant
+from kernlens.analysis.kernel_names import called
 from kernlens.cli.output import print_message
-from kernlens.errors import UnknownKernelError, UnsupportedError
+from kernlens.errors import UnsupportedError
 
 if TYPE_CHECKING:
     from kernlens.pipeline.compile_stages import Pipeline
@@ -34,14 +33,12 @@ def those_that_can(work: Callable[[Item], Answer], items: Iterable[Item]) -> lis
 
 
 def those_with_kernel(pipelines: list[Pipeline], kernel: str | None) -> tuple[list[Pipeline], str | None]:
-    """The programs whose stages name the kernel, all if none does, and its name there: it may be given as C++ shows it, or in
-    part. Raises AmbiguousKernelError if several have that part."""
+    """The programs whose stages name the kernel, all if none does, and its name there: it may be given as C++ shows it. A part
+    of a name will not do: it can be the whole name of a function, which stages have too."""
     if kernel is None:
         return pipelines, None
     of_each = [{snapshot.kernel for snapshot in pipeline.snapshots if snapshot.kernel} for pipeline in pipelines]
     known = {name for names in of_each for name in names}
-    # Functions that are no kernels may be named too.
-    with suppress(UnknownKernelError):
-        (kernel, *_) = kernels_meant(kernel, sorted(known))
-    having = [pipeline for pipeline, names in zip(pipelines, of_each, strict=True) if kernel in names]
-    return having or pipelines, kernel
+    shown = next((name for name in known if kernel not in known and kernel in called(name)), kernel)
+    having = [pipeline for pipeline, names in zip(pipelines, of_each, strict=True) if shown in names]
+    return having or pipelines, shown
