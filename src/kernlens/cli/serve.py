@@ -83,7 +83,7 @@ def command(
     from kernlens.explorer.served import SourceBuild, open_served
     from kernlens.explorer.server import Server, listening
     from kernlens.toolchain.confinement import Limits
-    from kernlens.toolchain.process import temporary_folder
+    from kernlens.toolchain.swept_folder import swept_folder
     from kernlens.toolchain.toolchains import SYSTEM, toolchain
 
     chosen = listed(toolchains)
@@ -92,7 +92,7 @@ def command(
     limits = Limits(seconds=timeout)
     build = SourceBuild(device, chosen[0] if chosen else SYSTEM, options)
     listener = listening(port)
-    with listener, temporary_folder() as folder:
+    with listener, swept_folder() as folder:
         served = open_served(
             paths,
             source_build=build,

@@ -1,0 +1,68 @@
+"""The temporary folder of a process that runs for long: what is left of it after a kill is removed by the next one."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from kernlens import log
+from kernlens.errors import OutputError
+
+PREFIX = "kernlens-serve-"
+#: A file in the folder that its process holds locked: the kernel lets go of it when that ends, however it does.
+LOCK = "in-use"
+
+
+@contextmanager
+def swept_folder() -> Iterator[str]:
+    """Make a temporary folder that is removed after use, and remove those that killed processes of this user left.
+
+    Within the context all temporary folders of this process are made in it. Raises OutputError if none can be made.
+    """
+    _sweep(tempfile.gettempdir())
+    try:
+        holder = tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True)
+    except OSError as error:
+        raise OutputError(f"no temporary folder can be made ({error}); point TMPDIR at one that is writable") from error
+    with holder as folder, open(os.path.join(folder, LOCK), "wb") as lock:
+        if sys.platform != "win32":
+            import fcntl
+
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        before, tempfile.tempdir = tempfile.tempdir, folder
+        try:
+            yield folder
+        finally:
+            tempfile.tempdir = before
+
+
+def _sweep(below: str) -> None:
+    if sys.platform == "win32":
+        return
+    with os.scandir(below) as entries:
+        left = [entry for entry in entries if entry.name.startswith(PREFIX)]
+    for entry in left:
+        try:
+            if entry.is_dir(follow_symlinks=False) and entry.stat(follow_symlinks=False).st_uid == os.geteuid():
+                _remove_unused(entry.path)
+        except OSError as error:
+            log.debug("toolchain", "%s stays: %s", entry.path, error.strerror)
+
+
+def _remove_unused(folder: str) -> None:
+    """Remove the folder if no process holds its lock; one that has none yet is being made."""
+    if sys.platform == "win32":
+        return
+    import fcntl
+
+    lock = os.open(os.path.join(folder, LOCK), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # BlockingIOError: its process lives.
+        shutil.rmtree(folder, ignore_errors=True)
+        log.debug("toolchain", "removed %s, which a process left that was killed", folder)
+    finally:
+        os.close(lock)
