@@ -32,8 +32,8 @@ except Exception as error:
 """
 
 
-def run(answer: str, processors: int = 3) -> list[str]:
-    program = PROGRAM.format(answer=answer, processors=processors)
+def run(answer: str, processors: int = 3, *, before: str = "", after: str = "") -> list[str]:
+    program = before + PROGRAM.format(answer=answer, processors=processors) + after
     environment = {**os.environ, "PYTHONPATH": PACKAGE}
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=False)
     assert done.stderr == ""
@@ -60,6 +60,22 @@ def test_an_error_comes_where_it_is_met(processors: int) -> None:
 def test_a_worker_that_is_killed_is_an_error() -> None:
     answer = "[item] if item < 20 else os.kill(os.getpid(), signal.SIGKILL)"
     assert run(answer)[-1] == "ToolError a process that did a part of the work ended early (SIGKILL)"
+
+
+def test_a_worker_does_not_do_what_its_parent_does_on_a_signal() -> None:
+    """It would go on, or clean up, as if it were the parent."""
+    before = "import signal\nsignal.signal(signal.SIGTERM, lambda *_: print('handled', flush=True))\n"
+    answer = "[item] if item < 20 else [os.kill(os.getpid(), signal.SIGTERM)]"
+    lines = run(answer, before=before)
+    assert lines[-1] == "ToolError a process that did a part of the work ended early (SIGTERM)"
+    assert "handled" not in lines
+
+
+def test_after_an_error_no_process_is_left() -> None:
+    """Neither running nor as a zombie."""
+    after = "try:\n    print(os.waitpid(-1, os.WNOHANG))\nexcept ChildProcessError:\n    print('none')\n"
+    answer = f"[time.sleep({ASLEEP})] if item > 13 else 1 / 0"
+    assert run(answer, after=after) == ["ZeroDivisionError division by zero", "none"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL], ids=lambda number: number.name)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from kernlens.model.build import Source
+from kernlens.toolchain import source_reading
 from kernlens.toolchain.includes import source_files
 from kernlens.toolchain.source_reading import SIZE_LIMIT, SourceFolders, is_wide
 
@@ -132,6 +133,12 @@ def test_a_folder_that_holds_everything_is_near_nothing(near: str, home: Path, m
     named = SourceFolders([], [folder]).read(f"{home}/shared/a.cl")
     assert named is not None
     assert bool(named.text) == (near in ("/", "/etc/..", "/tmp", "link", "", "..", "shared"))
+
+
+def test_the_home_folder_of_another_user_is_near_nothing(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source_reading, "_HOMES", (str(home),))
+    assert is_wide(f"{home}/work")
+    assert not is_wide(f"{home}/input/sub")
 
 
 def test_a_folder_of_a_project_is_near(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
