@@ -12,6 +12,7 @@ from kernlens.errors import UnsupportedError
 from kernlens.model.build import Build, BuildToolchain, HeldParts, Source
 from kernlens.pipeline.compile_again import toolchain_of
 from kernlens.recording.writer import RecordingWriter
+from kernlens.toolchain import shown_files
 from kernlens.toolchain.recorded_sources import written_sources
 from kernlens.toolchain.toolchains import Toolchain
 from tests.unit.conftest import Kernlens
@@ -46,6 +47,17 @@ def test_a_recording_without_stages_is_compiled_again(kernlens: Kernlens, compil
     assert " -device icllp " in pipeline["command"]
     assert "-gline-tables-only -DN=3" in pipeline["command"]
     assert not compiler.with_name("calls").exists()  # as the compiler cannot write there
+
+
+def test_where_files_cannot_be_hidden_the_compiler_is_not_asked_for_them(
+    kernlens: Kernlens, compiler: Path, recording: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Under Landlock ``__has_include`` would tell which files this machine has."""
+    for mechanism, is_answered in ((shown_files.LANDLOCK, True), (shown_files.NAMESPACES, False)):
+        monkeypatch.setattr(shown_files, "mechanism", lambda *, of_driver=False, chosen=mechanism: chosen)
+        (pipeline,) = kernlens("stages", recording, "--device", "skl", "--json").document["pipelines"]
+        for question in ("__has_include", "__has_include_next", "__has_embed"):
+            assert (f"-D{question}(x)=0" in pipeline["command"]) == is_answered, pipeline["command"]
 
 
 def test_what_the_user_says_counts(kernlens: Kernlens, compiler: Path, recording: Path) -> None:

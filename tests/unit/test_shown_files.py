@@ -39,8 +39,11 @@ def test_a_program_in_a_wide_folder_comes_alone(home: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["LD_LIBRARY_PATH", "OCL_ICD_VENDORS", "OCL_ICD_FILENAMES", "ZE_ENABLE_ALT_DRIVERS"])
-def test_of_what_variables_name_wide_folders_are_left_out(name: str, home: Path) -> None:
-    value = f"{home}:{home}/tools/lib:{home}/libigc.so:/:tools"
+def test_of_what_variables_name_wide_and_relative_folders_are_left_out(
+    name: str, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(home / "tools")
+    value = f"{home}:{home}/tools/lib:{home}/libigc.so:/:bin"
     paths = shown(home, "/usr/bin/ocloc", {name: value})
     assert [path for path in paths if path.startswith(str(home))] == [f"{home}/tools/lib"]
     assert "/" not in paths

@@ -158,3 +158,13 @@ def test_a_source_in_the_home_folder_says_what_to_name(home: Path, monkeypatch: 
     assert (own.text, included.text) == ('#include "private.txt"\n', "")
     assert f"-I {home} allows it" in included.unread
     assert source_files(home / "a.cl", f"-I {home}")[1].text == "private"
+
+
+def test_what_replaces_a_file_before_it_is_opened_is_not_read(home: Path) -> None:
+    """A pipe in its place; and a link in place of its folder, which leads to another file."""
+    os.mkfifo(home / "work/pipe.cl")
+    (home / "elsewhere").symlink_to(home / "secret")
+    (home / "work/link.cl").symlink_to(home / "secret/key")
+    for path in ("work/pipe.cl", "elsewhere/key", "work/link.cl"):
+        assert source_reading._content(f"{home}/{path}") is None
+    assert source_reading._content(f"{home}/secret/key") is not None
