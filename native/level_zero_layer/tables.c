@@ -10,6 +10,7 @@
 #include "level_zero_layer/launches.h"
 #include "level_zero_layer/modules.h"
 #include "level_zero_layer/simulated_device.h"
+#include "level_zero_layer/simulated_memory.h"
 #include "recording/counters.h"
 #include "recording/spool.h"
 
@@ -30,6 +31,14 @@ __attribute__((constructor)) static void begin(void)
     spool_here();
 }
 
+static void hook_lists(ze_command_list_dditable_t *table, ze_api_version_t version)
+{
+    if (simulates)
+        simulated_memory_hook_lists(table);
+    if (captures)
+        launches_hook_lists(table, version);
+}
+
 /* Defines the function that the loader asks for a table, with the hook that it gets `when` that is so. For a table that the driver
  * does not have, the loader must find nothing in it, and no error. */
 #define TABLE(name, type, when, hook)                                                                                      \
@@ -47,10 +56,11 @@ __attribute__((constructor)) static void begin(void)
 
 TABLE(zeGetModuleProcAddrTable, ze_module_dditable_t, captures, modules_hook)
 TABLE(zeGetKernelProcAddrTable, ze_kernel_dditable_t, captures, kernels_hook)
-TABLE(zeGetCommandListProcAddrTable, ze_command_list_dditable_t, captures, launches_hook_lists)
+TABLE(zeGetCommandListProcAddrTable, ze_command_list_dditable_t, captures || simulates, hook_lists)
 TABLE(zeGetCommandQueueProcAddrTable, ze_command_queue_dditable_t, captures, launches_hook_queues)
 TABLE(zeGetCommandListExpProcAddrTable, struct newer_list_table, captures, launches_hook_newer_lists)
 TABLE(zeGetGraphProcAddrTable, struct graph_table, captures, graphs_hook_graphs)
 TABLE(zeGetExecutableGraphProcAddrTable, struct executable_graph_table, captures, graphs_hook_executables)
 TABLE(zeGetDriverProcAddrTable, ze_driver_dditable_t, captures, graphs_hook_driver)
 TABLE(zeGetContextProcAddrTable, ze_context_dditable_t, simulates, simulated_device_hook)
+TABLE(zeGetMemProcAddrTable, ze_mem_dditable_t, simulates, simulated_memory_hook)

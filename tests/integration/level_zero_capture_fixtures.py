@@ -38,7 +38,7 @@ kernel void constants(global int *a) { a[0] = __spirv_SpecConstant(0, 5); a[1] =
 UNTRACED = {"LD_PRELOAD": "", "ZE_ENABLE_TRACING_LAYER": "0"}
 #: What gcc makes the application of.
 LEVEL_ZERO_APPLICATION = (
-    *(str(HERE / f"level_zero_{part}.c") for part in ("application", "launches", "graphs")),
+    *(str(HERE / f"level_zero_{part}.c") for part in ("application", "launches", "graphs", "memory")),
     *("-lze_loader", "-lpthread", "-ldl"),
 )
 

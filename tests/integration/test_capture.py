@@ -266,6 +266,7 @@ def test_sanitizers_find_nothing_in_the_level_zero_recorder(
         "failing",
         "constants",
         "launch",
+        "memory",
         "threads",
     ]
     source, binary = tmp_path / "other.cl", tmp_path / "other.bin"

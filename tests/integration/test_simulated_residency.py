@@ -1,4 +1,4 @@
-"""What the Level Zero layer answers for a simulated device: memory that is made resident and evicted."""
+"""What the Level Zero layer answers for a simulated device: memory that is made resident and evicted, and what is in memory."""
 
 from __future__ import annotations
 
@@ -28,3 +28,16 @@ def test_the_layer_answers_for_simulated_devices_alone(driver: Driver) -> None:
     turn_on_level_zero(variables, toolchain(driver.toolchain))
     assert driver.alone("residency", **variables).stdout == MOVED + UNKNOWN
     assert driver.alone("residency", **variables, NEOReadDebugKeys="2").stdout == REFUSED + UNKNOWN
+
+
+def test_what_nothing_was_computed_into_is_zero(driver: Driver, tmp_path: Path) -> None:
+    """And nothing else is written: not around what is copied, not where the application's own memory is copied."""
+    zeros = (
+        "host 0\nshared 0\ncopy 0 around 8192\ncopy 0 around 8192\ninto host 0 around 4032\nbox 0 around 12224\n"
+        "from host 12288\nclosed 0\n"
+    )
+    alone = driver.alone("memory").stdout
+    assert alone.splitlines()[0] != "host 0", "the heap is not zero"
+    assert alone.splitlines()[-2:] == zeros.splitlines()[-2:]
+    assert driver.run("memory").stdout == zeros
+    assert driver.captured(tmp_path, "memory", variables=UNTRACED).out == zeros

@@ -331,6 +331,8 @@ int main(int count, char **words)
             with_constants();
         } else if (strcmp(word, "residency") == 0) {
             move_memory();
+        } else if (strcmp(word, "memory") == 0) {
+            read_memory();
         } else if (strcmp(word, "fork-late") == 0) {
             fork_late();
         } else if (strcmp(word, "fork-among-threads") == 0) {

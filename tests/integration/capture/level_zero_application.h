@@ -22,5 +22,7 @@ void launch(int times);
 void launch_in_newer_ways(void);
 /* Launches through a graph; with `of_driver`, by functions that the driver gives by their names. */
 void launch_graphs(int of_driver);
+/* Prints what stands in new memory, and in memory that the device's was copied to. */
+void read_memory(void);
 
 #endif

@@ -1,0 +1,144 @@
+#define _GNU_SOURCE
+#include "level_zero_layer/simulated_memory.h"
+
+#include "level_zero_layer/driver.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { BLOCK = 4096 };
+
+static ze_pfnMemAllocHost_t next_host;
+static ze_pfnMemAllocShared_t next_shared;
+static ze_pfnCommandListAppendMemoryCopy_t next_copy;
+static ze_pfnCommandListAppendMemoryCopyRegion_t next_copy_region;
+
+/* What to ask the driver, and a context to ask it in: a command list does not tell its own, and the application's may be gone. */
+static ze_pfnMemGetAllocProperties_t properties_of;
+static ze_context_handle_t context;
+static pthread_once_t context_once = PTHREAD_ONCE_INIT;
+
+static void make_context(void)
+{
+    ze_pfnContextCreate_t create = (ze_pfnContextCreate_t)driver_function("zeContextCreate");
+    ze_context_desc_t description = {.stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC};
+    ze_driver_handle_t handle;
+    uint32_t count = 1;
+    properties_of = (ze_pfnMemGetAllocProperties_t)driver_function("zeMemGetAllocProperties");
+    if (create == NULL || driver.get == NULL || driver.get(&count, &handle) != ZE_RESULT_SUCCESS || count == 0 ||
+        create(handle, &description, &context) != ZE_RESULT_SUCCESS)
+        context = NULL;
+}
+
+/* Whether the memory is a device's, which the processor cannot reach; false if the driver does not say. */
+static bool is_of_device(const void *memory)
+{
+    ze_memory_allocation_properties_t properties = {.stype = ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES};
+    pthread_once(&context_once, make_context);
+    return context != NULL && properties_of != NULL &&
+           properties_of(context, memory, &properties, NULL) == ZE_RESULT_SUCCESS && properties.type == ZE_MEMORY_TYPE_DEVICE;
+}
+
+/* Fills memory that the driver has just made. Pages that nobody has written are only read, so they take no memory. */
+static void clear_new(uint8_t *memory, size_t size)
+{
+    static const uint8_t zeros[BLOCK];
+    while (size > 0) {
+        size_t part = size < BLOCK ? size : BLOCK;
+        if (memcmp(memory, zeros, part) != 0)
+            memset(memory, 0, part);
+        memory += part;
+        size -= part;
+    }
+}
+
+/* Fills memory of the application. The kernel writes it: an address that the application may not write is an error, not a signal,
+ * as it is to the driver, which does not write it either. */
+static bool clear(int zeros, uint8_t *memory, size_t size)
+{
+    while (size > 0) {
+        ssize_t part = read(zeros, memory, size);
+        if (part < 0 && errno == EINTR)
+            continue;
+        if (part <= 0)
+            return false;
+        memory += part;
+        size -= (size_t)part;
+    }
+    return true;
+}
+
+/* Fills a box of bytes: `depth` slices, `slice_pitch` bytes apart, of `height` rows, `pitch` bytes apart, of `width` bytes. */
+static void clear_box(uint8_t *memory, size_t width, size_t height, size_t depth, size_t pitch, size_t slice_pitch)
+{
+    int saved = errno, zeros = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+    bool goes_on = zeros >= 0;
+    for (size_t z = 0; goes_on && z < depth; ++z)
+        for (size_t y = 0; goes_on && y < height; ++y)
+            goes_on = clear(zeros, memory + z * slice_pitch + y * pitch, width);
+    if (zeros >= 0)
+        close(zeros);
+    errno = saved;
+}
+
+static ze_result_t ZE_APICALL host(ze_context_handle_t in, const ze_host_mem_alloc_desc_t *description, size_t size,
+                                   size_t alignment, void **memory)
+{
+    ze_result_t result = next_host(in, description, size, alignment, memory);
+    if (result == ZE_RESULT_SUCCESS)
+        clear_new(*memory, size);
+    return result;
+}
+
+static ze_result_t ZE_APICALL shared(ze_context_handle_t in, const ze_device_mem_alloc_desc_t *device_description,
+                                     const ze_host_mem_alloc_desc_t *host_description, size_t size, size_t alignment,
+                                     ze_device_handle_t device, void **memory)
+{
+    ze_result_t result = next_shared(in, device_description, host_description, size, alignment, device, memory);
+    if (result == ZE_RESULT_SUCCESS)
+        clear_new(*memory, size);
+    return result;
+}
+
+/* The driver comes first: it copies some itself, from memory of its own that holds what it copied before. */
+static ze_result_t ZE_APICALL copy(ze_command_list_handle_t list, void *to, const void *from, size_t size,
+                                   ze_event_handle_t event, uint32_t count, ze_event_handle_t *events)
+{
+    ze_result_t result = next_copy(list, to, from, size, event, count, events);
+    if (result == ZE_RESULT_SUCCESS && is_of_device(from) && !is_of_device(to))
+        clear_box(to, size, 1, 1, 0, 0);
+    return result;
+}
+
+static ze_result_t ZE_APICALL copy_region(ze_command_list_handle_t list, void *to, const ze_copy_region_t *to_region,
+                                          uint32_t to_pitch, uint32_t to_slice_pitch, const void *from,
+                                          const ze_copy_region_t *from_region, uint32_t from_pitch, uint32_t from_slice_pitch,
+                                          ze_event_handle_t event, uint32_t count, ze_event_handle_t *events)
+{
+    ze_result_t result = next_copy_region(list, to, to_region, to_pitch, to_slice_pitch, from, from_region, from_pitch,
+                                          from_slice_pitch, event, count, events);
+    if (result == ZE_RESULT_SUCCESS && is_of_device(from) && !is_of_device(to)) {
+        size_t start = (size_t)to_region->originZ * to_slice_pitch + (size_t)to_region->originY * to_pitch + to_region->originX;
+        size_t depth = to_region->depth > 1 ? to_region->depth : 1; /* flat regions may have none */
+        clear_box((uint8_t *)to + start, to_region->width, to_region->height, depth, to_pitch, to_slice_pitch);
+    }
+    return result;
+}
+
+void simulated_memory_hook(ze_mem_dditable_t *table, ze_api_version_t version)
+{
+    (void)version; /* they are in every one */
+    PUT_IN_FRONT(table->pfnAllocHost, host, next_host);
+    PUT_IN_FRONT(table->pfnAllocShared, shared, next_shared);
+}
+
+void simulated_memory_hook_lists(ze_command_list_dditable_t *table)
+{
+    PUT_IN_FRONT(table->pfnAppendMemoryCopy, copy, next_copy);
+    PUT_IN_FRONT(table->pfnAppendMemoryCopyRegion, copy_region, next_copy_region);
+}
