@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -20,26 +19,33 @@ static ze_pfnCommandListAppendMemoryCopyRegion_t next_copy_region;
 
 /* What to ask the driver, and a context to ask it in: a command list does not tell its own, and the application's may be gone. */
 static ze_pfnMemGetAllocProperties_t properties_of;
-static ze_context_handle_t context;
-static pthread_once_t context_once = PTHREAD_ONCE_INIT;
+static ze_context_handle_t own_context;
 
-static void make_context(void)
+/* Makes it when it is first needed; of several threads that do, one's stays. No lock is held while the driver works. */
+static ze_context_handle_t context_to_ask_in(void)
 {
+    ze_context_handle_t known = __atomic_load_n(&own_context, __ATOMIC_ACQUIRE), fresh = NULL;
+    if (known != NULL)
+        return known;
     ze_pfnContextCreate_t create = (ze_pfnContextCreate_t)driver_function("zeContextCreate");
+    ze_pfnContextDestroy_t destroy = (ze_pfnContextDestroy_t)driver_function("zeContextDestroy");
     ze_context_desc_t description = {.stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC};
     ze_driver_handle_t handle;
     uint32_t count = 1;
-    properties_of = (ze_pfnMemGetAllocProperties_t)driver_function("zeMemGetAllocProperties");
-    if (create == NULL || driver.get == NULL || driver.get(&count, &handle) != ZE_RESULT_SUCCESS || count == 0 ||
-        create(handle, &description, &context) != ZE_RESULT_SUCCESS)
-        context = NULL;
+    if (create == NULL || destroy == NULL || driver.get == NULL || driver.get(&count, &handle) != ZE_RESULT_SUCCESS ||
+        count == 0 || create(handle, &description, &fresh) != ZE_RESULT_SUCCESS)
+        return NULL;
+    if (__atomic_compare_exchange_n(&own_context, &known, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        return fresh;
+    destroy(fresh);
+    return known;
 }
 
 /* Whether the memory is a device's, which the processor cannot reach; false if the driver does not say. */
 static bool is_of_device(const void *memory)
 {
     ze_memory_allocation_properties_t properties = {.stype = ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES};
-    pthread_once(&context_once, make_context);
+    ze_context_handle_t context = context_to_ask_in();
     return context != NULL && properties_of != NULL &&
            properties_of(context, memory, &properties, NULL) == ZE_RESULT_SUCCESS && properties.type == ZE_MEMORY_TYPE_DEVICE;
 }
@@ -139,6 +145,7 @@ void simulated_memory_hook(ze_mem_dditable_t *table, ze_api_version_t version)
 
 void simulated_memory_hook_lists(ze_command_list_dditable_t *table)
 {
+    properties_of = (ze_pfnMemGetAllocProperties_t)driver_function("zeMemGetAllocProperties");
     PUT_IN_FRONT(table->pfnAppendMemoryCopy, copy, next_copy);
     PUT_IN_FRONT(table->pfnAppendMemoryCopyRegion, copy_region, next_copy_region);
 }
