@@ -4,7 +4,7 @@
 set -euo pipefail
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-VENV=$ROOT/.venv
+VENV=$ROOT/.venv${KERNLENS_TEST_PYTHON:+-system}
 CACHE=${KERNLENS_TEST_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/kernlens-tests}
 
 # To compile and read kernels: the OpenCL compiler, the disassembler's library, and what builds the package.
@@ -71,9 +71,13 @@ install_packages() {
   }
 }
 
-# The first Python that is new enough and has headers (the decoder is C) and venv; Debian 12's own is one.
+# KERNLENS_TEST_PYTHON, or the first Python that is new enough and has headers (the decoder is C) and venv; Debian 12's own is one.
 find_python() {
   local python
+  if [ -n "${KERNLENS_TEST_PYTHON:-}" ]; then
+    printf '%s\n' "$KERNLENS_TEST_PYTHON"
+    return
+  fi
   for python in python3 python3.13 python3.12 python3.11 /usr/bin/python3; do
     command -v "$python" >/dev/null || continue
     "$python" - 2>/dev/null <<'PYTHON' && { command -v "$python"; return; }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Sets this machine up, then runs every check: ruff, mypy, a minute of fuzzing, and all tests. Arguments go to pytest; with
-# any, nothing is fuzzed.
+# Sets this machine up, then runs every check: ruff, mypy, a minute of fuzzing, a few unit tests with other versions of Python
+# and the dependencies, and all tests. Arguments go to pytest; with any, it is pytest alone.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
@@ -21,6 +21,9 @@ if [ $# -eq 0 ]; then
   else
     say "fuzz: left out, as atheris is not installed (it is for Linux on x86-64)"
   fi
+fi
+if [ $# -eq 0 ]; then
+  "$ROOT/scripts/versions.sh"
 fi
 say "pytest"
 # Three processes on two processors: some of the time is waiting for drivers and browsers. One that has nothing left takes

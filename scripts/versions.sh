@@ -113,12 +113,13 @@ in_debian() {
 
 [ -x "$VENV/bin/python" ] || set_up test
 mkdir -p "$CACHE"
+failed=0
 case ${1:-} in
   "") chosen=(-m "not slow" "${SHORT[@]}") ;;
   --all) shift; chosen=(tests/unit "$@") ;;
   *) chosen=(tests/unit "$@") ;;
 esac
-with_oldest "${chosen[@]}"
+with_oldest "${chosen[@]}" || failed=1
 PATH=$PATH:/usr/sbin:/sbin
 if ! command -v debootstrap >/dev/null; then
   leave_out "bare Debian" "debootstrap is not installed"
@@ -127,6 +128,7 @@ elif ! unshare --map-root-user --mount true 2>/dev/null; then
 elif ! MIRROR=$("$VENV/bin/python" -c 'from kernlens.toolchain.apt import debian_mirror; print(debian_mirror())' 2>/dev/null); then
   leave_out "bare Debian" "apt's configuration names no Debian mirror"
 else
-  in_debian bookworm "${chosen[@]}"
-  in_debian trixie "${chosen[@]}"
+  in_debian bookworm "${chosen[@]}" || failed=1
+  in_debian trixie "${chosen[@]}" || failed=1
 fi
+exit "$failed"

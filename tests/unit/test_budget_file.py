@@ -125,6 +125,7 @@ def test_a_deep_file_is_refused_before_it_costs_anything(make: Callable[[int], s
         read_budget_file(content, "here.toml")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece",
     [

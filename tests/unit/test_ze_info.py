@@ -255,6 +255,7 @@ def test_hostile_text_ends_soon(text: str) -> None:
         ze_info_text.parse(text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", ["\r\n", "\n", " -\n", "a:\n"])
 def test_no_text_takes_much_more_memory_than_it_has_bytes(piece: str) -> None:
     text = (piece * ((2 << 20) // len(piece))).encode()
