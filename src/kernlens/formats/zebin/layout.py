@@ -59,8 +59,11 @@ class _Merged:
     def end_code(self, size: int) -> None:
         """Makes the padding behind ``size`` bytes of code a whole number of instructions. Zeros read as instructions of 16
         bytes, so that behind a compacted one, which has 8, the last would reach into the next module's code."""
-        if size % 16 and not any(self.content[size : size + len(_SHORT_PADDING)]):
-            self.content[size : size + len(_SHORT_PADDING)] = _SHORT_PADDING
+        end = size + len(_SHORT_PADDING)
+        # In a section without content, or of which a damaged symbol says that its code reaches beyond it, there is none.
+        if size % 16 and size <= len(self.content) and self.type != SHT_NOBITS and not any(self.content[size:end]):
+            self.content[size:end] = _SHORT_PADDING
+            self.size = max(self.size, len(self.content))
 
     def pad(self, alignment: int) -> None:
         """Pads the section to a multiple of ``alignment``."""
