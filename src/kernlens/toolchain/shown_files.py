@@ -136,6 +136,8 @@ def questions_answered() -> tuple[str, ...]:
 def inherited(environment: Mapping[str, str], folder: str) -> dict[str, str]:
     """Return what a child that is confined to ``folder`` gets of these variables."""
     steering = {name: value for name, value in environment.items() if name in SIMULATING or _INHERITED.fullmatch(name)}
+    # Caches are below HOME then: it cannot write into others, and PoCL has no device without one.
+    steering = {name: value for name, value in steering.items() if not name.endswith("_CACHE_DIR")}
     return {**steering, "HOME": folder, "TMPDIR": folder}
 
 
