@@ -24,6 +24,7 @@ from tests.integration.opencl_layer_fixtures import Platform
 from tests.integration.toolchain_fixtures import newest
 from tests.writers.ar import archive, member
 from tests.writers.patch_tokens import neo_elf
+from tests.writers.spooled import BUILD, entry
 
 __all__ = ["dg2", "folder", "level_zero_folder", "newest"]
 
@@ -160,7 +161,7 @@ def test_other_machine_code_than_the_files_is_told(tmp_path: Path, edited: Path)
         asked.keep(spool)
         asked.changes.make({}, spool)
         build = fields(operation=b"build", program=identity, device=bytes(8), built=b"\1", binary=content)
-        (spool.folder / "1-1.build").write_bytes(build)
+        (spool.folder / "1-1.builds").write_bytes(entry(BUILD, 5, build))
         note = fields(
             replaced=b"add\0",
             hash=b"0" * 64,
@@ -171,6 +172,7 @@ def test_other_machine_code_than_the_files_is_told(tmp_path: Path, edited: Path)
             error=bytes(8),
         )
         (spool.folder / "1-2.replacement").write_bytes(note)
+        spool.close()
         assert recover(spool.folder).findings[0] == expected
 
 
