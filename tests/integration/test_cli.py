@@ -122,6 +122,7 @@ def test_json_holds_what_the_schema_says(recording: Path) -> None:
         "toolchain_name",
         "build_options",
         "sources",
+        "disassembler",
         "kernels",
     ]
     (kernel,) = program["kernels"]
