@@ -69,7 +69,7 @@ fill_root() {
   done
   echo 'root:x:0:0:root:/root:/bin/sh' >"$2/root/etc/passwd"
   echo 'root:x:0:' >"$2/root/etc/group"
-  mkdir -p "$2/root/work" "$2/root/packages"
+  mkdir -p "$2/root/kernlens" "$2/root/packages"
   version=$(basename "$(readlink "$2/root/usr/bin/python3")")
   pip_into "$2/packages" --python-version "${version#python}" "${REQUIREMENTS[@]}" || return 1
   rm -rf "$2/download"
@@ -83,16 +83,16 @@ shift 3
 for each in proc dev sys; do mount --rbind /$each "$root/$each"; done
 mount -t tmpfs -o mode=1777 tmp "$root/tmp"
 mount -t tmpfs home "$root/root"
-mount --bind "$tree" "$root/work"
+mount --bind "$tree" "$root/kernlens"
 mount --bind "$packages" "$root/packages"
 exec chroot "$root" /usr/bin/env -i HOME=/root PATH=/usr/bin:/bin:/packages/bin LANG=C.UTF-8 PYTHONDONTWRITEBYTECODE=1 \
-  PYTHONPATH=/work/src:/packages sh -c "cd /work; exec python3 -m pytest -q -p no:cacheprovider -n 2 \"\$@\"" sh "$@"
+  PYTHONPATH=/kernlens/src:/packages sh -c "cd /kernlens; exec python3 -m pytest -q -p no:cacheprovider -n 2 \"\$@\"" sh "$@"
 '
 
 in_debian() {
   local suite=$1 folder=$CACHE/debian/$1 partial stamp
   shift
-  stamp="2 $MIRROR ${REQUIREMENTS[*]}"
+  stamp="3 $MIRROR ${REQUIREMENTS[*]}"
   if ! is_made "$folder" "$stamp"; then
     say "making a root of Debian $suite in $folder (350 MB, once)"
     mkdir -p "$CACHE/debian"

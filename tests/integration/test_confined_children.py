@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+import kernlens
 from kernlens.errors import ToolError, UnsupportedError
 from kernlens.runtime.driver_environment import DriverEnvironment
 from kernlens.runtime.isolation import IsolatedDriver
@@ -84,8 +85,8 @@ def test_in_namespaces_nothing_else_has_a_name(tmp_path: Path, secret: Path, mon
     there = set(done.stdout.split())
     assert "/root/.." in there or os.geteuid() or "/root" not in str(tmp_path)
     assert there <= {
-        "/root/..", "/bin", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/root", "/tmp", "/usr", "/work", "/var",
-        f"/{tmp_path.parts[1]}", f"/tmp/{tmp_path.parts[2]}", "/tmp/*", "/etc/OpenCL", "/etc/alternatives",
+        "/root/..", "/bin", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/root", "/tmp", "/usr", "/var",
+        f"/{tmp_path.parts[1]}", f"/{Path(kernlens.__file__).parts[1]}", f"/tmp/{tmp_path.parts[2]}", "/tmp/*", "/etc/OpenCL", "/etc/alternatives",
         "/etc/ld.so.cache", "/dev/full", "/dev/null", "/dev/random", "/dev/urandom", "/dev/zero",
     }  # fmt: skip
 

@@ -136,9 +136,14 @@ def questions_answered() -> tuple[str, ...]:
 def inherited(environment: Mapping[str, str], folder: str) -> dict[str, str]:
     """Return what a child that is confined to ``folder`` gets of these variables."""
     steering = {name: value for name, value in environment.items() if name in SIMULATING or _INHERITED.fullmatch(name)}
-    # Caches are below HOME then: it cannot write into others, and PoCL has no device without one.
-    steering = {name: value for name, value in steering.items() if not name.endswith("_CACHE_DIR")}
-    return {**steering, "HOME": folder, "TMPDIR": folder}
+    # It can write into no other cache, and PoCL has no device without one; by default caches are below HOME.
+    outside = [name for name, value in steering.items() if name.endswith("_CACHE_DIR") and not _is_below(value, folder)]
+    return {**{name: value for name, value in steering.items() if name not in outside}, "HOME": folder, "TMPDIR": folder}
+
+
+def _is_below(path: str, folder: str) -> bool:
+    folder = os.path.realpath(folder)
+    return os.path.commonpath([folder, os.path.realpath(path)]) == folder
 
 
 def program_path(program: str) -> str:
