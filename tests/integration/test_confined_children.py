@@ -86,7 +86,8 @@ def test_in_namespaces_nothing_else_has_a_name(tmp_path: Path, secret: Path, mon
     assert "/root/.." in there or os.geteuid() or "/root" not in str(tmp_path)
     assert there <= {
         "/root/..", "/bin", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/root", "/tmp", "/usr", "/var",
-        f"/{tmp_path.parts[1]}", f"/{Path(kernlens.__file__).parts[1]}", f"/tmp/{tmp_path.parts[2]}", "/tmp/*", "/etc/OpenCL", "/etc/alternatives",
+        f"/{tmp_path.parts[1]}", f"/{Path(kernlens.__file__).parts[1]}", f"/tmp/{tmp_path.parts[2]}",
+        "/tmp/*", "/etc/OpenCL", "/etc/alternatives",
         "/etc/ld.so.cache", "/dev/full", "/dev/null", "/dev/random", "/dev/urandom", "/dev/zero",
     }  # fmt: skip
 
