@@ -27,10 +27,10 @@ from kernlens.pipeline.compile_again import compile_again
 from kernlens.report.explore import Document, document
 from kernlens.toolchain.confinement import Confinement, Limits
 from kernlens.toolchain.diagnostics import error_lines
+from kernlens.toolchain.directives import inclusions, joined_lines
 from kernlens.toolchain.foreign_text import shown_to_compilers
 from kernlens.toolchain.includes import with_lines
 from kernlens.toolchain.process import temporary_folder
-from kernlens.toolchain.recorded_sources import CONTINUED, INCLUDE
 from kernlens.toolchain.toolchains import toolchain
 
 #: Bytes of what compiles left that are kept, before they are packed; the newest stays in any case.
@@ -181,7 +181,9 @@ class CompileWork:
     @property
     def _includes_files(self) -> bool:
         """Whether files of the machine may be included, which may change: then it is compiled each time."""
-        return bool(self._include) and any(INCLUDE.search(CONTINUED.sub("", source.text)) for source in self._sources)
+        return bool(self._include) and any(
+            next(inclusions(joined_lines(source.text)), None) for source in self._sources
+        )
 
     def _key(self) -> str:
         """What says that two compiles have the same result: all that goes into them, and the compiler that does them."""

@@ -22,8 +22,9 @@ from pathlib import Path
 from kernlens import log
 from kernlens.dataclass import dataclass
 from kernlens.formats.spirv.magic import is_spirv
+from kernlens.toolchain.directives import inclusions, joined_lines, macros_defined
 from kernlens.toolchain.includes import COUNT_LIMIT, TOTAL_LIMIT, include_folders, split_options
-from kernlens.toolchain.recorded_sources import CONTINUED, DEFINED, INCLUDE, PLAIN_OPTION
+from kernlens.toolchain.recorded_sources import PLAIN_OPTION
 from kernlens.toolchain.toolchains import SYSTEM_LIBRARY_FOLDERS, Toolchain, library_folders, loader
 
 #: Changes when keys are made of something else, or entries are written otherwise.
@@ -164,13 +165,13 @@ class _Directives:
 #: Headers are read by every compile, and gone through once.
 @lru_cache(maxsize=256)
 def _directives(content: bytes) -> _Directives:
-    text = CONTINUED.sub("", content.decode("latin-1"))
-    found = INCLUDE.findall(text)
+    text = joined_lines(content.decode("latin-1"))
+    included = list(inclusions(text))
     unsteady = _UNSTEADY.search(text)
     return _Directives(
-        frozenset(name for name, macro in found if not macro),
-        frozenset(macro for _, macro in found if macro),
-        frozenset(DEFINED.findall(text)),
+        frozenset(name for name, macro in included if not macro),
+        frozenset(macro for _, macro in included if macro),
+        frozenset(macros_defined(text)),
         unsteady[0] if unsteady else "",
     )
 

@@ -3,12 +3,8 @@
 A server compiles what a page sends it, and recordings are compiled that anybody may have made. Within ``with
 Confinement(...)`` every child of ``toolchain/process.py`` can open only what it is shown (``shown_files.py``), gets limits on
 its time, memory, files and output, works in the confinement's folder, can be ended from another thread, and ends with this
-process, whatever ends that.
-
-The last needs no parent that tells it: the child holds the reading end of a pipe whose writing end only this process has.
-When that is closed, the kernel sends the child's process group the signal that F_SETSIG chose: SIGKILL. (PR_SET_PDEATHSIG
-would look at the thread that started the child, not at the process.) The child waits at a gate until limits and pipe are
-set: a shell that reads a line, and then becomes the program.
+process, whatever ends that (``runtime/lifeline.py``). The child waits at a gate until all this is set: a shell that reads a
+line, and then becomes the program.
 """
 
 from __future__ import annotations
@@ -26,6 +22,7 @@ from typing import TYPE_CHECKING, Protocol, Self
 from kernlens.dataclass import dataclass, replace
 from kernlens.errors import ToolError
 from kernlens.runtime.driver_environment import WORKER_VARIABLES, DriverEnvironment
+from kernlens.runtime.lifeline import Lifeline
 from kernlens.toolchain.shown_files import confining, inherited, mechanism, program_path, python_words
 
 if TYPE_CHECKING:
@@ -197,8 +194,8 @@ class Leash:
         self._confined = confined
         self._has_input = has_input
         self._child: Killable | None = None
-        self._held, self._end = os.pipe()
-        self.descriptors = (self._held,)
+        self._lifeline = Lifeline()
+        self.descriptors = self._lifeline.inherited
 
     def __enter__(self) -> Self:
         return self
@@ -207,9 +204,7 @@ class Leash:
         """Let go: what is left of the child's process group ends too."""
         if self._child is not None:
             self._confined.remove(self._child)
-        os.close(self._end)
-        if self._held >= 0:
-            os.close(self._held)
+        self._lifeline.cut()
 
     def fasten(self, process: subprocess.Popen[bytes], child: Killable) -> None:
         """Set the limits of a process that waits at its gate, bind its process group to this process, and let it go on."""
@@ -218,32 +213,27 @@ class Leash:
         with contextlib.suppress(
             ProcessLookupError, BrokenPipeError
         ):  # It was killed meanwhile, as its status will say.
-            self._bind(process.pid, self._confined.limits)
+            _limit(process.pid, self._confined.limits)
+            self._lifeline.fasten(process.pid)
             assert process.stdin is not None
             process.stdin.write(b"\n")
             process.stdin.flush()
             if not self._has_input:
                 process.stdin.close()
-        os.close(self._held)
-        self._held = -1
 
-    def _bind(self, process: int, limits: Limits) -> None:
-        if sys.platform != "linux":
-            return
-        import fcntl
-        import resource
-        import signal
 
-        seconds = int(limits.seconds) + 1
-        for kind, soft, hard in (
-            (resource.RLIMIT_CPU, seconds, seconds + 1),
-            (resource.RLIMIT_AS, limits.memory, limits.memory),
-            (resource.RLIMIT_FSIZE, limits.file_size, limits.file_size),
-            (resource.RLIMIT_CORE, 0, 0),
-        ):
-            most = resource.prlimit(process, kind)[1]
-            most = hard if most == resource.RLIM_INFINITY else min(most, hard)
-            resource.prlimit(process, kind, (min(soft, most), most))
-        fcntl.fcntl(self._held, fcntl.F_SETOWN, -process)
-        fcntl.fcntl(self._held, fcntl.F_SETSIG, signal.SIGKILL)
-        fcntl.fcntl(self._held, fcntl.F_SETFL, os.O_ASYNC)
+def _limit(process: int, limits: Limits) -> None:
+    if sys.platform != "linux":
+        return
+    import resource
+
+    seconds = int(limits.seconds) + 1
+    for kind, soft, hard in (
+        (resource.RLIMIT_CPU, seconds, seconds + 1),
+        (resource.RLIMIT_AS, limits.memory, limits.memory),
+        (resource.RLIMIT_FSIZE, limits.file_size, limits.file_size),
+        (resource.RLIMIT_CORE, 0, 0),
+    ):
+        most = resource.prlimit(process, kind)[1]
+        most = hard if most == resource.RLIM_INFINITY else min(most, hard)
+        resource.prlimit(process, kind, (min(soft, most), most))

@@ -14,17 +14,10 @@ from pathlib import Path
 
 from kernlens.errors import OutputError, UnsupportedError
 from kernlens.model.build import Source
+from kernlens.toolchain.directives import inclusions, joined_lines, macros_defined
 from kernlens.toolchain.folders import make_folder
 from kernlens.toolchain.includes import join_options, split_options
 
-#: White space and comments within a line.
-_GAP = r"[ \t\f\v]*(?:/\*[^*]*\*+(?:[^/*][^*]*\*+)*/[ \t\f\v]*)*"
-#: Any directive that includes a file, also where a comment or a string might hold it; its spelling in digraphs too.
-INCLUDE = re.compile(
-    rf"(?:#|%:|\?\?=){_GAP}(?:include(?:_next)?|import|embed)\b{_GAP}(?:[\"<]([^\">\n]*)|([A-Za-z_]\w*))"
-)
-CONTINUED = re.compile(r"(?:\\|\?\?/)[ \t\f\v]*\r?\n")
-DEFINED = re.compile(r"\bdefine[ \t]+([A-Za-z_]\w*)")
 #: Options that name no file: of OpenCL, of the debug data, of macros and of warnings.
 PLAIN_OPTION = re.compile(
     r"-cl-[\w.=+-]+|-(?:ze|intel|igc)[-_][\w.=+-]+|-g(?:line-tables-only|dwarf-\d|\d)?|-[DU].+|-O\w*|-w"
@@ -45,11 +38,11 @@ def written_sources(
     places = [_file_below(folder, source.path) for source in sources]
     words, folders = _own_options(split_options(options), folder)
     words += [word for root in roots for word in ("-I", root)]
-    texts = {place: CONTINUED.sub("", source.text) for place, source in zip(places, sources, strict=True)}
-    computed = {name for text in texts.values() for name in DEFINED.findall(text)}
+    texts = {place: joined_lines(source.text) for place, source in zip(places, sources, strict=True)}
+    computed = {name for text in texts.values() for name in macros_defined(text)}
     computed |= {match[1] for word in words if (match := re.match(r"-D\s*([A-Za-z_]\w*)", word))}
     for (place, text), source in zip(texts.items(), sources, strict=True):
-        for name, macro in INCLUDE.findall(text):
+        for name, macro in inclusions(text):
             if macro in computed:
                 raise UnsupportedError(
                     f"{source.path} includes a file that the macro {macro} names: that is only known when the source"

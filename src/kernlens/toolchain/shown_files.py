@@ -138,7 +138,11 @@ def inherited(environment: Mapping[str, str], folder: str) -> dict[str, str]:
     steering = {name: value for name, value in environment.items() if name in SIMULATING or _INHERITED.fullmatch(name)}
     # It can write into no other cache, and PoCL has no device without one; by default caches are below HOME.
     outside = [name for name, value in steering.items() if name.endswith("_CACHE_DIR") and not _is_below(value, folder)]
-    return {**{name: value for name, value in steering.items() if name not in outside}, "HOME": folder, "TMPDIR": folder}
+    return {
+        **{name: value for name, value in steering.items() if name not in outside},
+        "HOME": folder,
+        "TMPDIR": folder,
+    }
 
 
 def _is_below(path: str, folder: str) -> bool:
