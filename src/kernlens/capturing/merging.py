@@ -19,7 +19,6 @@ from kernlens.capturing.nested import nested_recordings
 from kernlens.capturing.replacing import StoodIn
 from kernlens.capturing.spool import BuildEvent, BuiltDevice, Given, Spool, read_build, read_replaced
 from kernlens.capturing.spooled import Entry, read_entries
-from kernlens.dataclass import replace
 from kernlens.errors import KernlensError
 from kernlens.loading import open_build
 from kernlens.model.build import Build, BuildToolchain, HeldParts, Source
@@ -45,25 +44,25 @@ class _KernelsOfBinaries:
     def __init__(self) -> None:
         self._known: dict[tuple[bytes, bytes, str], tuple[str, Sequence[str]]] = {}
 
-    def read(self, build: Build) -> tuple[Build, Sequence[str]]:
-        """The build under the name that kernlens has for its device, and its kernels; none if the binary cannot be read."""
-        if not build.ok:
-            return build, ()
-        key = sha256(build.binary).digest(), sha256(build.spirv).digest(), build.device
+    def read(self, build: BuildEvent, device: BuiltDevice) -> tuple[str, Sequence[str]]:
+        """The name that kernlens has for the device, and the binary's kernels; none if the binary cannot be read."""
+        if not device.built or not device.binary:
+            return device.name, ()
+        key = sha256(device.binary).digest(), sha256(build.spirv).digest(), device.name
         if key not in self._known:
-            self._known[key] = self._read(build)
-        device, kernels = self._known[key]
-        return replace(build, device=device), kernels
+            self._known[key] = self._read(build, device)
+        return self._known[key]
 
     @staticmethod
-    def _read(build: Build) -> tuple[str, Sequence[str]]:
+    def _read(build: BuildEvent, device: BuiltDevice) -> tuple[str, Sequence[str]]:
+        parts = HeldParts(binary=device.binary, debug=device.debug, spirv=build.spirv)
         try:
-            programs = open_build(build)
+            programs = open_build(Build(name="", device=device.name, ok=True, parts=parts))
         except KernlensError as error:
-            log.debug("capturing", "%s for %s holds no code that can be read: %s", build.name, build.device, error)
-            return build.device, ()
-        device = next((program.device.name for program in programs if program.device is not None), build.device)
-        return device, [name for program in programs for name in program.kernels]
+            log.debug("capturing", "a binary for %s holds no code that can be read: %s", device.name, error)
+            return device.name, ()
+        name = next((program.device.name for program in programs if program.device is not None), device.name)
+        return name, [name for program in programs for name in program.kernels]
 
 
 def merge(
@@ -107,13 +106,13 @@ def merge(
         if not event.has_ended:
             unended.append(name)
         linked = [names.get(program, "a program that is not known") for program in event.inputs]
-        builds = _builds(event, name, linked)
         device_name = ""
-        for (build, device), result in zip(builds, results or [BuiltAgain()], strict=True):
-            build, kernels = kernels_of.read(build)
+        for device, result in zip(event.devices or [BuiltDevice(0)], results or [BuiltAgain()], strict=True):
+            device_name, kernels = kernels_of.read(event, device)
+            build = _build(event, device, name, device_name, linked)
             stood_in.compare(build, event.program)
             build, same_code = findings.add(build, result)
-            number, device_name = writer.add(build), build.device
+            number = writer.add(build)
             noted = {} if event.static_inputs else stood_in.used(event.program)
             inputs = [numbers[program] for program in event.inputs if program in numbers]
             calls.append({"program": number, **_call(event), **noted, **({"inputs": inputs} if inputs else {})})
@@ -190,30 +189,26 @@ def _read(
         yield content
 
 
-def _builds(event: BuildEvent, name: str, linked: Sequence[str]) -> Iterator[tuple[Build, BuiltDevice]]:
+def _build(event: BuildEvent, device: BuiltDevice, name: str, device_name: str, linked: Sequence[str]) -> Build:
     sources = [Source("", event.source, "program")] if event.source is not None else []
     sources += [Source(path, text, "program") for path, text in event.headers]
-    for device in event.devices or [BuiltDevice(0)]:
-        yield (
-            Build(
-                name=name,
-                device=device.name,
-                toolchain=_toolchain(event, device),
-                options=_options(event),
-                ok=device.built and bool(device.binary),
-                reason=_reason(event, device, linked),
-                seconds=event.duration / 1e9,
-                created=_created(event),
-                parts=HeldParts(
-                    log=device.log or event.log,
-                    binary=device.binary,
-                    debug=device.debug,
-                    spirv=event.spirv,
-                    sources=tuple(sources),
-                ),
-            ),
-            device,
-        )
+    return Build(
+        name=name,
+        device=device_name,
+        toolchain=_toolchain(event, device),
+        options=_options(event),
+        ok=device.built and bool(device.binary),
+        reason=_reason(event, device, linked),
+        seconds=event.duration / 1e9,
+        created=_created(event),
+        parts=HeldParts(
+            log=device.log or event.log,
+            binary=device.binary,
+            debug=device.debug,
+            spirv=event.spirv,
+            sources=tuple(sources),
+        ),
+    )
 
 
 def _static_inputs(event: BuildEvent, name: str, device_name: str) -> Iterator[tuple[Given, Build]]:

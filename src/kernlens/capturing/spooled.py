@@ -60,18 +60,17 @@ def read_entries(path: Path) -> Iterator[Entry]:
 
 def read_fields(content: bytes, what: str) -> Iterator[tuple[str, bytes]]:
     """Yield the fields that the content consists of. Raises FormatError if it is damaged."""
+    blocks = []
     offset, end = 0, len(content)
-    name: str | None = None
-    while offset < end or name is not None:
+    while offset < end:
         start = offset + _NUMBER.size
         if start > end:
             raise FormatError(f"{what} ends within a field", format="capture", offset=offset)
         offset = start + _NUMBER.unpack_from(content, offset)[0]
         if offset > end:
             raise FormatError(f"a field of {what} is longer than that", format="capture", offset=start)
-        block = content[start:offset]
-        if name is None:
-            name = block.rstrip(b"\0").decode("utf-8", "replace")
-        else:
-            yield name, block
-            name = None
+        blocks.append(content[start:offset])
+    if len(blocks) % 2:
+        raise FormatError(f"{what} ends within a field", format="capture", offset=end)
+    for name, value in zip(blocks[::2], blocks[1::2], strict=True):
+        yield name.rstrip(b"\0").decode("utf-8", "replace"), value

@@ -12,6 +12,7 @@ import contextlib
 import hashlib
 import json
 import threading
+from collections import ChainMap
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from kernlens.model.stage import Snapshot
 
 
+#: The numbers of what a recording holds already.
+_Stored = ChainMap["bytes | BuildToolchain", int]
 #: Milliseconds that ``close`` waits for readers of the file, which keep it from being finished.
 READERS_TIMEOUT = 500
 
@@ -59,8 +62,8 @@ class RecordingWriter:
         self._redaction = redaction
         self._is_whole = is_whole
         self._lock = threading.Lock()
-        #: The SHA-256 of contents that the recording holds: they are not packed again.
-        self._stored: set[bytes] = set()
+        #: The numbers of contents that the recording holds, by SHA-256, and of toolchains: they are not stored again.
+        self._stored: dict[bytes | BuildToolchain, int] = {}
         metadata = _metadata(command_line, redact_source)
         with self._errors():
             self._target = Target(self.path, overwrite, lambda file: _create(file, metadata), is_whole)
@@ -97,12 +100,12 @@ class RecordingWriter:
             connection = self._connection
             if connection is None:
                 raise OutputError(f"the recording {self.path} is closed")
+            stored: _Stored = ChainMap({}, self._stored)
             with _transaction(connection):
-                number = _insert_program(connection, build, number)
-                _insert_parts(connection, number, parts)
-                _insert_snapshots(connection, number, snapshots)
-            blobs = (*(blob for _, _, blob in parts), *(blob for _, blob in snapshots))
-            self._stored.update(blob.sha256 for blob in blobs if isinstance(blob, PackedBlob))
+                number = _insert_program(connection, build, number, stored)
+                _insert_parts(connection, number, parts, stored)
+                _insert_snapshots(connection, number, snapshots, stored)
+            self._stored.update(stored.maps[0])
             if self._target.is_published:
                 connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
             elif build.ok and not self._target.is_whole:
@@ -151,6 +154,10 @@ class RecordingWriter:
                     if self._is_whole and not is_empty:
                         self._target.publish()
                     self._target.discard(is_empty)
+            except BaseException:
+                if self._target.is_whole:
+                    self._target.discard(is_empty=False)
+                raise
             finally:
                 self._target.close()
 
@@ -209,9 +216,10 @@ def _open(target: Target) -> sqlite3.Connection:
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=NORMAL")
     elif target.is_whole:
-        # Until it has its name, nobody misses it.
+        # Until it has its name, nobody misses it: all of it is one transaction.
         connection.execute("PRAGMA journal_mode=MEMORY")
         connection.execute("PRAGMA synchronous=OFF")
+        connection.execute("BEGIN IMMEDIATE")
     return connection
 
 
@@ -219,6 +227,8 @@ def _finish(connection: sqlite3.Connection) -> None:
     import sqlite3
 
     try:
+        if connection.in_transaction:
+            connection.execute("COMMIT")
         # Leaving write-ahead mode empties and removes the file beside the recording, and lets the recording be read from
         # places where nothing can be written.
         connection.execute(f"PRAGMA busy_timeout={READERS_TIMEOUT}")
@@ -233,6 +243,9 @@ def _finish(connection: sqlite3.Connection) -> None:
 
 @contextlib.contextmanager
 def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    if connection.in_transaction:  # Of a recording that is only kept as a whole.
+        yield
+        return
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -276,8 +289,8 @@ def _text(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def _insert_program(connection: sqlite3.Connection, build: Build, number: int | None) -> int:
-    toolchain = None if build.toolchain is None else _toolchain(connection, build.toolchain)
+def _insert_program(connection: sqlite3.Connection, build: Build, number: int | None, stored: _Stored) -> int:
+    toolchain = None if build.toolchain is None else _toolchain(connection, build.toolchain, stored)
     status = OK if build.ok else FAILED
     cursor = connection.execute(
         "INSERT INTO program (id, name, device, toolchain, options, status, reason, seconds, command, created)"
@@ -295,39 +308,46 @@ def _insert_program(connection: sqlite3.Connection, build: Build, number: int | 
     return cursor.lastrowid
 
 
-def _toolchain(connection: sqlite3.Connection, toolchain: BuildToolchain) -> int:
-    key = (toolchain.name, toolchain.neo_version, toolchain.igc_version)
-    connection.execute("INSERT OR IGNORE INTO toolchain (name, neo_version, igc_version) VALUES (?, ?, ?)", key)
-    query = "SELECT id FROM toolchain WHERE name = ? AND neo_version = ? AND igc_version = ?"
-    number: int = connection.execute(query, key).fetchone()[0]
-    return number
+def _toolchain(connection: sqlite3.Connection, toolchain: BuildToolchain, stored: _Stored) -> int:
+    if toolchain not in stored:
+        key = (toolchain.name, toolchain.neo_version, toolchain.igc_version)
+        connection.execute("INSERT OR IGNORE INTO toolchain (name, neo_version, igc_version) VALUES (?, ?, ?)", key)
+        query = "SELECT id FROM toolchain WHERE name = ? AND neo_version = ? AND igc_version = ?"
+        stored[toolchain] = connection.execute(query, key).fetchone()[0]
+    return stored[toolchain]
 
 
-def _blob(connection: sqlite3.Connection, blob: PackedBlob | bytes) -> int:
+def _blob(connection: sqlite3.Connection, blob: PackedBlob | bytes, stored: _Stored) -> int:
     digest = blob.sha256 if isinstance(blob, PackedBlob) else blob
-    row = connection.execute("SELECT id FROM blob WHERE sha256 = ?", (digest,)).fetchone()
-    if row is not None:
-        number: int = row[0]
-        return number
-    assert isinstance(blob, PackedBlob)
-    cursor = connection.execute("INSERT INTO blob (sha256, size, coding, content) VALUES (?, ?, ?, ?)", blob)
-    assert cursor.lastrowid is not None
-    return cursor.lastrowid
+    if digest not in stored:
+        assert isinstance(blob, PackedBlob)
+        cursor = connection.execute("INSERT INTO blob (sha256, size, coding, content) VALUES (?, ?, ?, ?)", blob)
+        assert cursor.lastrowid is not None
+        stored[digest] = cursor.lastrowid
+    return stored[digest]
 
 
 def _insert_parts(
-    connection: sqlite3.Connection, program: int, parts: Sequence[tuple[str, str, PackedBlob | bytes | None]]
+    connection: sqlite3.Connection,
+    program: int,
+    parts: Sequence[tuple[str, str, PackedBlob | bytes | None]],
+    stored: _Stored,
 ) -> None:
     for position, (role, path, blob) in enumerate(parts):
-        number = None if blob is None else _blob(connection, blob)
+        number = None if blob is None else _blob(connection, blob, stored)
         connection.execute("INSERT INTO part VALUES (?, ?, ?, ?, ?)", (program, position, role, _text(path), number))
 
 
 def _insert_snapshots(
-    connection: sqlite3.Connection, program: int, snapshots: Sequence[tuple[Snapshot, PackedBlob | bytes]]
+    connection: sqlite3.Connection,
+    program: int,
+    snapshots: Sequence[tuple[Snapshot, PackedBlob | bytes]],
+    stored: _Stored,
 ) -> None:
     for position, (snapshot, blob) in enumerate(snapshots):
         assert snapshot.form in FORMS
         kernel = snapshot.kernel or ""
         row = (program, position, snapshot.stage, kernel, snapshot.form, snapshot.ending, snapshot.attempt)
-        connection.execute("INSERT INTO snapshot VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (*row, _blob(connection, blob)))
+        connection.execute(
+            "INSERT INTO snapshot VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (*row, _blob(connection, blob, stored))
+        )
