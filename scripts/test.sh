@@ -7,6 +7,8 @@ source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 set_up test
 find_newest_root
 cd "$ROOT"
+# The tests start thousands of interpreters: none shall compile again what another has, whatever this user's settings.
+export PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX=$VENV/pycache
 say "ruff"
 "$VENV/bin/ruff" check .
 say "mypy"
