@@ -27,7 +27,7 @@ def kernlens(*arguments: str | Path, cwd: Path | None = None, **environment: str
         [sys.executable, "-c", "from kernlens.cli.main import main; main()", *map(str, arguments)],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=False,
         cwd=cwd,
         env=os.environ | environment,

@@ -29,10 +29,11 @@ kernel void work(global const float *in, global float *out, int n) {
 
 @pytest.fixture(scope="module")
 def recordings(newest_root: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """Darktable's programs for dg2, by Debian 12's compiler and by the newest."""
+    """Every third of darktable's programs for dg2, by Debian 12's compiler and by the newest."""
     folder = tmp_path_factory.mktemp("darktable")
     chosen = [program for program in programs() if program.name.startswith("darktable/")]
     assert len(chosen) == 36
+    chosen = chosen[::3]
     for name, compiler in (("old", DEBIAN), ("new", newest(newest_root))):
         builds, failures = build(chosen, ["dg2"], compiler=compiler)
         assert not failures
@@ -52,7 +53,7 @@ def compared(*words: str | Path, status: int, cwd: Path | None = None) -> Any:
 
 def test_every_kernel_of_two_compilers_is_paired(recordings: tuple[Path, Path]) -> None:
     document = compared(*recordings, status=1)
-    assert document["compared"] > 280
+    assert document["compared"] > 80
     assert document["only_old"] == []
     # The newest compiler gives a program's functions code of their own.
     assert {entry["kernel"] for entry in document["only_new"]} <= {PSEUDO_KERNEL}
@@ -69,7 +70,7 @@ def test_the_comparison_of_two_compilers_takes_seconds(recordings: tuple[Path, P
     from kernlens.loading import load
 
     old, new = (load(path) for path in recordings)
-    with processor_time(20):  # 6 s where nothing else runs
+    with processor_time(10):  # 2 s where nothing else runs
         comparison = Comparison()
         changes = [comparison.kernel_change(each) for each in pair(old, new).kernels]
     assert all(change.differs for change in changes)

@@ -12,7 +12,7 @@ from kernlens.compiling import build, plan
 from tests.corpus.build import Built
 from tests.corpus.mutate import Tally, campaign, mutate, run, seeds_of
 
-COUNT = 3000
+COUNT = 1500
 
 
 @pytest.fixture(scope="module")

@@ -4,8 +4,9 @@ values, and all that the drivers do with memory of ours.
 Drivers have errors of their own, which nobody here can mend: an error counts if one of its stacks begins in code of ours
 (:func:`is_ours`), be it the access, or where the memory was asked for or given back.
 
-A compiler is some thirty times slower there, so the fewest builds that take every way run here, on the compiler that starts
-fastest. With ``KERNLENS_VALGRIND=all`` it is every check, and PoCL as well.
+A compiler is some thirty times slower there, so this runs when it is asked for (CONTRIBUTING.md): with
+``KERNLENS_VALGRIND=brief`` the fewest builds that take every way, on the compiler that starts fastest; with ``all`` every
+check, and PoCL as well.
 """
 
 from __future__ import annotations
@@ -37,9 +38,10 @@ OURS = ("libkernlens_opencl_layer.so", "kernlens_second_build", "snapshot_test")
 PASSED_OVER = ("/libc.so", "vgpreload_")
 
 #: Platform -> how to run the test program.
-RUNS = {"dg2": "brief"}
-if os.environ.get("KERNLENS_VALGRIND") == "all":
-    RUNS = {"pocl": "checks", "dg2": "checks"}
+RUNS = {"all": {"pocl": "checks", "dg2": "checks"}}.get(os.environ.get("KERNLENS_VALGRIND", ""), {"dg2": "brief"})
+pytestmark = pytest.mark.skipif(
+    "KERNLENS_VALGRIND" not in os.environ, reason="takes minutes: KERNLENS_VALGRIND is not set (CONTRIBUTING.md)"
+)
 
 
 def is_ours(stack: ET.Element) -> bool:

@@ -16,14 +16,14 @@ from tests.integration.opencl_layer_fixtures import BUILDER, HEADERS, LAYER, Pla
 __all__ = ["place", "platform", "work"]
 
 BOTH = ("pocl", "dg2")
-CHILDREN = 150
+CHILDREN = 60
 HELD = 16 * 1024
 
 
 @pytest.mark.parametrize("platform", BOTH, indirect=True)
 def test_under_stress(platform: Platform, place: Path, tmp_path: Path) -> None:
     """In brief; ``python -m tests.integration.layer_stress`` is the whole of it."""
-    for _, trial in trials(platform, place, tmp_path, Amount(children=CHILDREN, threads=16)):
+    for _, trial in trials(platform, place, tmp_path, Amount(children=CHILDREN, threads=8)):
         trial()
 
 

@@ -44,25 +44,25 @@ class _KernelsOfBinaries:
     def __init__(self) -> None:
         self._known: dict[tuple[bytes, bytes, str], tuple[str, Sequence[str]]] = {}
 
-    def read(self, build: BuildEvent, device: BuiltDevice) -> tuple[str, Sequence[str]]:
-        """The name that kernlens has for the device, and the binary's kernels; none if the binary cannot be read."""
+    def read(self, name: str, build: BuildEvent, device: BuiltDevice) -> tuple[str, Sequence[str]]:
+        """kernlens's name of the device, and the kernels of the program ``name``; none if the binary cannot be read."""
         if not device.built or not device.binary:
             return device.name, ()
         key = sha256(device.binary).digest(), sha256(build.spirv).digest(), device.name
         if key not in self._known:
-            self._known[key] = self._read(build, device)
+            self._known[key] = self._read(name, build, device)
         return self._known[key]
 
     @staticmethod
-    def _read(build: BuildEvent, device: BuiltDevice) -> tuple[str, Sequence[str]]:
+    def _read(name: str, build: BuildEvent, device: BuiltDevice) -> tuple[str, Sequence[str]]:
         parts = HeldParts(binary=device.binary, debug=device.debug, spirv=build.spirv)
         try:
-            programs = open_build(Build(name="", device=device.name, ok=True, parts=parts))
+            programs = open_build(Build(name=name, device=device.name, ok=True, parts=parts))
         except KernlensError as error:
-            log.debug("capturing", "a binary for %s holds no code that can be read: %s", device.name, error)
+            log.debug("capturing", "%s for %s holds no code that can be read: %s", name, device.name, error)
             return device.name, ()
-        name = next((program.device.name for program in programs if program.device is not None), device.name)
-        return name, [name for program in programs for name in program.kernels]
+        device_name = next((program.device.name for program in programs if program.device is not None), device.name)
+        return device_name, [name for program in programs for name in program.kernels]
 
 
 def merge(
@@ -108,7 +108,7 @@ def merge(
         linked = [names.get(program, "a program that is not known") for program in event.inputs]
         device_name = ""
         for device, result in zip(event.devices or [BuiltDevice(0)], results or [BuiltAgain()], strict=True):
-            device_name, kernels = kernels_of.read(event, device)
+            device_name, kernels = kernels_of.read(name, event, device)
             build = _build(event, device, name, device_name, linked)
             stood_in.compare(build, event.program)
             build, same_code = findings.add(build, result)
