@@ -30,11 +30,11 @@ from kernlens.cli.options import (
 )
 from kernlens.cli.output import Progress, print_json, print_lines, print_message
 from kernlens.model.figures import FIGURES, figures_of, notes_on_unknown
-from kernlens.opening import BuildsError
 from kernlens.report.style import rendered, style
 from kernlens.report.table import table
 from kernlens.report.width import Name
 from kernlens.toolchain.diagnostics import error_lines
+from kernlens.verbs.programs import BuildsError
 
 if TYPE_CHECKING:
     from kernlens.model.build import Build
@@ -106,7 +106,7 @@ def command(
     if not devices:
         raise click.UsageError("--device is missing; kernlens devices lists what can be compiled for")
     from kernlens.cli.compile_images import compilable
-    from kernlens.compiling import build, compiled_kernels, plan
+    from kernlens.verbs.compile import build, compiled_kernels, plan
 
     recording = Path(output or Path(sources[0]).with_suffix(".klens").name)
     with compilable(sources, kernel_names, specialize) as (files, titled):

@@ -15,7 +15,7 @@ from kernlens.cli.output import colour_output, print_message, show_in_full
 from kernlens.cli.terminal import COLOURS
 from kernlens.errors import KernlensError
 from kernlens.log import print_messages
-from kernlens.opening import for_device
+from kernlens.verbs.programs import for_device
 
 if TYPE_CHECKING:  # kernlens --version needs none of them.
     from kernlens.model.kernel import Kernel
