@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import click
 
 from kernlens.cli.options import (
-    check_constants,
     constant_of,
     device_option,
     json_option,
@@ -122,6 +121,7 @@ def _modules(
     """The rules to follow and the modules of all paths, as ``linkable_modules`` returns them."""
     from kernlens.cli.link_answers import REAL_DEVICE
     from kernlens.loading.linkable import linkable_programs
+    from kernlens.model.spirv import check_constants
     from kernlens.verbs.forecast import linkable_modules
 
     module_options = dict(options_for)
