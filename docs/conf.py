@@ -25,7 +25,11 @@ nitpick_ignore = [("py:class", "kernlens.model.figures.MeasuredKernel")]  # a ty
 
 #: Page -> the classes that its functions take and give, and whose modules have no other public names.
 ANSWERS = {
-    "reference/kernlens": ("capturing.capture.Capture", "comparing.Difference", "pipeline.compile_stages.Pipeline"),
+    "reference/kernlens": (
+        "verbs.capture.capture.Capture",
+        "verbs.diff.Difference",
+        "pipeline.compile_stages.Pipeline",
+    ),
     "reference/level_zero": (
         "runtime.level_zero.module_links.NativeInput",
         "runtime.level_zero.native_binary.NativeBinary",

@@ -22,7 +22,7 @@ struct chunk {
 };
 enum { CHUNK = 1 << 16 };
 
-/* A counter as files have it: one behind the other, up to one whose size is 0 or the end (kernlens/capturing/counters.py). */
+/* A counter as files have it: one behind the other, up to one whose size is 0 or the end (kernlens/verbs/capture/counters.py). */
 struct entry {
     uint64_t size; /* of all of it, in bytes */
     struct program_identity program;

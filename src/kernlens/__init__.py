@@ -10,31 +10,31 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kernlens.capturing.capture import capture as capture
-    from kernlens.checking import check as check
-    from kernlens.comparing import diff as diff
-    from kernlens.compiling import compile as compile
     from kernlens.errors import KernlensError as KernlensError
     from kernlens.loading import load as load
     from kernlens.loading.live_programs import from_level_zero as from_level_zero
     from kernlens.loading.live_programs import from_opencl as from_opencl
     from kernlens.pipeline.compile_stages import stages as stages
-    from kernlens.sweeping.sweep import sweep as sweep
+    from kernlens.verbs.capture.capture import capture as capture
+    from kernlens.verbs.check import check as check
+    from kernlens.verbs.compile import compile as compile
+    from kernlens.verbs.diff import diff as diff
+    from kernlens.verbs.sweep.sweep import sweep as sweep
 
 __version__ = "0.1.0"
 
 # Public name -> the module that defines it.
 _HOMES = {
     "KernlensError": "kernlens.errors",
-    "capture": "kernlens.capturing.capture",
-    "check": "kernlens.checking",
-    "compile": "kernlens.compiling",
-    "diff": "kernlens.comparing",
+    "capture": "kernlens.verbs.capture.capture",
+    "check": "kernlens.verbs.check",
+    "compile": "kernlens.verbs.compile",
+    "diff": "kernlens.verbs.diff",
     "from_level_zero": "kernlens.loading.live_programs",
     "from_opencl": "kernlens.loading.live_programs",
     "load": "kernlens.loading",
     "stages": "kernlens.pipeline.compile_stages",
-    "sweep": "kernlens.sweeping.sweep",
+    "sweep": "kernlens.verbs.sweep.sweep",
 }
 
 __all__ = [

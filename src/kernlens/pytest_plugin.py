@@ -114,10 +114,10 @@ def _rules(item: pytest.Item) -> list[Rule]:
 
 
 def _check(programs: list[Program], rules: Sequence[Rule]) -> None:
-    from kernlens.checking import judged
     from kernlens.errors import KernlensError
     from kernlens.report.style import rendered
     from kernlens.report.verdict import verdict_lines
+    from kernlens.verbs.check import judged
 
     if not programs:
         pytest.fail(f"{_MARK}: the test has made no program with kernlens_compile or kernlens_capture", pytrace=False)

@@ -9,10 +9,10 @@ import pytest
 
 import kernlens
 from kernlens.analysis.stage_changes import pass_steps
-from kernlens.comparing import between
 from kernlens.model.program import Program
 from kernlens.report.explore import document
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM
+from kernlens.verbs.diff import between
 from tests.browser.conftest import Open
 
 OLD = """kernel void twice(global float *data, float by)

@@ -16,8 +16,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from kernlens.capturing.capture import recover
 from kernlens.recording.reader import Recording
+from kernlens.verbs.capture.capture import recover
 from tests.integration.capture_fixtures import APPLICATION, MAIN, environment
 from tests.integration.opencl_layer_fixtures import SLICES, intel
 

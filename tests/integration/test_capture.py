@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 import kernlens
-from kernlens.capturing.changes import Changes
-from kernlens.capturing.replacing import Replacement
-from kernlens.capturing.spool import Spool, read_replaced
-from kernlens.capturing.spooled import Entry, read_entries
+from kernlens.verbs.capture.changes import Changes
+from kernlens.verbs.capture.replacing import Replacement
+from kernlens.verbs.capture.spool import Spool, read_replaced
+from kernlens.verbs.capture.spooled import Entry, read_entries
 from tests.integration import native_builds
 from tests.integration.capture_fixtures import (
     APPLICATION,

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 import kernlens
-from kernlens.capturing.caches import CACHE_VARIABLES
-from kernlens.capturing.capture import attach, recover
-from kernlens.capturing.spool import Spool, spool_folder
+from kernlens.verbs.capture.caches import CACHE_VARIABLES
+from kernlens.verbs.capture.capture import attach, recover
+from kernlens.verbs.capture.spool import Spool, spool_folder
 from tests.integration.capture_fixtures import Done, alone, captured, dg2, environment, folder
 from tests.integration.opencl_layer_fixtures import Platform
 

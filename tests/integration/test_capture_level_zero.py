@@ -382,9 +382,9 @@ def test_dpnp(sycl_python: Path, newest_root: Path, level_zero_folder: Path, tmp
 
 
 def test_an_installation_without_the_layer(driver: Driver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from kernlens.capturing import capture as capturing
+    from kernlens.verbs.capture import capture as capturing
 
-    monkeypatch.setattr("kernlens.capturing.level_zero_layer.find_layer", lambda layer: None)
+    monkeypatch.setattr("kernlens.verbs.capture.level_zero_layer.find_layer", lambda layer: None)
     monkeypatch.chdir(tmp_path)
     done = capturing.capture([*driver.app, "spirv"], simulate=driver.device, toolchain=driver.toolchain)
     assert done.recording is None

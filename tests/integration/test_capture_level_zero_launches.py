@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from kernlens.capturing.counters import Counter, Shape, read_counters
-from kernlens.capturing.spool import Spool
 from kernlens.toolchain.toolchains import SYSTEM
+from kernlens.verbs.capture.counters import Counter, Shape, read_counters
+from kernlens.verbs.capture.spool import Spool
 from tests.integration.capture_fixtures import HERE
 from tests.integration.level_zero_capture_fixtures import UNTRACED, Driver, driver, level_zero_folder
 

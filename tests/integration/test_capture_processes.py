@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 
 import kernlens
-from kernlens.capturing.capture import attach, capture, recover
 from kernlens.errors import NotFoundError, OutputError, ToolError, UnsupportedError
 from kernlens.recording.reader import Recording
 from kernlens.toolchain.native_layers import OPENCL_LAYER, needed_layer
+from kernlens.verbs.capture.capture import attach, capture, recover
 from tests.integration import capture_stress
 from tests.integration.capture_fixtures import MAIN, captured, dg2, environment, folder, platform
 from tests.integration.opencl_layer_fixtures import Platform, pocl

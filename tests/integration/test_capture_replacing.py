@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 
 import kernlens
-from kernlens.capturing.asked import Asked
-from kernlens.capturing.capture import capture, recover
-from kernlens.capturing.changes import Changes
-from kernlens.capturing.replacing import Replacement
-from kernlens.capturing.spool import Spool
 from kernlens.formats.intermediate_code import without_intermediate_code
 from kernlens.formats.neo_elf import SPIRV
 from kernlens.model.build import Build
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM, Toolchain
+from kernlens.verbs.capture.asked import Asked
+from kernlens.verbs.capture.capture import capture, recover
+from kernlens.verbs.capture.changes import Changes
+from kernlens.verbs.capture.replacing import Replacement
+from kernlens.verbs.capture.spool import Spool
 from tests.integration.capture_fixtures import Done, captured, dg2, folder
 from tests.integration.level_zero_capture_fixtures import UNTRACED, Driver, level_zero_folder
 from tests.integration.opencl_layer_fixtures import Platform

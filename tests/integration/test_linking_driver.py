@@ -19,13 +19,13 @@ from kernlens.analysis.linking.static_forecast import predict_static
 from kernlens.errors import LinkError
 from kernlens.isa.devices import device
 from kernlens.level_zero import DynamicLink, LevelZeroError, RefusedCallError, StaticInput
-from kernlens.linking.link_modules import link_on_driver
 from kernlens.loading.assemble import spirv_program
 from kernlens.loading.context import Context
 from kernlens.loading.linkable import module_of
 from kernlens.runtime.driver_environment import DriverEnvironment
 from kernlens.runtime.isolation import IsolatedDriver
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM
+from kernlens.verbs.link.link_modules import link_on_driver
 from tests.integration.link_cases import Built, Source, build, cases, read_module, sources, spirv_of
 from tests.integration.link_texts import TEXTS
 from tests.integration.live_fixtures import driver_environment

@@ -11,7 +11,6 @@ from kernlens.analysis.linking.forecast import predict
 from kernlens.analysis.linking.static_forecast import predict_static_binaries
 from kernlens.errors import UnsupportedError
 from kernlens.level_zero import RefusedCallError
-from kernlens.linking.link_modules import Linkable, are_bare, link_on_driver
 from kernlens.loading.context import Context
 from kernlens.loading.linkable import module_of
 from kernlens.loading.open import open_bytes
@@ -19,6 +18,7 @@ from kernlens.runtime.driver_environment import DriverEnvironment
 from kernlens.runtime.isolation import IsolatedDriver
 from kernlens.toolchain.simulation import simulated_driver
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM
+from kernlens.verbs.link.link_modules import Linkable, are_bare, link_on_driver
 from tests.integration.link_cases import Source, spirv_of
 from tests.integration.link_texts import TEXTS
 from tests.integration.live_fixtures import driver_environment

@@ -13,13 +13,13 @@ from kernlens.errors import LinkError, UnsupportedError
 from kernlens.formats.zebin.locate import locate
 from kernlens.formats.zebin.merge import link_zebins
 from kernlens.formats.zebin.zebin_file import read_zebin
-from kernlens.linking.spirv_link import link_spirv
 from kernlens.loading import open_file
 from kernlens.runtime.isolation import IsolatedDriver
 from kernlens.toolchain.clang import compile_library, device_options
 from kernlens.toolchain.ocloc import compile_source
 from kernlens.toolchain.simulation import simulated_driver
 from kernlens.toolchain.toolchains import NEWEST, toolchain
+from kernlens.verbs.link.spirv_link import link_spirv
 from tests.corpus.oracles.readelf import ElfContents, elf_contents
 from tests.integration.offline_link_fixtures import DEVICES, linked, spirv_files, zebins
 from tests.writers.modules import readable_modules

@@ -10,13 +10,13 @@ from kernlens.analysis.linking.forecast import predict
 from kernlens.errors import LinkError
 from kernlens.formats.zebin.merge import LinkedZebin, link_zebins
 from kernlens.formats.zebin.zebin_file import read_zebin
-from kernlens.linking.link_modules import link_offline
 from kernlens.loading import open_file
 from kernlens.runtime.isolation import IsolatedDriver
 from kernlens.toolchain.clang import device_options
 from kernlens.toolchain.ocloc import compile_source
 from kernlens.toolchain.simulation import simulated_driver
 from kernlens.toolchain.toolchains import NEWEST, toolchain
+from kernlens.verbs.link.link_modules import link_offline
 from tests.integration.offline_link_fixtures import DEVICES, linked, spirv_files, zebins
 from tests.writers.modules import readable_modules
 

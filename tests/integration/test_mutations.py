@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kernlens.compiling import build, plan
+from kernlens.verbs.compile import build, plan
 from tests.corpus.build import Built
 from tests.corpus.mutate import Tally, campaign, mutate, run, seeds_of
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kernlens.capturing.level_zero_layer import turn_on_level_zero
 from kernlens.toolchain.toolchains import toolchain
+from kernlens.verbs.capture.level_zero_layer import turn_on_level_zero
 from tests.integration.level_zero_capture_fixtures import UNTRACED, Driver, driver, level_zero_folder
 
 __all__ = ["driver", "level_zero_folder"]

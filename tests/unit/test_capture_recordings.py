@@ -18,14 +18,14 @@ from typing import Any
 import pytest
 
 import kernlens
-from kernlens.capturing import merging
-from kernlens.capturing.capture import recover
-from kernlens.capturing.spool import Spool
 from kernlens.loading import open_build
 from kernlens.model.build import Build
 from kernlens.recording import writer
 from kernlens.recording.blobs import pack
 from kernlens.recording.reader import Recording
+from kernlens.verbs.capture import merging
+from kernlens.verbs.capture.capture import recover
+from kernlens.verbs.capture.spool import Spool
 from tests.writers.programs import binary
 from tests.writers.spooled import BUILD, entry, fields
 

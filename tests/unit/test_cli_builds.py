@@ -12,10 +12,10 @@ import pytest
 
 import kernlens as package
 from kernlens.model.build import Build, HeldParts
-from kernlens.opening import Opening, programs_of
 from kernlens.recording.reader import Recording
 from kernlens.recording.writer import RecordingWriter
 from kernlens.toolchain.parallel_compiles import CompileJob, compile_many
+from kernlens.verbs.programs import Opening, programs_of
 from tests.unit.conftest import Kernlens
 from tests.writers.programs import SOURCE, binary, spirv
 from tests.writers.recordings import FAILED, FULL
@@ -57,7 +57,7 @@ def finishing_last_first(monkeypatch: pytest.MonkeyPatch) -> None:
         yield from reversed([work(job, lambda child: None) for job in jobs])
 
     monkeypatch.setattr("kernlens.toolchain.parallel_compiles.do_many", reversed_results)
-    monkeypatch.setattr("kernlens.sweeping.sweep.do_many", reversed_results)
+    monkeypatch.setattr("kernlens.verbs.sweep.sweep.do_many", reversed_results)
 
 
 ASKED = ["icllp", "skl", "dg2"]
@@ -195,7 +195,7 @@ def test_an_interrupted_compile_leaves_what_is_recorded_and_nothing_else(
         yield from itertools.islice(compile_many(jobs, 1, None), finished)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("kernlens.compiling.compile_many", interrupted)
+    monkeypatch.setattr("kernlens.verbs.compile.compile_many", interrupted)
     recording = tmp_path / "x.klens"
     assert kernlens("compile", source, "--device", "skl,icllp", "-o", recording).status == 130
     assert [path.name for path in tmp_path.glob("*x.klens*")] == ["x.klens"] * finished

@@ -131,5 +131,5 @@ def test_modules_for_any_device_go_to_the_machine_s_own(
     def link(modules: object, environment: DriverEnvironment, *, static: bool) -> NoReturn:
         raise KernlensError(f"asked {environment.device}")
 
-    monkeypatch.setattr("kernlens.linking.link_modules.link_on_driver", link)
+    monkeypatch.setattr("kernlens.verbs.link.link_modules.link_on_driver", link)
     assert "asked real" in kernlens("link", path, "--dynamic", "--device", "real").err

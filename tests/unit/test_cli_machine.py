@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from kernlens import doctor
-from kernlens.doctor import Check
 from kernlens.toolchain.toolchains import toolchain
+from kernlens.verbs import doctor
+from kernlens.verbs.doctor import Check
 from tests.unit.conftest import Kernlens
 from tests.writers.programs import spirv
 

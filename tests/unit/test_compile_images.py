@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 import zstandard
 
-from kernlens.errors import FormatError
+from kernlens import compile as compile_sources
+from kernlens import load
+from kernlens.errors import FormatError, KernlensError, UnknownKernelError
 from kernlens.formats.spirv.specialization import read_spec_constants, specialized
 from kernlens.loading.linkable import module_of
 from kernlens.model.build import Build, HeldParts
@@ -78,6 +80,66 @@ def test_only_images_that_hold_the_kernel(
     assert "0.spv" not in build.command + build.log
     assert f"lib.so:{name}" in build.command
     assert compiled(compiler) == 0  # as a compiler of what comes out of another file can write nothing beside it
+
+
+def test_python_compiles_images(library: Path, compiler: Path) -> None:
+    programs = compile_sources(library, ["skl", "dg2"], kernel="rng::f?ll*", recording=Path("lib.klens"))
+    builds = list(Recording("lib.klens").builds())
+    assert [(each.name, each.device) for each in builds] == [("sycl-spir64.1", "skl"), ("sycl-spir64.1", "dg2")]
+    assert all("lib.so:sycl-spir64.1" in each.command and "0.spv" not in each.command for each in builds)
+    assert [program.build.spirv for program in programs] == [module(FILL), module(FILL)]
+    assert [list(program.kernels) for program in programs] == [list(program.kernels) for program in load("lib.klens")]
+    assert compiled(compiler) == 0  # which can write nothing beside it
+    (program,) = compile_sources([library], "skl", kernel=["*scale*"], unconfined=True)
+    assert (program.build.name, compiled(compiler)) == ("sycl-spir64.0", 1)
+
+
+def test_python_gives_constants_and_recorded_options(library: Path, compiler: Path) -> None:
+    constants: dict[int, bool | float | str] = {5: -1, 6: True, 7: "0x300000004", 8: 0.5}
+    with RecordingWriter("a.klens") as writer:
+        writer.add(
+            Build("x", "skl", options="-cl-mad-enable", created="2026-01-01", parts=HeldParts(spirv=module("x")))
+        )
+    compile_sources("a.klens", "dg2", options="-cl-opt-disable", specialize=constants, recording=Path("b.klens"))
+    (build,) = Recording("b.klens").builds()
+    bits = {5: 0xFFFFFFFF, 6: 1, 7: 3 << 32 | 4, 8: 0x3F000000}
+    assert build.spirv == specialized(memoryview(module("x")), bits)
+    assert build.options == "-cl-mad-enable -gline-tables-only -cl-opt-disable"
+
+
+def test_programs_are_in_the_order_of_the_sources(kernlens: Kernlens, library: Path) -> None:
+    Path("x.cl").write_text("kernel void x() {}\n")
+    Path("one.so").write_bytes(host(table((0x2000, len(module(SCALE)))), images=module(SCALE)).build())
+    names = ["sycl-spir64.0", "x"]
+    assert [program.build.name for program in compile_sources(["one.so", "x.cl"], "skl")] == names
+    programs = kernlens("compile", "one.so", "x.cl", "--device", "skl", "--json").document["programs"]
+    assert [program["name"] for program in programs] == names
+
+
+@pytest.mark.parametrize(
+    ("source", "keywords", "error", "sentence"),
+    [
+        ("lib.so", {}, KernlensError, "lib.so holds 2 SPIR-V modules; choose with"),
+        ("lib.so", {"kernel": "scael"}, UnknownKernelError, "there is no kernel 'scael'"),
+        ("x.cl", {"kernel": "x"}, KernlensError, "x.cl is a source, compiled as a whole"),
+        ("lib.so", {"kernel": "*", "specialize": {9: 1}}, KernlensError, "has specialisation constant 9; there are 5"),
+        (
+            "lib.so",
+            {"kernel": "*", "specialize": {6: "2"}},
+            KernlensError,
+            "'2' is no value of specialisation constant 6",
+        ),
+    ],
+    ids=lambda value: str(value),
+)
+def test_wrong_use_in_python(
+    source: str, keywords: dict[str, Any], error: type[KernlensError], sentence: str, library: Path, compiler: Path
+) -> None:
+    Path("x.cl").write_text("kernel void x() {}\n")
+    with pytest.raises(error) as raised:
+        compile_sources(source, "skl", **keywords)
+    assert sentence in str(raised.value)
+    assert compiled(compiler) == 0
 
 
 def test_several_devices_and_names(kernlens: Kernlens, library: Path, compiler: Path) -> None:

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from kernlens import doctor
 from kernlens.cli.verb_group import VERBS
-from kernlens.doctor import Check
 from kernlens.recording.writer import RecordingWriter
+from kernlens.verbs import doctor
+from kernlens.verbs.doctor import Check
 from tests.unit.conftest import Kernlens
 from tests.unit.test_cli_every_verb import READERS
 from tests.writers.programs import SOURCE, binary, spirv

@@ -378,7 +378,7 @@ def test_instructions_are_counted_by_their_sizes() -> None:
 def test_every_opcode_of_every_device_is_explained() -> None:
     """Of Skylake to Panther Lake, as far as an installed libiga64 knows them."""
     from kernlens.isa.iga_library import library_for
-    from kernlens.loading.kernel_parts import register_roots
+    from kernlens.toolchain.registered import register_roots
 
     register_roots()
     known: set[str] = set()

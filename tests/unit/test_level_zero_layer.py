@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from kernlens.capturing import level_zero_layer
 from kernlens.toolchain.toolchains import Toolchain
+from kernlens.verbs.capture import level_zero_layer
 from tests.unit.conftest import Kernlens
 
 LAYER = Path("/made/up/libkernlens_level_zero_layer.so")

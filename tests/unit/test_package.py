@@ -46,7 +46,6 @@ FOR_VERSION = {
 #: What ``kernlens inspect`` loads for a zebin: what it is asked, and neither line programs nor instructions.
 FOR_INSPECT = FOR_VERSION | {
     *(
-        ".opening",
         ".analysis",
         ".analysis.cxx_names",
         ".analysis.kernel_names",
@@ -68,7 +67,7 @@ FOR_INSPECT = FOR_VERSION | {
     *(".loading.kernel_parts", ".loading.open", ".loading.unpack", ".model", ".model.binary", ".model.budget"),
     *(".model.build", ".model.compiler", ".model.device", ".model.figures", ".model.intel_symbols", ".model.kernel"),
     *(".model.program", ".report.describe", ".report.overview", ".report.table", ".report.width", ".toolchain"),
-    ".toolchain.source_reading",
+    *(".toolchain.source_reading", ".verbs", ".verbs.programs"),
 }
 
 

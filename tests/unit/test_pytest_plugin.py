@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-import kernlens.checking  # Loaded before: a run of pytester forgets what is imported in it.
-import kernlens.compiling
-import kernlens.isa.decode  # noqa: F401
+import kernlens.isa.decode  # Loaded before: a run of pytester forgets what is imported in it.
+import kernlens.verbs.check
+import kernlens.verbs.compile  # noqa: F401
 from tests.writers.programs import SOURCE
 
 pytest_plugins = ["pytester"]

@@ -101,7 +101,7 @@ def test_what_is_no_source_is_not_compiled(name: str, reason: str, kernlens: Ker
 def test_a_program_without_kernels_gets_a_hint(
     kernlens: Kernlens, inputs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kernlens.compiling.compiled_kernels", lambda build: [])
+    monkeypatch.setattr("kernlens.verbs.compile.compiled_kernels", lambda build: [])
     Path("none.cl").write_text("int f(int x) { return x; }\n")
     Path("none.spv").write_bytes(spirv())
     done = kernlens("compile", "none.cl", "none.spv", "--device", "skl,dg2")

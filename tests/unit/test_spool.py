@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from kernlens.capturing.asked import Asked
-from kernlens.capturing.capture import recover
-from kernlens.capturing.changes import Changes
-from kernlens.capturing.replacing import Replacement
-from kernlens.capturing.spool import Spool
 from kernlens.dataclass import replace
 from kernlens.errors import OutputError
+from kernlens.verbs.capture.asked import Asked
+from kernlens.verbs.capture.capture import recover
+from kernlens.verbs.capture.changes import Changes
+from kernlens.verbs.capture.replacing import Replacement
+from kernlens.verbs.capture.spool import Spool
 from tests.writers.spooled import BUILD, STARTED, VOID, entry, fields
 
 PROCESSES = 8

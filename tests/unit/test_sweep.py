@@ -21,9 +21,9 @@ from kernlens.model.build import Build
 from kernlens.model.kernel import Kernel
 from kernlens.model.pressure import Pressure
 from kernlens.model.program import Program
-from kernlens.sweeping.cells import matrix
-from kernlens.sweeping.option_sets import macro_sets, option_sets, options_in_file
 from kernlens.toolchain.parallel_compiles import OnStart, do_many
+from kernlens.verbs.sweep.cells import matrix
+from kernlens.verbs.sweep.option_sets import macro_sets, option_sets, options_in_file
 from tests.limits import memory, processor_time
 from tests.unit.conftest import Kernlens
 from tests.unit.test_compile_cache import calls
@@ -182,7 +182,7 @@ def test_a_fault_in_one_cell_is_its_own(kernlens: Kernlens, source: Path, monkey
     def opened(build: Build) -> Sequence[Program]:
         return open_build(build) if build.device == "skl" else [] * (1 // 0)
 
-    monkeypatch.setattr("kernlens.sweeping.measuring.open_build", opened)
+    monkeypatch.setattr("kernlens.verbs.sweep.measuring.open_build", opened)
     done = kernlens("sweep", "scale.cl", "--device", "skl,dg2")
     assert done.status == 3
     assert "1 failed" in done.out

@@ -14,13 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from kernlens import doctor
 from kernlens.cli.output import Progress
 from kernlens.cli.verb_group import VERBS
-from kernlens.doctor import Check
 from kernlens.model.build import HeldParts, Source
 from kernlens.recording.writer import RecordingWriter
 from kernlens.report.style import cut, rendered, style
+from kernlens.verbs import doctor
+from kernlens.verbs.doctor import Check
 from tests.unit.conftest import Done, Kernlens
 from tests.writers.programs import SOURCE, binary, spirv
 from tests.writers.recordings import FULL, snapshot

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 import kernlens
-from kernlens.capturing.building_again import BuildingAgain, built_again
-from kernlens.capturing.spool import BuildEvent, BuiltDevice
 from kernlens.errors import KernlensError, NotFoundError, ToolError
 from kernlens.runtime import isolation
 from kernlens.runtime.driver_environment import DriverEnvironment, copy_worker
 from kernlens.runtime.isolation import DriverDiedError, IsolatedDriver
+from kernlens.verbs.capture.building_again import BuildingAgain, built_again
+from kernlens.verbs.capture.spool import BuildEvent, BuiltDevice
 from tests.processes import PATIENCE, have_ended
 
 #: Says that it is ready and which call it is in, then does what the test wants.

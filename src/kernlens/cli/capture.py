@@ -29,9 +29,9 @@ from kernlens.report.width import Name
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kernlens.capturing.capture import Capture
-    from kernlens.capturing.captured import CapturedKernel
     from kernlens.report.table import Cell
+    from kernlens.verbs.capture.capture import Capture
+    from kernlens.verbs.capture.captured import CapturedKernel
 
 #: The kernels that the table shows.
 _ROWS = 20
@@ -90,8 +90,8 @@ def command(
     changes what is built, the application runs as it does without: input, output, signals and exit status are the same.
     Standard error says at the end which kernels were launched most.
     """
-    from kernlens.capturing.capture import capture
-    from kernlens.capturing.capture import recover as recover_folder
+    from kernlens.verbs.capture.capture import capture
+    from kernlens.verbs.capture.capture import recover as recover_folder
 
     if (recover is None) == (not command_line):
         raise click.UsageError(

@@ -116,8 +116,8 @@ def command(
     --max-FIGURE and --min-FIGURE, costs of code too (--max-global-loads). A kernlens.toml beside a path, or in the working
     folder, holds budgets for patterns of kernels.
     """
-    from kernlens.checking import MISSING, NEW, found_file, judged, opened
     from kernlens.cli.compile import told_failures
+    from kernlens.verbs.check import MISSING, NEW, found_file, judged, opened
 
     rules = [Rule("*", tuple(bound(name, value, f"--{name}") for name, value in bounds.items()))] if bounds else []
     kinds = ((NEW, fail_on_new), (MISSING, fail_on_missing))

@@ -6,7 +6,6 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ from kernlens.analysis.cxx_names import kernel_title
 from kernlens.cli.options import (
     build_options_option,
     cache_option,
+    constant_of,
     devices_option,
     file_option,
     full_option,
@@ -30,11 +30,11 @@ from kernlens.cli.options import (
 )
 from kernlens.cli.output import Progress, print_json, print_lines, print_message
 from kernlens.model.figures import FIGURES, figures_of, notes_on_unknown
-from kernlens.opening import BuildsError
 from kernlens.report.style import rendered, style
 from kernlens.report.table import table
 from kernlens.report.width import Name
 from kernlens.toolchain.diagnostics import error_lines
+from kernlens.verbs.programs import BuildsError
 
 if TYPE_CHECKING:
     from kernlens.model.build import Build
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from kernlens.report.table import Cell
     from kernlens.toolchain.compile_cache import CompileCache
     from kernlens.toolchain.diagnostics import ErrorLine
+    from kernlens.verbs.compile_images import Compilable
 
     Builds = list[tuple[Build, list[Kernel]]]
 
@@ -100,42 +101,34 @@ def command(
     if library and (kernel_names or specialize):
         raise click.UsageError("--library makes modules of sources: it takes neither --kernel nor --specialize")
     if library:
-        from kernlens.cli.compile_library import compile_modules
-
-        sys.exit(compile_modules(sources, listed(devices), options, toolchains, output, timeout, as_json))
+        _compile_library(sources, listed(devices), options, toolchains, output, timeout, as_json)
+        return
     if not devices:
         raise click.UsageError("--device is missing; kernlens devices lists what can be compiled for")
-    from kernlens.cli.compile_images import compilable
-    from kernlens.compiling import build, compiled_kernels, plan
+    from kernlens.report.describe import recorded_constants
+    from kernlens.verbs.compile import build, compiled_kernels, plan
 
     recording = Path(output or Path(sources[0]).with_suffix(".klens").name)
-    with compilable(sources, kernel_names, specialize) as (files, titled):
-        planned = plan(list(files), listed(devices), listed(toolchains), options=options, timeout=timeout)
-        own = {Path(file): recorded for file, recorded in files.items() if recorded}
-        jobs_to_do = [
-            replace(job, options=f"{own[job.source]} {job.options}".strip()) if job.source in own else job
-            for job in planned.jobs
-        ]
-        # What comes out of other files has options that somebody else may have chosen.
-        images = {Path(file) for file in files if file not in sources}
-        jobs_to_do = [
-            replace(job, is_foreign=True) if job.source in images and not unconfined else job for job in jobs_to_do
-        ]
-        for recorded in dict.fromkeys(own.values()):
+    with _compilable(sources, kernel_names, specialize) as chosen:
+        for words in dict.fromkeys(recorded_constants(image.recorded_constants) for image in chosen.images.values()):
+            if words:
+                print_message(f"kernlens: the SPIR-V is compiled as it was recorded{words}")
+        planned = plan(chosen.files, listed(devices), listed(toolchains), options=options, timeout=timeout)
+        for recorded in dict.fromkeys(image.options for image in chosen.images.values() if image.options):
             print_message(f"kernlens: the recorded options {recorded} are used again, before those given here")
-        for name, chosen in planned.left_out:
-            print_message(f"kernlens: the toolchain {chosen} does not compile for {name}, which is left out there")
+        for name, toolchain in planned.left_out:
+            print_message(f"kernlens: the toolchain {toolchain} does not compile for {name}, which is left out there")
         with Progress("compiling", quiet=as_json) as progress:
             compiling = build(
-                jobs_to_do,
+                [chosen.job(job, unconfined=unconfined) for job in planned.jobs],
                 recording=recording,
                 redact_source=redact == "source",
                 workers=jobs,
                 on_progress=lambda done, total, newest: progress.show(
-                    done, total, f"{titled(newest).name} for {newest.device}"
+                    done, total, f"{chosen.titled(newest).name} for {newest.device}"
                 ),
                 command_line=sys.argv,
-                titled=titled,
+                titled=chosen.titled,
                 cache=cache,
             )
             with closing(compiling):  # The recording is finished when a signal comes between two builds too.
@@ -152,6 +145,36 @@ def command(
         state = f"{recording} stays as it was" if recording.exists() else "no recording was written"
         print_message(f"kernlens: nothing compiled, so {state}")
     sys.exit(3 if failed else 0)
+
+
+@contextmanager
+def _compilable(sources: Sequence[str], kernel_names: Sequence[str], specialize: Sequence[str]) -> Iterator[Compilable]:
+    """Give what ``compilable`` does; a choice that does not fit the files is bad usage."""
+    from kernlens.verbs.compile_images import ChoiceError, compilable
+
+    try:
+        with compilable(list(dict.fromkeys(sources)), kernel_names, dict(map(constant_of, specialize))) as chosen:
+            yield chosen
+    except ChoiceError as error:
+        raise click.UsageError(str(error)) from error
+
+
+def _compile_library(
+    sources: Sequence[str],
+    devices: Sequence[str],
+    options: str,
+    toolchain: str,
+    folder: str | None,
+    timeout: float,
+    as_json: bool,
+) -> None:
+    from kernlens.verbs.compile_library import compile_modules
+
+    modules = compile_modules(sources, devices, options, toolchain, folder, timeout)
+    if as_json:
+        print_json({"schema": 1, "modules": [module._asdict() for module in modules]})
+    else:
+        print_lines(f"{module.source} -> {module.path}" for module in modules)
 
 
 def _print(recording: Path, builds: Builds) -> None:

@@ -41,8 +41,8 @@ def command(as_json: bool) -> None:
 def _rows() -> list[dict[str, Any]]:
     from kernlens.isa.devices import DEVICES, device
     from kernlens.isa.iga_library import installed
-    from kernlens.loading.kernel_parts import register_roots
     from kernlens.toolchain.ocloc import devices_of
+    from kernlens.toolchain.registered import register_roots
     from kernlens.toolchain.simulation import simulated_devices
     from kernlens.toolchain.toolchains import find_toolchains
 

@@ -27,7 +27,7 @@ from kernlens.errors import KernlensError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kernlens.comparing import Difference
+    from kernlens.verbs.diff import Difference
 
 
 @verb("kernlens diff blur.cl --device dg2 --toolchain system,newest")
@@ -77,7 +77,7 @@ def command(
     if len(paths) > 2:
         raise KernlensError(f"A and B are two, not {len(paths)}; put several files of a side into a folder")
     from kernlens.cli.compile import told_failures
-    from kernlens.comparing import diff
+    from kernlens.verbs.diff import diff
 
     with told_failures():
         difference = diff(

@@ -14,7 +14,7 @@ from kernlens.report.style import style
 @json_option()
 def command(as_json: bool) -> None:
     """Try every part that kernlens works with; exit status 1 if a needed one does not work."""
-    from kernlens.doctor import checks
+    from kernlens.verbs.doctor import checks
 
     found = []
     for check in checks():

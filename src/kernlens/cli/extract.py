@@ -9,9 +9,9 @@ import click
 from kernlens.cli.options import device_option, json_option, path_argument, source_root_option, verb
 from kernlens.cli.output import print_json, print_lines
 from kernlens.errors import OutputError
-from kernlens.opening import containers_for, for_device
 from kernlens.report.table import table
 from kernlens.toolchain.folders import make_folder
+from kernlens.verbs.programs import containers_for, for_device
 
 
 @verb("kernlens extract blur.bin -o blur.parts")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kernlens.cli.options import device_option, figure_option, full_option, json_option, path_argument, verb
 from kernlens.cli.output import is_terminal, print_json, print_lines, print_pieces
-from kernlens.opening import containers_for, for_device
+from kernlens.verbs.programs import containers_for, for_device
 
 if TYPE_CHECKING:
     from kernlens.model.figures import Figure

@@ -61,9 +61,9 @@ def command(unset: bool, recording: str | None, lines: bool, as_json: bool) -> N
 def _print_capture_off(recording: str) -> None:
     from pathlib import Path
 
-    from kernlens.capturing.caches import CACHE_VARIABLES, cache_folder
-    from kernlens.capturing.spool import spool_folder
     from kernlens.toolchain.native_layers import LEVEL_ZERO_LAYER
+    from kernlens.verbs.capture.caches import CACHE_VARIABLES, cache_folder
+    from kernlens.verbs.capture.spool import spool_folder
 
     drop = f"*{LEVEL_ZERO_LAYER.file}*) unset {' '.join(_LEVEL_ZERO_VARIABLES)}"
     caches = shlex.quote(cache_folder(spool_folder(Path(recording))))
@@ -77,7 +77,7 @@ def _print_capture_off(recording: str) -> None:
 
 
 def _print_capture(recording: str, lines: bool, as_json: bool) -> None:
-    from kernlens.capturing.capture import attach
+    from kernlens.verbs.capture.capture import attach
 
     folder, environment = attach(recording, lines=lines)
     if as_json:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import click
 
 from kernlens.cli.options import (
-    check_constants,
     constant_of,
     device_option,
     json_option,
@@ -24,7 +23,7 @@ from kernlens.errors import KernlensError
 
 if TYPE_CHECKING:
     from kernlens.analysis.linking.driver_rules import DriverRules
-    from kernlens.linking.link_modules import Linkable
+    from kernlens.verbs.link.link_modules import Linkable
 
 
 @verb("kernlens link kernels.spv library.spv --options -library-compilation")
@@ -121,8 +120,9 @@ def _modules(
 ) -> tuple[DriverRules, list[Linkable]]:
     """The rules to follow and the modules of all paths, as ``linkable_modules`` returns them."""
     from kernlens.cli.link_answers import REAL_DEVICE
-    from kernlens.forecasting import linkable_modules
     from kernlens.loading.linkable import linkable_programs
+    from kernlens.model.spirv import check_constants
+    from kernlens.verbs.forecast import linkable_modules
 
     module_options = dict(options_for)
     unknown = [path for path in module_options if path not in paths]

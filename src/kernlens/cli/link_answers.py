@@ -16,8 +16,8 @@ from kernlens.report.symbol_tables import shortened
 
 if TYPE_CHECKING:
     from kernlens.analysis.linking.driver_rules import DriverRules
-    from kernlens.linking.link_modules import DriverLink, Linkable
     from kernlens.runtime.driver_environment import DriverEnvironment
+    from kernlens.verbs.link.link_modules import DriverLink, Linkable
 
 #: The name by which ``--device`` means the machine's own, not a simulated one.
 REAL_DEVICE = "real"
@@ -25,8 +25,8 @@ REAL_DEVICE = "real"
 
 def predict_link(linkable: Sequence[Linkable], rules: DriverRules, device: str | None, as_json: bool, dot: bool) -> int:
     """The answer without a driver."""
-    from kernlens.forecasting import link_forecast
     from kernlens.report.link_answer import link_document, link_graph, link_text
+    from kernlens.verbs.forecast import link_forecast
 
     answer = link_forecast(linkable, rules, device)
     if dot:
@@ -69,7 +69,7 @@ def link_live(
     modules: Sequence[Linkable], device: str, toolchain: str, static: bool, output: str | None, as_json: bool
 ) -> int:
     """The answer of a driver, on a simulated device or the machine's own."""
-    from kernlens.linking.link_modules import link_on_driver
+    from kernlens.verbs.link.link_modules import link_on_driver
 
     answer = link_on_driver(modules, _environment(device, toolchain), static=static)
     if output and answer.binary is not None and answer.linked:
@@ -139,7 +139,7 @@ def link_offline(
 
 
 def _link_spirv(modules: Sequence[Linkable], output: str, partial: bool, as_json: bool) -> int:
-    from kernlens.linking.spirv_link import link_spirv
+    from kernlens.verbs.link.spirv_link import link_spirv
 
     linked = link_spirv([(module.name, bytes(program.spirv)) for program, module in modules], partial=partial)
     write_bytes(output, [linked.spirv])
@@ -156,7 +156,7 @@ def _link_zebins(
     modules: Sequence[Linkable], output: str, partial: bool, base: int | None, with_map: bool, as_json: bool
 ) -> int:
     from kernlens.formats.zebin.locate import locate
-    from kernlens.linking.link_modules import link_offline as merge
+    from kernlens.verbs.link.link_modules import link_offline as merge
 
     linked = merge(modules)
     if linked.imports and not partial:

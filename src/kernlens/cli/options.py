@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
@@ -13,15 +13,13 @@ from kernlens.analysis.kernel_names import kernels_meant
 from kernlens.cli import completion
 from kernlens.cli.output import colour_output, print_message, show_in_full
 from kernlens.cli.terminal import COLOURS
-from kernlens.errors import KernlensError
 from kernlens.log import print_messages
-from kernlens.opening import for_device
+from kernlens.verbs.programs import for_device
 
 if TYPE_CHECKING:  # kernlens --version needs none of them.
     from kernlens.model.kernel import Kernel
     from kernlens.model.line_choice import LineChoice
     from kernlens.model.program import Program
-    from kernlens.model.spirv import SpecConstant
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -244,15 +242,6 @@ def constant_of(text: str) -> tuple[int, str]:
     if not is_given or not value or not (number.isascii() and number.isdigit() and len(number) < 11):
         raise click.UsageError(f"--specialize {text!r} does not read like 5=1: the constant's SpecId and its value")
     return int(number), value
-
-
-def check_constants(given: Collection[int], there: Iterable[SpecConstant]) -> None:
-    """Raise KernlensError, with those that there are, if a constant that was given is in no module."""
-    known = {constant.number: str(constant) for constant in there}
-    for number in given:
-        if number not in known:
-            offer = f"there are {', '.join(known.values())}" if known else "there are none"
-            raise KernlensError(f"no SPIR-V module here has specialisation constant {number}; {offer}")
 
 
 def source_root_option() -> Decorator:

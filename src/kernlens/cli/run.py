@@ -21,11 +21,11 @@ def command(device: str, toolchain: str, command_line: tuple[str, ...]) -> None:
     No GPU is needed. The driver writes no dump of its command stream (.aub), and the application may write no file of
     more than 1 GiB. The exit status is the application's.
     """
-    from kernlens.capturing.level_zero_layer import turn_on_level_zero
     from kernlens.isa.devices import name_among
     from kernlens.toolchain.application import find_application, restore_signals
     from kernlens.toolchain.simulation import EXPLANATION, simulated_devices
     from kernlens.toolchain.toolchains import toolchain as find_toolchain
+    from kernlens.verbs.capture.level_zero_layer import turn_on_level_zero
 
     chosen = find_toolchain(toolchain)
     device = name_among(device, simulated_devices(chosen)) or device

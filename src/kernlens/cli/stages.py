@@ -152,8 +152,8 @@ def _pipelines(path: str, device: str | None, options: str, toolchain: str, **ho
     if device is None:
         raise click.UsageError("which device is it to be compiled for? --device D (kernlens devices lists them)")
     if device not in OTHER_DEVICES:
-        from kernlens.compiling import compiler_name
         from kernlens.toolchain.toolchains import toolchain as find_toolchain
+        from kernlens.verbs.compile import compiler_name
 
         device = compiler_name(device, find_toolchain(toolchain))
     return [compile_stages(path, device, options=options, toolchain=toolchain, all_passes=how["all_passes"])]

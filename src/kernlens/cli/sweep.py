@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from kernlens.model.figures import Figure
     from kernlens.model.sweep_row import SweepRow
     from kernlens.recording.writer import RecordingWriter
-    from kernlens.sweeping.cells import Matrix
-    from kernlens.sweeping.measuring import Measured
     from kernlens.toolchain.compile_cache import CompileCache
+    from kernlens.verbs.sweep.cells import Matrix
+    from kernlens.verbs.sweep.measuring import Measured
 
 #: By the start of a figure's key, what a heat map's costliest lines are ordered by.
 _ORDERS = {"spill": "spill", "fill": "spill", "scratch": "spill", "math": "math", "global": "memory", "image": "memory"}
@@ -93,9 +93,9 @@ def command(
     if jobs is not None and scheduler is not None:
         raise click.UsageError("--jobs is for this machine; on a cluster the workers' threads count")
     from kernlens.model.figures import PRESSURES, figure_named
-    from kernlens.sweeping.cells import matrix
-    from kernlens.sweeping.option_sets import option_sets, options_in_file
-    from kernlens.sweeping.sweep import in_order, measure
+    from kernlens.verbs.sweep.cells import matrix
+    from kernlens.verbs.sweep.option_sets import option_sets, options_in_file
+    from kernlens.verbs.sweep.sweep import in_order, measure
 
     ordered_by = figure_named(figure)
     has_pressure = ordered_by in PRESSURES

@@ -15,7 +15,6 @@ from typing import Any
 import orjson
 
 from kernlens import __version__
-from kernlens.compiling import compiler_name
 from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError, ToolError, UnsupportedError
 from kernlens.explorer.compile_queue import Tell, no_result
@@ -32,6 +31,7 @@ from kernlens.toolchain.foreign_text import shown_to_compilers
 from kernlens.toolchain.includes import with_lines
 from kernlens.toolchain.process import temporary_folder
 from kernlens.toolchain.toolchains import toolchain
+from kernlens.verbs.compile import compiler_name
 
 #: Bytes of what compiles left that are kept, before they are packed; the newest stays in any case.
 KEPT = 256 << 20

@@ -47,7 +47,7 @@ def choices(toolchains: Sequence[str]) -> dict[str, Any]:
 
 def diff(served: Served, results: Results, left: str, right: str) -> dict[str, Any]:
     """What ``kernlens diff --json`` says of two programs, by their ids. Raises RefusedError 404 if there is no such program."""
-    from kernlens.comparing import between
+    from kernlens.verbs.diff import between
 
     old, new = (_programs(served, results, side) for side in (left, right))
     return between(old, new, (_title(old), _title(new))).document(lines=True)
@@ -68,9 +68,9 @@ def _title(programs: Sequence[Program]) -> str:
 
 def link(served: Served) -> dict[str, Any]:
     """What ``kernlens link --json`` says of the paths. Raises KernlensError, with the reason, where it says nothing."""
-    from kernlens.forecasting import link_forecast, linkable_modules
     from kernlens.loading.linkable import linkable_in
     from kernlens.report.link_answer import link_document
+    from kernlens.verbs.forecast import link_forecast, linkable_modules
 
     if not served.contents:
         raise UnsupportedError("what is served was compiled from sources: there is nothing to link")

@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import Any
 
 from kernlens import __version__
-from kernlens.compiling import compiler_name
 from kernlens.dataclass import dataclass
 from kernlens.errors import NotFoundError, UnsupportedError
 from kernlens.explorer.compile_work import Results, confined
@@ -19,7 +18,6 @@ from kernlens.loading import open_build, open_file
 from kernlens.loading.open import Contents
 from kernlens.model.build import Build, Source
 from kernlens.model.program import Program
-from kernlens.opening import is_source
 from kernlens.pipeline.compile_stages import compile_stages
 from kernlens.report.explore import Document, document
 from kernlens.report.explore.packing import encoded, packed
@@ -28,6 +26,8 @@ from kernlens.toolchain.foreign_text import shown_to_compilers
 from kernlens.toolchain.includes import include_folders, with_lines
 from kernlens.toolchain.source_reading import is_wide
 from kernlens.toolchain.toolchains import toolchain
+from kernlens.verbs.compile import compiler_name
+from kernlens.verbs.programs import is_source
 
 #: Bytes of packed chunks that are kept.
 KEPT = 64 << 20

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache, cached_property
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kernlens import __version__
@@ -63,6 +63,7 @@ class Code:
 
     def instructions(self) -> Instructions:
         from kernlens.isa.decode import decode
+        from kernlens.toolchain.registered import register_roots
 
         if self._device is None:
             raise UnsupportedError(
@@ -364,6 +365,7 @@ def decode_kernels(
     installed libiga64 knows a device.
     """
     from kernlens.isa.decode import decode_many
+    from kernlens.toolchain.registered import register_roots
 
     wanted = [
         (program.device, kernel)
@@ -376,17 +378,3 @@ def decode_kernels(
     decoded = decode_many([(device, kernel.code, kernel.compiler) for device, kernel in wanted], threads, texts=texts)
     for (_, kernel), instructions in zip(wanted, decoded, strict=True):
         kernel.instructions = instructions
-
-
-@cache
-def register_roots() -> None:
-    """Let instructions be decoded by the libiga64 of every toolchain root too: the compiler's own may be there."""
-    from kernlens.isa.iga_library import search_also
-
-    search_also(_roots)
-
-
-def _roots() -> dict[str, str]:
-    from kernlens.toolchain.registered import roots
-
-    return {name: str(root) for name, root in roots().items()}

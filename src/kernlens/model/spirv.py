@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 
 from kernlens.dataclass import dataclass, field
+from kernlens.errors import KernlensError
 
 _FLOATS = {16: "<e", 32: "<f", 64: "<d"}
 _BOOLS = {"true": 1, "false": 0, "1": 1, "0": 0}
@@ -42,6 +43,15 @@ class SpecConstant:
 
     def __str__(self) -> str:
         return f"{self.number} ({'bool' if self.kind == 'bool' else f'{self.kind}, {self.width} bits'})"
+
+
+def check_constants(numbers: Collection[int], constants: Iterable[SpecConstant]) -> None:
+    """Raise KernlensError, with the specialization constants that there are, if a number is none of theirs."""
+    known = {constant.number: str(constant) for constant in constants}
+    for number in numbers:
+        if number not in known:
+            offer = f"there are {', '.join(known.values())}" if known else "there are none"
+            raise KernlensError(f"no SPIR-V module here has specialisation constant {number}; {offer}")
 
 
 @dataclass(frozen=True, slots=True)

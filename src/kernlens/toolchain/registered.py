@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from functools import cache
 from pathlib import Path
 
 from kernlens import log
@@ -49,3 +50,11 @@ def roots() -> dict[str, Path]:
             raise NotFoundError(f"KERNLENS_NEWEST_ROOT names {given}, which is not a folder; correct or unset it")
         found[NEWEST] = root.resolve()
     return found
+
+
+@cache
+def register_roots() -> None:
+    """Let instructions be decoded by the libiga64 of every root too: the compiler's own may be there."""
+    from kernlens.isa.iga_library import search_also
+
+    search_also(lambda: {name: str(root) for name, root in roots().items()})

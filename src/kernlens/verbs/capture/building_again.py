@@ -12,8 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
-from kernlens.capturing.counters import Identity
-from kernlens.capturing.spool import FOLDER, OPTIONS, REPLACE, BuildEvent, BuiltDevice, Given
 from kernlens.dataclass import dataclass, field, replace
 from kernlens.errors import KernlensError, UnsupportedError
 from kernlens.loading import open_build
@@ -24,6 +22,8 @@ from kernlens.toolchain.confinement import Children
 from kernlens.toolchain.foreign_text import foreign_text
 from kernlens.toolchain.includes import include_folders
 from kernlens.toolchain.source_reading import is_wide
+from kernlens.verbs.capture.counters import Identity
+from kernlens.verbs.capture.spool import FOLDER, OPTIONS, REPLACE, BuildEvent, BuiltDevice, Given
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kernlens.capturing.caches import give_empty_caches
-from kernlens.capturing.replacing import Replacement, packed
-from kernlens.capturing.spool import OPTIONS, REPLACE, REPLACEMENTS, Spool
 from kernlens.dataclass import dataclass
 from kernlens.model.build import LINE_OPTIONS
+from kernlens.verbs.capture.caches import give_empty_caches
+from kernlens.verbs.capture.replacing import Replacement, packed
+from kernlens.verbs.capture.spool import OPTIONS, REPLACE, REPLACEMENTS, Spool
 
 
 @dataclass(frozen=True, slots=True)

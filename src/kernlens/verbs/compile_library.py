@@ -5,55 +5,47 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
-from kernlens.cli.output import print_json, print_lines
 from kernlens.errors import OutputError, ToolError
+from kernlens.toolchain.clang import compile_library, device_options
 from kernlens.toolchain.folders import make_folder
+from kernlens.toolchain.ocloc import check_device, compile_source
+from kernlens.toolchain.toolchains import toolchain as find_toolchain
+
+
+class LibraryModule(NamedTuple):
+    """A module that was written to ``path``: SPIR-V (``device`` None), or a binary for a device."""
+
+    source: str
+    device: str | None
+    path: str
 
 
 def compile_modules(
-    sources: Sequence[str],
-    devices: Sequence[str],
-    options: str,
-    toolchain: str,
-    folder: str | None,
-    timeout: float,
-    as_json: bool,
-) -> int:
-    """Write SOURCE.spv and SOURCE.DEVICE.bin for each source; the exit status. ``folder`` None: where it was called.
+    sources: Sequence[str], devices: Sequence[str], options: str, toolchain: str, folder: str | None, timeout: float
+) -> list[LibraryModule]:
+    """Write SOURCE.spv, and SOURCE.DEVICE.bin for each device, of each source. ``folder`` None: the working folder.
 
-    Raises what the compilers raise: a source that does not compile ends it.
+    Raises ToolError, with the compiler's log, for a source that does not compile, NotFoundError for a device that the toolchain
+    does not have, OutputError for what cannot be written.
     """
-    from kernlens.toolchain.clang import compile_library
-    from kernlens.toolchain.ocloc import check_device
-    from kernlens.toolchain.toolchains import toolchain as find_toolchain
-
     if devices:
         chosen = find_toolchain(toolchain)
         for device in devices:
             check_device(device, chosen)
-    written: list[dict[str, Any]] = []
+    modules: list[LibraryModule] = []
     for source in sources:
         content = compile_library(source, options, timeout)
         spirv = _write(folder, f"{content.name}.spv", content.spirv)
-        written.append({"source": source, "device": None, "path": spirv})
+        modules.append(LibraryModule(source, None, spirv))
         for device in devices:
             binary = _device_module(spirv, device, options, toolchain, timeout)
-            path = _write(folder, f"{content.name}.{device}.bin", binary)
-            written.append({"source": source, "device": device, "path": path})
-    if as_json:
-        print_json({"schema": 1, "modules": written})
-    else:
-        print_lines(f"{module['source']} -> {module['path']}" for module in written)
-    return 0
+            modules.append(LibraryModule(source, device, _write(folder, f"{content.name}.{device}.bin", binary)))
+    return modules
 
 
 def _device_module(spirv: str, device: str, options: str, toolchain: str, timeout: float) -> bytes:
-    from kernlens.toolchain.clang import device_options
-    from kernlens.toolchain.ocloc import compile_source
-    from kernlens.toolchain.toolchains import toolchain as find_toolchain
-
     result = compile_source(spirv, device, device_options(options), find_toolchain(toolchain), timeout)
     if not result.ok:
         raise ToolError(f"{result.reason}{_known_cause(Path(spirv))}", command=result.command, log=result.log)

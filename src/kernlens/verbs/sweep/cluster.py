@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING
 from kernlens import __version__
 from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError, ToolError, UnsupportedError
-from kernlens.sweeping.cells import Cell
-from kernlens.sweeping.measuring import Measured, Wanted, failed, measured
 from kernlens.toolchain.compile_cache import open_cache
 from kernlens.toolchain.compile_keys import files_read, steering_variables
 from kernlens.toolchain.includes import include_folders, join_options, split_options
 from kernlens.toolchain.toolchains import toolchain
+from kernlens.verbs.sweep.cells import Cell
+from kernlens.verbs.sweep.measuring import Measured, Wanted, failed, measured
 
 if TYPE_CHECKING:
     from distributed import Client, Future

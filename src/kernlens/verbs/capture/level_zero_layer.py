@@ -44,7 +44,7 @@ def turn_on_level_zero(environment: dict[str, str], chosen: Toolchain) -> None:
     folders += SYSTEM_LIBRARY_FOLDERS
     drivers = named.split(",") if named is not None else [name for name in _KNOWN if _is_installed(name, folders)]
     if layer is None or DRIVER not in drivers:
-        log.debug("capturing", "Level Zero is not recorded: the layer is %s, the drivers are %s", layer, drivers)
+        log.debug("verbs", "Level Zero is not recorded: the layer is %s, the drivers are %s", layer, drivers)
         return
     environment[_DRIVERS] = ",".join(str(layer) if name == DRIVER else name for name in drivers)
     if len(drivers) > 1 or environment.get(_SEVERAL, "0") != "0":

@@ -11,20 +11,20 @@ from itertools import chain
 from typing import TYPE_CHECKING, TypeVar
 
 from kernlens import log
-from kernlens.capturing.building_again import BuildingAgain, BuiltAgain, Findings, built_again
-from kernlens.capturing.captured import Captured, CapturedKernel, RecordedKernels
-from kernlens.capturing.changes import Changes
-from kernlens.capturing.counters import Identity, read_counters
-from kernlens.capturing.nested import nested_recordings
-from kernlens.capturing.replacing import StoodIn
-from kernlens.capturing.spool import BuildEvent, BuiltDevice, Given, Spool, read_build, read_replaced
-from kernlens.capturing.spooled import Entry, read_entries
 from kernlens.errors import KernlensError
 from kernlens.loading import open_build
 from kernlens.model.build import Build, BuildToolchain, HeldParts, Source
 from kernlens.recording.captured import CAPTURE
 from kernlens.runtime.level_zero.result_codes import result_name
 from kernlens.runtime.opencl.error_codes import ERROR_NAMES
+from kernlens.verbs.capture.building_again import BuildingAgain, BuiltAgain, Findings, built_again
+from kernlens.verbs.capture.captured import Captured, CapturedKernel, RecordedKernels
+from kernlens.verbs.capture.changes import Changes
+from kernlens.verbs.capture.counters import Identity, read_counters
+from kernlens.verbs.capture.nested import nested_recordings
+from kernlens.verbs.capture.replacing import StoodIn
+from kernlens.verbs.capture.spool import BuildEvent, BuiltDevice, Given, Spool, read_build, read_replaced
+from kernlens.verbs.capture.spooled import Entry, read_entries
 
 if TYPE_CHECKING:
     from kernlens.recording.writer import RecordingWriter
@@ -59,7 +59,7 @@ class _KernelsOfBinaries:
         try:
             programs = open_build(Build(name=name, device=device.name, ok=True, parts=parts))
         except KernlensError as error:
-            log.debug("capturing", "%s for %s holds no code that can be read: %s", name, device.name, error)
+            log.debug("verbs", "%s for %s holds no code that can be read: %s", name, device.name, error)
             return device.name, ()
         device_name = next((program.device.name for program in programs if program.device is not None), device.name)
         return device_name, [name for program in programs for name in program.kernels]

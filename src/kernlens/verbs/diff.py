@@ -16,7 +16,7 @@ from kernlens.loading.kernel_parts import decode_kernels
 from kernlens.model.figures import Figure, figure_named
 from kernlens.model.program import Program
 from kernlens.model.stage import Snapshot, of_kernel
-from kernlens.opening import Opening, programs_of
+from kernlens.verbs.programs import Opening, programs_of
 
 
 @dataclass(frozen=True, slots=True)

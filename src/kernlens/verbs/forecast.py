@@ -10,9 +10,9 @@ from kernlens.analysis.linking.forecast import Forecast, notes, obstacles, predi
 from kernlens.analysis.linking.static_forecast import StaticForecast, predict_static, predict_static_binaries
 from kernlens.dataclass import dataclass
 from kernlens.isa.devices import device as find_device
-from kernlens.linking.link_modules import Linkable, are_bare
 from kernlens.loading.linkable import module_of
 from kernlens.model.program import Program
+from kernlens.verbs.link.link_modules import Linkable, are_bare
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import secrets
 from pathlib import Path
 
 from kernlens import log
-from kernlens.capturing.spool import FOLDER, MISSING, Spool
+from kernlens.verbs.capture.spool import FOLDER, MISSING, Spool
 
 
 def tell_outer(spool: Spool, environment: dict[str, str]) -> None:
@@ -18,7 +18,7 @@ def tell_outer(spool: Spool, environment: dict[str, str]) -> None:
     try:
         (outer / f"{secrets.token_hex(8)}-{os.getpid()}.nested").write_text(str(spool.recording.absolute()))
     except OSError as error:
-        log.debug("capturing", "cannot write to %s: %s", outer, error)
+        log.debug("verbs", "cannot write to %s: %s", outer, error)
 
 
 def nested_recordings(spool: Spool) -> list[str]:

@@ -9,12 +9,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from kernlens.capturing.building_again import BuildingAgain
-from kernlens.capturing.changes import Changes
-from kernlens.capturing.replacing import Replacement, unpacked
-from kernlens.capturing.spool import REPLACEMENTS, Spool
 from kernlens.dataclass import dataclass, field, replace
 from kernlens.toolchain.toolchains import SYSTEM, toolchain
+from kernlens.verbs.capture.building_again import BuildingAgain
+from kernlens.verbs.capture.changes import Changes
+from kernlens.verbs.capture.replacing import Replacement, unpacked
+from kernlens.verbs.capture.spool import REPLACEMENTS, Spool
 
 
 @dataclass(frozen=True, slots=True)

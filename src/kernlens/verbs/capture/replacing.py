@@ -11,8 +11,6 @@ import re
 import struct
 from collections.abc import Iterable, Mapping, Sequence
 
-from kernlens.capturing.counters import Identity
-from kernlens.capturing.spool import Replaced
 from kernlens.dataclass import dataclass, field, replace
 from kernlens.errors import FormatError, KernlensError, NotFoundError, nearest
 from kernlens.formats.intermediate_code import without_intermediate_code
@@ -22,6 +20,8 @@ from kernlens.model.build import Build, HeldParts
 from kernlens.runtime.level_zero.result_codes import result_name
 from kernlens.runtime.opencl.error_codes import ERROR_NAMES
 from kernlens.toolchain.source_reading import open_regular
+from kernlens.verbs.capture.counters import Identity
+from kernlens.verbs.capture.spool import Replaced
 
 _HASH = re.compile(r"[0-9a-f]{8,64}")
 _NAME = re.compile(r"[A-Za-z_]\w*")

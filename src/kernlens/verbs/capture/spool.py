@@ -17,14 +17,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from kernlens import log
-from kernlens.capturing.caches import is_made_again
-from kernlens.capturing.counters import Identity
-from kernlens.capturing.spooled import Entry, read_fields
 from kernlens.dataclass import dataclass, field
 from kernlens.errors import FormatError, KernlensError, NotFoundError, OutputError
 from kernlens.formats.spirv.specialization import read_spec_constants
 from kernlens.model.spirv import SpecConstant
 from kernlens.runtime.level_zero.module_build import version_text
+from kernlens.verbs.capture.caches import is_made_again
+from kernlens.verbs.capture.counters import Identity
+from kernlens.verbs.capture.spooled import Entry, read_fields
 
 #: The variables that turn the recorder on, and give it options to add to builds.
 FOLDER, OPTIONS = "KERNLENS_CAPTURE", "KERNLENS_CAPTURE_OPTIONS"
@@ -78,7 +78,7 @@ class Given:
         try:
             return read_spec_constants(memoryview(self.spirv)) if self.constants and self.spirv else {}
         except KernlensError as error:
-            log.debug("capturing", "the constants of a module that the driver took are not known: %s", error)
+            log.debug("verbs", "the constants of a module that the driver took are not known: %s", error)
             return {}
 
 
@@ -219,7 +219,7 @@ class Spool:
         except BlockingIOError:
             return False
         except OSError as error:
-            log.debug("capturing", "cannot lock %s: %s", folder, error)
+            log.debug("verbs", "cannot lock %s: %s", folder, error)
         return True
 
     def close(self) -> None:
@@ -275,7 +275,7 @@ class Spool:
         try:
             self.folder.rename(removed)
         except OSError as error:
-            log.debug("capturing", "cannot remove %s: %s", self.folder, error)
+            log.debug("verbs", "cannot remove %s: %s", self.folder, error)
         shutil.rmtree(removed, ignore_errors=True)
         self.close()
 

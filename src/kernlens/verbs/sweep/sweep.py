@@ -7,14 +7,14 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 
 from kernlens.model.sweep_row import SweepRow
-from kernlens.sweeping.cells import Matrix, matrix
-from kernlens.sweeping.measuring import Measured, Wanted, measured
-from kernlens.sweeping.option_sets import option_sets
 from kernlens.toolchain.compile_cache import CompileCache, open_cache
 from kernlens.toolchain.includes import join_options
 from kernlens.toolchain.ocloc import TIMEOUT
 from kernlens.toolchain.parallel_compiles import do_many
 from kernlens.toolchain.toolchains import SYSTEM
+from kernlens.verbs.sweep.cells import Matrix, matrix
+from kernlens.verbs.sweep.measuring import Measured, Wanted, measured
+from kernlens.verbs.sweep.option_sets import option_sets
 
 #: Called with the number of finished compiles, and that of all.
 Progress = Callable[[int, int], None]
@@ -76,7 +76,7 @@ def measure(
     wanted = Wanted(os.getcwd(), order, keep_builds, pressure)
     cells = planned.largest_first()
     if scheduler is not None:
-        from kernlens.sweeping.cluster import measure_on_cluster
+        from kernlens.verbs.sweep.cluster import measure_on_cluster
 
         return measure_on_cluster(scheduler, cells, wanted, has_cache=cache is not None)
     return do_many(cells, lambda cell, on_start: measured(cell, wanted, cache, on_start), workers)

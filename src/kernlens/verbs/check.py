@@ -26,9 +26,9 @@ from kernlens.model.bounds import Rule, Tolerance, bound, tolerance
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.program import Program
 from kernlens.model.verdict import FAILED, Cause, Finding, Place, Verdict
-from kernlens.opening import Opening, is_source, programs_of
 from kernlens.toolchain.includes import join_options
 from kernlens.toolchain.source_reading import open_regular
+from kernlens.verbs.programs import Opening, is_source, programs_of
 
 PathName = str | os.PathLike[str]
 #: Kinds of kernels that a check can be told to fail for.

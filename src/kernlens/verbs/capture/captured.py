@@ -7,13 +7,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from kernlens.capturing.counters import Counter
 from kernlens.dataclass import dataclass, field
 from kernlens.loading import open_build
 from kernlens.model.build import Build
 from kernlens.model.figures import FIGURES, figures_of
 from kernlens.model.kernel import Kernel
 from kernlens.recording.reader import Recording
+from kernlens.verbs.capture.counters import Counter
 
 
 class RecordedKernels:

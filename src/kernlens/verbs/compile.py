@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing, nullcontext
 from pathlib import Path
+from types import MappingProxyType
 
 from kernlens.dataclass import dataclass
 from kernlens.errors import NotFoundError, ToolError
@@ -21,6 +22,7 @@ from kernlens.toolchain.ocloc import TIMEOUT, check_device, devices_of
 from kernlens.toolchain.parallel_compiles import CompileJob, compile_many
 from kernlens.toolchain.toolchains import SYSTEM, Toolchain
 from kernlens.toolchain.toolchains import toolchain as find_toolchain
+from kernlens.verbs.compile_images import compilable
 
 #: Stands for every device that a toolchain compiles for.
 ALL = "all"
@@ -134,6 +136,9 @@ def compile(
     toolchain: str = SYSTEM,
     recording: Path | None = None,
     cache: bool = True,
+    kernel: str | Sequence[str] = (),
+    specialize: Mapping[int, bool | float | str] = MappingProxyType({}),
+    unconfined: bool = False,
 ) -> list[Program]:
     """Compile sources (OpenCL C or SPIR-V) for devices, one or several of each, and return the Programs: the first source's
     first, of each source in the order of the devices.
@@ -142,18 +147,31 @@ def compile(
     ``lines`` adds -gline-tables-only, without which nothing can be annotated. A device is called by any name that
     ``kernlens devices`` shows. What an equal compile yielded is taken from the user's ``cache``, unless that is False.
 
-    Raises ToolError, with the compiler's log, if one does not compile, and NotFoundError for what does not exist.
+    Sources may also be SYCL's executables and libraries, recordings and device binaries: the SPIR-V modules in them are
+    compiled that hold a ``kernel`` of this name or pattern, or of one of these, with recorded build options before ``options``.
+    ``specialize`` has the values of specialization constants by their SpecId. The compiler of such a module can read nothing
+    else of this machine unless it is ``unconfined``.
+
+    Raises ToolError, with the compiler's log, if one does not compile, NotFoundError for what does not exist, UnsupportedError
+    for a file without SPIR-V.
     """
     names = [devices] if isinstance(devices, str) else list(devices)
     paths = list(sources) if isinstance(sources, Sequence) and not isinstance(sources, str) else [sources]
-    words = join_options(options)
-    planned = plan(paths, names, [toolchain], options=with_lines(words) if lines else words)
-    results: list[Build | None] = [None] * len(planned.jobs)
-    with closing(build(planned.jobs, recording=recording, cache=open_cache() if cache else None)) as building:
-        for index, result in building:
-            if not result.ok:  # The others need not be waited for.
-                raise ToolError(result.failure, command=result.command, log=result.log)
-            results[index] = result
+    kernels = [kernel] if isinstance(kernel, str) else kernel
+    constants = {
+        number: str(value).lower() if isinstance(value, bool) else str(value) for number, value in specialize.items()
+    }
+    words = with_lines(join_options(options)) if lines else join_options(options)
+    with compilable(paths, kernels, constants) as chosen:
+        planned = plan(chosen.files, names, [toolchain], options=words)
+        jobs = [chosen.job(job, unconfined=unconfined) for job in planned.jobs]
+        results: list[Build | None] = [None] * len(jobs)
+        builds = build(jobs, recording=recording, titled=chosen.titled, cache=open_cache() if cache else None)
+        with closing(builds):
+            for index, result in builds:
+                if not result.ok:  # The others need not be waited for.
+                    raise ToolError(result.failure, command=result.command, log=result.log)
+                results[index] = result
     return [program for result in results if result for program in open_build(result)]
 
 

@@ -6,12 +6,12 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from kernlens.compiling import targets_of
 from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError
 from kernlens.toolchain.includes import existing_source, split_options, with_lines
 from kernlens.toolchain.ocloc import TIMEOUT
 from kernlens.toolchain.parallel_compiles import CompileJob
+from kernlens.verbs.compile import targets_of
 
 #: More compiles than this are a slip, such as a device too many in a product.
 CELLS_LIMIT = 1_000_000

@@ -147,8 +147,8 @@ def _compiled_with_stages(openings: Sequence[Opening], all_passes: bool) -> list
 
 
 def _compiled(openings: Sequence[Opening]) -> list[list[Build]]:
-    from kernlens.compiling import build
     from kernlens.toolchain.compile_cache import open_cache
+    from kernlens.verbs.compile import build
 
     jobs = [_jobs(opening) for opening in openings]
     numbered = dict(build([job for of_one in jobs for job in of_one], cache=open_cache()))
@@ -157,9 +157,9 @@ def _compiled(openings: Sequence[Opening]) -> list[list[Build]]:
 
 
 def _jobs(opening: Opening) -> Sequence[CompileJob]:
-    from kernlens.compiling import plan
     from kernlens.toolchain.includes import with_lines
     from kernlens.toolchain.toolchains import SYSTEM
+    from kernlens.verbs.compile import plan
 
     options = with_lines(opening.options)
     return plan([opening.path], [opening.device or ""], [opening.toolchain or SYSTEM], options=options).jobs

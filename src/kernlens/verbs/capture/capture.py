@@ -10,15 +10,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kernlens.capturing.asked import Asked
-from kernlens.capturing.building_again import BuildingAgain
-from kernlens.capturing.captured import Captured, CapturedKernel
-from kernlens.capturing.changes import Changes
-from kernlens.capturing.level_zero_layer import turn_on_level_zero, why_not_recorded
-from kernlens.capturing.merging import Progress, merge
-from kernlens.capturing.nested import tell_outer
-from kernlens.capturing.replacing import Replacement
-from kernlens.capturing.spool import FOLDER, SNAPSHOTS, Spool
 from kernlens.dataclass import dataclass
 from kernlens.dataclass import replace as replaced
 from kernlens.errors import KernlensError, OutputError, UnsupportedError
@@ -35,6 +26,15 @@ from kernlens.toolchain.native_layers import OPENCL_LAYER, is_opencl_layer, need
 from kernlens.toolchain.simulation import simulated_devices
 from kernlens.toolchain.toolchains import SYSTEM
 from kernlens.toolchain.toolchains import toolchain as find_toolchain
+from kernlens.verbs.capture.asked import Asked
+from kernlens.verbs.capture.building_again import BuildingAgain
+from kernlens.verbs.capture.captured import Captured, CapturedKernel
+from kernlens.verbs.capture.changes import Changes
+from kernlens.verbs.capture.level_zero_layer import turn_on_level_zero, why_not_recorded
+from kernlens.verbs.capture.merging import Progress, merge
+from kernlens.verbs.capture.nested import tell_outer
+from kernlens.verbs.capture.replacing import Replacement
+from kernlens.verbs.capture.spool import FOLDER, SNAPSHOTS, Spool
 
 if TYPE_CHECKING:
     from kernlens.recording.writer import RecordingWriter
@@ -232,7 +232,7 @@ def _turn_on(application: Application, layer: Path, spool: Spool, chosen: Toolch
 
 
 def _run(application: Application, is_simulated: bool) -> int:
-    from kernlens.capturing.running import run
+    from kernlens.verbs.capture.running import run
 
     def prepare_child() -> None:
         if is_simulated:

@@ -15,15 +15,15 @@ from kernlens.analysis.source_texts import source_line, source_texts
 from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError, UnsupportedError
 from kernlens.loading import open_build
-from kernlens.loading.kernel_parts import decode_kernels, register_roots
+from kernlens.loading.kernel_parts import decode_kernels
 from kernlens.model.build import Build
 from kernlens.model.figures import LINE_ORDERS
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.model.sweep_row import CostlyLine, SweepRow, measured_figures
-from kernlens.sweeping.cells import Cell
 from kernlens.toolchain.compile_cache import CompileCache
 from kernlens.toolchain.parallel_compiles import OnStart, compile_job
+from kernlens.verbs.sweep.cells import Cell
 
 #: The costliest lines of a kernel that are kept, and of each the first instructions.
 _LINES = 3
@@ -156,7 +156,7 @@ def _key(compile_key: str, wanted: Wanted) -> str:
 @lru_cache(maxsize=1)
 def _own_files() -> str:
     """A digest of kernlens' own files, so that what an older one measured is measured again, in a checkout too."""
-    folder = Path(__file__).parents[1]
+    folder = Path(__file__).parents[2]
     states = sorted((str(path), path.stat()) for path in folder.rglob("*") if path.suffix in (".py", ".so"))
     told = [(path, state.st_size, state.st_mtime_ns) for path, state in states]
     return hashlib.sha256(repr((__version__, told)).encode()).hexdigest()
@@ -165,6 +165,7 @@ def _own_files() -> str:
 @lru_cache(maxsize=1)
 def _decoders() -> tuple[tuple[str, int, int], ...]:
     from kernlens.isa.iga_library import installed
+    from kernlens.toolchain.registered import register_roots
 
     register_roots()
     states = [(library.path, os.stat(library.path)) for library in installed()]

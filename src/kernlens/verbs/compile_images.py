@@ -1,0 +1,137 @@
+"""SPIR-V that lies in host files, recordings and device binaries: each module becomes a file that can be compiled."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kernlens.analysis.kernel_names import kernels_meant
+from kernlens.dataclass import dataclass
+from kernlens.errors import KernlensError, UnsupportedError
+from kernlens.loading.identify import identify
+from kernlens.model.build import HeldParts
+from kernlens.model.spirv import check_constants
+from kernlens.toolchain.process import temporary_folder
+from kernlens.toolchain.source_reading import open_regular
+
+if TYPE_CHECKING:
+    from kernlens.loading.spirv_images import SpirvImage
+    from kernlens.model.build import Build
+    from kernlens.toolchain.parallel_compiles import CompileJob
+
+#: Bytes of a file that tell whether it is text.
+_START = 4096
+#: What is compiled as it is, unless kernels or constants are chosen; what is no known kind is a source.
+_WHOLE = (None, "spirv")
+
+
+class ChoiceError(KernlensError):
+    """The choice of kernels and constants does not fit the files: a source is compiled as a whole, a library only in part."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compilable:
+    """The ``files`` to compile, in the order of the sources. Those among ``images`` hold a module of another file, and lie
+    in the temporary ``folder``."""
+
+    files: Sequence[str]
+    images: Mapping[str, SpirvImage]
+    folder: str
+
+    def job(self, job: CompileJob, *, unconfined: bool = False) -> CompileJob:
+        """Return the compile of a file; of an image with the options that a recording has of it before the job's own. As
+        somebody else may have chosen these, the compiler can read nothing else of this machine unless it is ``unconfined``."""
+        image = self.images.get(str(job.source))
+        if image is None:
+            return job
+        options = f"{image.options} {job.options}".strip() if image.options else job.options
+        return replace(job, options=options, is_foreign=not unconfined)
+
+    def titled(self, build: Build) -> Build:
+        """Return a Build with the name of the module that it was made of, in place of the temporary file's."""
+        image = self.images.get(build.path)
+        if image is None:
+            return build
+
+        def renamed(text: str) -> str:
+            return text.replace(build.path, image.title).replace(f"{self.folder}/", "").replace(self.folder, "")
+
+        assert isinstance(build.parts, HeldParts)
+        return replace(
+            build,
+            name=image.name,
+            path=image.title,
+            command=renamed(build.command),
+            reason=renamed(build.reason) if build.reason else None,
+            parts=replace(build.parts, log=renamed(build.log)),
+        )
+
+
+@contextmanager
+def compilable(
+    sources: Sequence[str | os.PathLike[str]], kernel_names: Sequence[str], constants: Mapping[int, str]
+) -> Iterator[Compilable]:
+    """Give the files to compile while the context lasts: OpenCL C and SPIR-V as they are, and of other files each module that
+    holds a kernel of these names or patterns, with these values of specialization constants, as a user writes them.
+
+    Raises UnknownKernelError if there is no such kernel, ChoiceError for a source of which kernels or constants are chosen
+    and a file of several modules of which none is, UnsupportedError for a file without SPIR-V.
+    """
+    paths = [os.fspath(source) for source in sources]
+    kinds = {path: _kind(path) for path in paths}
+    is_chosen = bool(kernel_names or constants)
+    if is_chosen and None in kinds.values():
+        source = next(path for path, kind in kinds.items() if kind is None)
+        raise ChoiceError(f"--kernel and --specialize are for SPIR-V, and {source} is a source, compiled as a whole")
+    holders = [path for path in paths if is_chosen or kinds[path] not in _WHOLE]
+    chosen = _chosen(holders, kernel_names, constants)
+    with temporary_folder() as folder:
+        files: dict[str, list[str]] = {path: [] if path in chosen else [path] for path in paths}
+        images: dict[str, SpirvImage] = {}
+        for path, image in [(path, image) for path, own in chosen.items() for image in own]:
+            file = Path(folder, f"{len(images)}.spv")
+            file.write_bytes(image.content)
+            files[path].append(str(file))
+            images[str(file)] = image
+        yield Compilable([file for path in paths for file in files[path]], images, folder)
+
+
+def _kind(path: str) -> str | None:
+    with open_regular(path, "source file") as file:
+        start = file.read(_START)
+    kind = identify(memoryview(start))
+    if kind is None and b"\0" in start:
+        raise UnsupportedError(
+            f"{path} is neither OpenCL C nor SPIR-V: it holds zero bytes, which no source does; if it is text, save it as UTF-8"
+        )
+    return kind
+
+
+def _chosen(
+    paths: Sequence[str], kernel_names: Sequence[str], constants: Mapping[int, str]
+) -> dict[str, list[SpirvImage]]:
+    """Return the modules to compile of each path."""
+    from kernlens.loading.spirv_images import spirv_images
+
+    held: dict[str, list[SpirvImage]] = {}
+    for path in dict.fromkeys(paths):
+        held[path] = spirv_images(path)
+        if len(held[path]) > 1 and not kernel_names:
+            raise ChoiceError(
+                f"{path} holds {len(held[path]):,} SPIR-V modules; choose with --kernel K, a kernel's name or a pattern"
+                " ('*' for all)"
+            )
+    images = [image for own in held.values() for image in own]
+    if kernel_names:
+        known = {name: None for image in images for name in image.kernels}
+        names = {name for asked in kernel_names for name in kernels_meant(asked, known)}
+        held = {path: [image for image in own if not names.isdisjoint(image.kernels)] for path, own in held.items()}
+    if constants:
+        check_constants(
+            constants, (each for own in held.values() for image in own for each in image.constants.values())
+        )
+    return {path: [image.specialized(constants) for image in own] for path, own in held.items()}
