@@ -149,18 +149,20 @@ find_newest_root() {
   export KERNLENS_NEWEST_ROOT=$folder/newest
 }
 
-# The viewer's script is committed; with Node at hand it is built again, and must be the same. If it cannot be built here,
-# KERNLENS_AXE_MISSING says why, and the tests that need axe-core, which comes with what it is built with, say so at the end.
+# The viewer's script is committed; with Node at hand its sources are linted and tested, and it is built again and must be the
+# same. Where that cannot be, KERNLENS_AXE_MISSING says why, and the tests that need axe-core, which is installed with what it is
+# built with, say so at the end.
 check_viewer() {
   local status=0
   if ! node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' 2>/dev/null || ! command -v npm >/dev/null; then
+    say "viewer: neither linted, tested nor built again, as Node 20 or newer with npm is not installed"
     export KERNLENS_AXE_MISSING="it comes through npm, and Node 20 or newer with npm is not installed"
     return 0
   fi
   say "viewer"
   "$ROOT/scripts/viewer.sh" --check || status=$?
   if [ "$status" -eq 75 ]; then
-    say "viewer: not built again, as npm's registry cannot be reached; the tests take the script that is committed"
+    say "viewer: neither linted, tested nor built again, as npm's registry cannot be reached; the tests take the script that is committed"
     export KERNLENS_AXE_MISSING="npm's registry could not be reached, which has it"
     return 0
   fi

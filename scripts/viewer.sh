@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the viewer (viewer/, TypeScript) into the package: src/kernlens/explorer/viewer/viewer.js, which is committed, so that
-# users need no Node. With --check it fails if what is committed is not what the sources give. Status 75: npm's registry, from which
-# what it is built with is installed once, cannot be reached.
+# users need no Node. With --check it lints and tests the sources too, and fails if what is committed is not what they give.
+# Status 75: npm's registry, from which what it is built with is installed once, cannot be reached.
 set -euo pipefail
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -25,6 +25,9 @@ if ! cmp -s package-lock.json node_modules/.lock-of-this-install; then
     exit 1
   fi
   cp package-lock.json node_modules/.lock-of-this-install
+fi
+if [ "${1:-}" = --check ]; then
+  npm run --silent check
 fi
 before=$(sha256sum "$BUILT" 2>/dev/null || true)
 npm run --silent build -- --logLevel=warn

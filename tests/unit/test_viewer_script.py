@@ -62,7 +62,10 @@ def run_check(folder: Path, programs: dict[str, str]) -> subprocess.CompletedPro
 def test_without_node_the_tests_say_what_they_leave_out(tmp_path: Path, programs: dict[str, str]) -> None:
     done = run_check(tmp_path, programs)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == "missing: it comes through npm, and Node 20 or newer with npm is not installed\n"
+    assert done.stdout == (
+        "== viewer: neither linted, tested nor built again, as Node 20 or newer with npm is not installed\n"
+        "missing: it comes through npm, and Node 20 or newer with npm is not installed\n"
+    )
 
 
 @pytest.mark.slow

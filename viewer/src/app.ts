@@ -1,11 +1,11 @@
 import { HttpSource } from "./document/http";
 import { Kernel } from "./document/kernel";
 import type { Index, ProgramInfo } from "./document/schema";
-import { DocumentError, Kept, sentenceOf, ServerGone, type Source } from "./document/source";
+import { Kept, sentenceOf, ServerGone, type Source } from "./document/source";
 import { fill, h, visible } from "./dom";
-import type { Diagnostic } from "./editing/compiles";
 import { Editing } from "./editing/editing";
 import { sharedText } from "./editing/shared_text";
+import { Filler } from "./filler";
 import { find } from "./finder";
 import { BuildBar } from "./frame/build";
 import { Dialog } from "./frame/dialog";
@@ -13,13 +13,12 @@ import { Header } from "./frame/header";
 import { helpSheet } from "./frame/help";
 import { type Entry, entriesOf, KernelList, worse } from "./frame/kernels";
 import { Layout } from "./frame/layout";
+import { failure } from "./frame/message";
 import { type Query, SearchField } from "./frame/search";
 import { Status } from "./frame/status";
-import { keysOf } from "./commands";
-import { listen } from "./keys";
 import type { Links } from "./links";
-import { CodePane } from "./panes/code";
-import { Filler } from "./panes/filler";
+import type { Page } from "./page";
+import type { SourcePane } from "./panes/source";
 import { Pinning } from "./pinning";
 import { recall, remember } from "./remember";
 import { Shades } from "./shades";
@@ -27,7 +26,7 @@ import { Views } from "./views/views";
 import { type Colour, fromFragment, type How, START, type State, writeAddress } from "./state";
 
 /** The page: its zones, what is chosen, and how they hear of one another. */
-export class App {
+export class App implements Page {
   readonly element = h("div", { class: "app" });
   readonly layout = new Layout();
   readonly pinning: Pinning;
@@ -37,11 +36,10 @@ export class App {
   state: State = { ...START };
   index: Index | null = null;
   kernel: Kernel | null = null;
-  isShort = recall("operands") !== "iga";
   private shades: Shades | null = null;
   private readonly header: Header;
   private readonly build: BuildBar;
-  readonly list: KernelList;
+  private readonly list: KernelList;
   readonly views: Views;
   /** Edits and compiles in place, where a server does it. */
   readonly compiler: Editing | null;
@@ -56,6 +54,7 @@ export class App {
     readonly source: Source,
   ) {
     this.pinning = new Pinning(this);
+    this.filler = new Filler(this, this.pinning);
     this.status = new Status(() => this.help());
     this.search = new SearchField({
       find: (query) => this.find(query),
@@ -71,14 +70,11 @@ export class App {
     });
     this.build = new BuildBar((sentence) => this.tell(sentence), (colour) => this.colour(colour));
     this.list = new KernelList((entry) => void this.open(entry), (program) => this.openFailed(program, "push"));
-    this.filler = new Filler(this);
     const { header, build, banner, list, layout, views, pinning, status, dialog } = this;
     this.element.append(header.element, build.element, banner, list.element, layout.switcher, layout.element, views.element);
     this.element.append(pinning.element, status.element, dialog.element);
     this.element.classList.add(...[recall("theme") ?? "auto"].filter((theme) => theme === "light" || theme === "dark"));
     this.layout.onChange = () => this.refill();
-    const { keys, afterG } = keysOf(this);
-    listen(root, keys, afterG, () => recall("letters") !== "off");
     this.list.element.addEventListener("focusout", (event) => {
       if (this.list.element.contains(event.relatedTarget as Node | null)) return;
       // A list that is drawn again loses its focus for a moment only.
@@ -92,7 +88,7 @@ export class App {
       this.index = await this.source.index();
     } catch (problem) {
       this.status.tell("The document could not be read.");
-      return this.layout.slots.forEach((slot) => slot.message(...told(problem, () => void this.start())));
+      return this.layout.slots.forEach((slot) => slot.message(...failure(problem, () => void this.start())));
     }
     this.pinning.explain(this.index.opcodes);
     this.list.show(this.index);
@@ -105,10 +101,9 @@ export class App {
   // --- what is chosen
 
   /** Takes a state over from the address: another kernel, another pin, other colours. */
-  private async apply(given: Partial<State>): Promise<void> {
+  private async apply(state: State): Promise<void> {
     const { index } = this;
     if (index === null) return;
-    const state = { ...START, ...given };
     const entries = entriesOf(index);
     const named = entries.filter(({ name, shown }) => name === state.kernel || shown === state.kernel);
     // What came of an edit is not in the document that a link is opened in: the program that was edited is.
@@ -149,7 +144,7 @@ export class App {
         this.kernel = null;
         this.pinning.clear();
         // The editor stays, whatever has become of what was compiled.
-        for (const slot of this.layout.slots) if (slot.linked?.isHeld !== true) slot.message(...told(problem, () => void this.open(entry, "replace")));
+        for (const slot of this.layout.slots) if (slot.linked?.isHeld !== true) slot.message(...failure(problem, () => void this.open(entry, "replace")));
         return;
       } finally {
         clearTimeout(slow);
@@ -181,32 +176,29 @@ export class App {
     return this.kernels.get(`${program.id} ${row}`, make);
   }
 
-  /** The build bar: what was built, or the fields of what is edited. */
-  showBuild(): void {
-    this.build.show(this.kernel?.program ?? null, this.compiler?.on ? this.compiler.bar.element : null);
+  adopt(index: Index): void {
+    this.index = index;
+    this.list.show(index);
   }
 
-  /** What the compiler says of the edited source: marks in it, and a list below. */
-  showProblems(diagnostics: readonly Diagnostic[], log: string): void {
-    const { compiler } = this;
-    if (compiler === null) return;
-    const here = diagnostics.filter((each) => compiler.isHere(each));
-    compiler.mark(here);
-    const items = diagnostics.map((each) => {
-      const { path, line, column, severity, message } = each;
-      const where = line < 1 ? "" : `${path.slice(path.lastIndexOf("/") + 1)}:${line}:${column}`;
-      const place = here.includes(each) && line > 0 ? h("button", { class: "link mono", type: "button", onclick: () => void compiler.goTo(each) }, where) : h("span", { class: "mono" }, where);
-      return h("li", { class: severity }, place, h("span", {}, `${severity}: ${message}`));
-    });
-    if (items.length === 0 && log !== "") items.push(h("li", {}, h("pre", {}, log)));
-    const slot = this.layout.of("source") ?? this.layout.slots[0];
-    slot.below(items.length > 0 ? h("ul", { class: "problems", "aria-label": "What the compiler says", tabindex: "0" }, ...items) : null);
+  file(path: string): Promise<SourcePane | null> {
+    return this.filler.file(path);
+  }
+
+  showEditing(): void {
+    this.showBuild(this.kernel?.program ?? null);
+    this.filler.heads();
+  }
+
+  /** The build bar: what was built, or the fields of what is edited. */
+  private showBuild(program: ProgramInfo | null): void {
+    this.build.show(program, this.compiler?.on ? this.compiler.bar.element : null);
   }
 
   private show(program: ProgramInfo, row: number, kernel: Kernel | null): void {
     if (this.index === null) return;
     this.header.show(this.index, program, row, kernel);
-    this.build.show(program, this.compiler?.on ? this.compiler.bar.element : null);
+    this.showBuild(program);
     this.build.colour(this.state.colour);
     this.list.mark(program, row);
     this.status.cover(kernel);
@@ -229,7 +221,7 @@ export class App {
     if (program !== null) this.go({ kernel: "", program: program.id, line: null, offset: null, exact: false }, how);
     this.element.classList.remove("drawer");
     this.header.show(this.index, program, -1, null);
-    this.build.show(program, this.compiler?.on ? this.compiler.bar.element : null);
+    this.showBuild(program);
     this.list.mark(program, -1);
     this.pinning.clear();
     document.title = visible(`${program?.name ?? this.index.title} · kernlens`);
@@ -306,7 +298,7 @@ export class App {
     const { linked, line } = places[this.at];
     const slot = this.layout.slotOf(linked);
     if (slot !== null) this.layout.bringToFront(slot);
-    if (linked instanceof CodePane) linked.reveal(line);
+    linked.reveal(line);
     linked.pane.show(line);
     this.search.tell(`${this.at + 1} of ${places.length}`);
     this.status.say(`${this.at + 1} of ${places.length}, in ${linked.title}`);
@@ -327,22 +319,6 @@ export class App {
     this.list.focus();
   }
 
-  turnOperands(): void {
-    this.isShort = !this.isShort;
-    remember("operands", this.isShort ? "short" : "iga");
-    for (const slot of this.layout.slots) if (slot.kind === "code") void this.filler.put(slot);
-    this.filler.heads();
-    this.pinning.restoreLight();
-  }
-
-  stepStage(by: number): void {
-    const slot = this.layout.of("stage");
-    const stages = this.filler.stages();
-    if (slot === null || stages.length === 0) return;
-    const at = stages.indexOf(slot.stage) + by;
-    if (at >= 0 && at < stages.length) this.filler.selectStage(slot, stages[at]);
-  }
-
   private turnTheme(): void {
     const dark = this.element.classList.contains("dark") || (!this.element.classList.contains("light") && matchMedia("(prefers-color-scheme: dark)").matches);
     this.element.classList.toggle("dark", !dark);
@@ -352,15 +328,4 @@ export class App {
       linked.pane.recolour();
     }
   }
-}
-
-/** What a failure says, what to do next, and a button that tries again. */
-export function told(problem: unknown, again: () => void): (Node | string)[] {
-  const known = problem instanceof DocumentError;
-  const sentence = problem instanceof Error ? problem.message : String(problem);
-  return [
-    h("p", {}, known ? sentence : `This part could not be shown: ${sentence}`),
-    known && problem.next !== null ? h("p", { class: "dim" }, problem.next) : "",
-    h("button", { class: "tool", type: "button", onclick: again }, "Try again"),
-  ];
 }

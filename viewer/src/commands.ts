@@ -2,12 +2,11 @@ import type { App } from "./app";
 import { lastAtMost } from "./document/csr";
 import { h, hex } from "./dom";
 import type { Keys } from "./keys";
-import { CodePane } from "./panes/code";
 import type { Linked } from "./panes/linked";
 import { COLOURS } from "./state";
 
 /** What the keys do (frame/help.ts lists them). */
-export function keysOf(app: App): { keys: Keys; afterG: Keys } {
+export function keysOf(app: App): Keys {
   const focused = (): Linked | null => {
     const { activeElement } = app.root;
     return app.layout.slots.find(({ element }) => element.contains(activeElement))?.linked ?? app.layout.of("source")?.linked ?? null;
@@ -17,12 +16,12 @@ export function keysOf(app: App): { keys: Keys; afterG: Keys } {
     linked?.pane.move(linked.pane.cursor + by);
     linked?.pane.focus();
   };
-  const keys: Keys = {
+  const keys: Keys["keys"] = {
     j: () => move(1),
     k: () => move(-1),
     Enter: () => {
       const linked = focused();
-      if (linked !== null && linked.pane.element.contains(app.root.activeElement)) app.pinning.pin(linked, linked.pane.cursor);
+      if (linked?.pane.element.contains(app.root.activeElement)) app.pinning.pin(linked, linked.pane.cursor);
       else if (app.root.activeElement instanceof HTMLButtonElement) app.root.activeElement.click();
     },
     Escape: () => {
@@ -32,8 +31,8 @@ export function keysOf(app: App): { keys: Keys; afterG: Keys } {
     },
     n: () => nextLit(app, focused(), 1),
     N: () => nextLit(app, focused(), -1),
-    "[": () => app.stepStage(-1),
-    "]": () => app.stepStage(1),
+    "[": () => app.filler.stepStage(-1),
+    "]": () => app.filler.stepStage(1),
     f: () => {
       const code = app.pinning.codePane;
       if (code !== null) code.toggle(code.pane.cursor);
@@ -42,9 +41,9 @@ export function keysOf(app: App): { keys: Keys; afterG: Keys } {
     K: () => app.showKernels(),
     c: () => app.views.turn("compare"),
     e: () => (app.compiler === null ? app.tell("Reports are read only: kernlens serve compiles in place.") : void app.compiler.start()),
-    o: () => app.turnOperands(),
+    o: () => app.filler.turnOperands(),
     x: () => app.pinning.turnExact(),
-    L: () => counterparts(app),
+    L: () => app.pinning.list(),
     "/": () => app.search.focus(),
     "?": () => app.help(),
   };
@@ -71,7 +70,7 @@ function nextLit(app: App, linked: Linked | null, by: number): void {
   if (lines.length === 0) return;
   const at = lastAtMost(lines, linked.pane.cursor - (by > 0 ? 0 : 1));
   const line = lines[(at + (by > 0 ? 1 : 0) + lines.length) % lines.length];
-  if (linked instanceof CodePane) linked.reveal(line);
+  linked.reveal(line);
   linked.pane.move(line);
   linked.pane.focus();
 }
@@ -103,41 +102,4 @@ function askLine(app: App): void {
   });
   app.dialog.open("Go to a source line", form);
   field.focus();
-}
-
-/** More are not listed. */
-const MOST = 2000;
-
-/** What is lit, as a plain list: for readers who cannot see it, and to walk through. */
-function counterparts(app: App): void {
-  const { kernel, links } = app;
-  const { pinned } = links;
-  if (kernel === null || pinned === null) return app.tell("Pin a line first: click it, or press Enter.");
-  if (pinned.key < 0 && !links.exact) return app.tell("It has no source line, so nothing is lit by line; x shows its exact links.");
-  const parts = links.linkedPanes().map((linked) => {
-    const lines = links.lines(pinned, linked);
-    const items = Array.from(lines.subarray(0, MOST), (line) =>
-      h(
-        "li",
-        {},
-        h(
-          "button",
-          {
-            class: "link mono",
-            type: "button",
-            onclick: () => {
-              app.dialog.close();
-              if (linked instanceof CodePane) linked.reveal(line);
-              linked.pane.show(line);
-              linked.pane.focus();
-            },
-          },
-          `${linked.numberAt(line)}  ${linked.pane.view.state.doc.line(line + 1).text.trim()}`,
-        ),
-      ),
-    );
-    const more = lines.length > MOST ? h("p", { class: "dim" }, `and ${lines.length - MOST} more`) : "";
-    return h("section", {}, h("h3", {}, `${linked.title}: ${lines.length}`), h("ol", {}, ...items), more);
-  });
-  app.dialog.open(links.words(kernel, pinned), ...parts);
 }

@@ -37,6 +37,7 @@ export function visible(text: string): string {
   });
 }
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: it is about these.
 const CONTROLS = /[\0-\b\v\f\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
 /** Puts these children in place of what an element holds. */

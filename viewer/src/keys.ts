@@ -1,6 +1,7 @@
-/** What keys do, by the name that a key event has. `g` waits for a second letter. */
+/** What keys do, by the name that a key event has: at once, and as the second letter after `g`. */
 export interface Keys {
-  [key: string]: () => void;
+  keys: Record<string, () => void>;
+  afterG: Record<string, () => void>;
 }
 
 /** Single letters act nowhere where a letter is typed. */
@@ -11,7 +12,7 @@ export function isTyping(event: KeyboardEvent): boolean {
   return target instanceof HTMLTextAreaElement || target instanceof HTMLSelectElement || target.isContentEditable;
 }
 
-export function listen(root: ShadowRoot, keys: Keys, afterG: Keys, letters: () => boolean): void {
+export function listen(root: ShadowRoot, { keys, afterG }: Keys, letters: () => boolean): void {
   let isAfterG = 0;
   // On the window: with nothing focused, keys go to the page's body, outside of the shadow root.
   window.addEventListener("keydown", (pressed) => {

@@ -67,5 +67,5 @@ function rules(kernel: Kernel, light: Light, how: "lit" | "outlined"): string {
     if (exact === null) pale.push(`.C${key}`);
     if (pale.length > 0) text += `${pale.join()}{${PALE}}`;
   }
-  return lit.length > 0 ? text + `${lit.join()}{${body}}` : text;
+  return lit.length > 0 ? `${text}${lit.join()}{${body}}` : text;
 }

@@ -4,7 +4,6 @@ import { plural } from "./dom";
 import type { Shown } from "./frame/detail";
 import type { Layout, Slot } from "./frame/layout";
 import { DARK, type Light, type Lighting } from "./lighting";
-import { CodePane } from "./panes/code";
 import type { Linked } from "./panes/linked";
 import type { Marks } from "./panes/ruler";
 
@@ -112,7 +111,7 @@ export class Links {
       const { view } = linked.pane;
       const middle = view.lineBlockAtHeight(view.scrollDOM.scrollTop + view.scrollDOM.clientHeight / 2);
       const line = nearest(lines.sort(), view.state.doc.lineAt(middle.from).number - 1);
-      if (linked instanceof CodePane) linked.reveal(line);
+      linked.reveal(line);
       if (!linked.pane.sees(line)) linked.pane.show(line);
     }
   }

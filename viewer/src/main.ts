@@ -1,6 +1,9 @@
 import { App } from "./app";
+import { keysOf } from "./commands";
 import { HttpSource, takeToken } from "./document/http";
 import { ReportSource } from "./document/report";
+import { listen } from "./keys";
+import { recall } from "./remember";
 import codeStyle from "./style/code.css?raw";
 import frameStyle from "./style/frame.css?raw";
 import panesStyle from "./style/panes.css?raw";
@@ -22,6 +25,7 @@ function start(host: HTMLElement): void {
   const source = host.dataset.mode === "serve" ? new HttpSource(takeToken()) : new ReportSource(document);
   const app = new App(root, source);
   root.append(app.element);
+  listen(root, keysOf(app), () => recall("letters") !== "off");
   void app.start();
 }
 

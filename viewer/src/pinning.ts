@@ -1,13 +1,15 @@
-import type { App } from "./app";
 import { h, fill } from "./dom";
 import { Detail } from "./frame/detail";
-import { keysOf } from "./commands";
 import { Lighting } from "./lighting";
 import { Links, type Target } from "./links";
 import { tokenWords } from "./machine/explain";
+import type { Page } from "./page";
 import { CodePane, type CodeSurroundings } from "./panes/code";
 import type { Linked } from "./panes/linked";
 import type { How, State } from "./state";
+
+/** Counterparts of a pane that are listed. */
+const MOST = 2000;
 
 /** What the pointer, the cursor and clicks light up, and what stays lit; the panel below says it in words. */
 export class Pinning implements CodeSurroundings {
@@ -15,8 +17,8 @@ export class Pinning implements CodeSurroundings {
   readonly element = h("div", { class: "under" });
   private detail!: Detail;
 
-  constructor(private readonly app: App) {
-    this.links = new Links(new Lighting(app.root), app.layout);
+  constructor(private readonly page: Page) {
+    this.links = new Links(new Lighting(page.root), page.layout);
     this.explain(new Map());
   }
 
@@ -26,30 +28,26 @@ export class Pinning implements CodeSurroundings {
       goToRow: (row: number) => this.goToRow(row),
       goToLine: (key: number) => void this.goToLine(key),
       exact: () => this.turnExact(),
-      list: () => keysOf(this.app).keys.L(),
+      list: () => this.list(),
     };
     this.detail = new Detail(actions, opcodes);
     fill(this.element, this.detail.element);
   }
 
   get root(): ShadowRoot {
-    return this.app.root;
+    return this.page.root;
   }
 
   shade(key: number): number {
-    return this.app.shade(key);
+    return this.page.shade(key);
   }
 
   figure(key: number): { value: string; share: string } {
-    return this.app.figure(key);
-  }
-
-  tell(sentence: string): void {
-    this.app.tell(sentence);
+    return this.page.figure(key);
   }
 
   hover(from: Linked, line: number): void {
-    const { kernel } = this.app;
+    const { kernel } = this.page;
     if (kernel === null) return;
     const target = line < 0 ? null : this.links.target(from, line);
     this.links.hover(kernel, target);
@@ -57,7 +55,7 @@ export class Pinning implements CodeSurroundings {
   }
 
   pin(from: Linked, line: number): void {
-    const { kernel } = this.app;
+    const { kernel } = this.page;
     const target = this.links.target(from, line);
     if (kernel === null || target === null) return;
     const { pinned } = this.links;
@@ -71,7 +69,7 @@ export class Pinning implements CodeSurroundings {
 
   /** Pins an instruction for one of its registers; clicked again, for all of them. */
   register(from: Linked, line: number, register: number): void {
-    const { kernel } = this.app;
+    const { kernel } = this.page;
     const { links } = this;
     if (kernel === null) return;
     const isSame = links.pinned?.linked === from && links.pinned.line === line;
@@ -84,26 +82,26 @@ export class Pinning implements CodeSurroundings {
   }
 
   unpin(): void {
-    if (this.app.kernel === null || this.links.pinned === null) return;
+    if (this.page.kernel === null || this.links.pinned === null) return;
     this.links.exact = false;
-    this.links.pin(this.app.kernel, null);
+    this.links.pin(this.page.kernel, null);
     this.afterPin("push");
   }
 
   cursor(from: Linked, line: number): void {
-    if (this.app.kernel === null) return;
+    if (this.page.kernel === null) return;
     const target = this.links.target(from, line);
-    this.links.hover(this.app.kernel, target);
+    this.links.hover(this.page.kernel, target);
     if (this.links.pinned === null) this.detailSoon(target);
-    this.app.status.say(target === null ? "no instruction" : this.links.words(this.app.kernel, target));
+    this.page.status.say(target === null ? "no instruction" : this.links.words(this.page.kernel, target));
   }
 
   turnExact(): void {
     const { pinned } = this.links;
-    if (this.app.kernel === null || pinned === null) return this.app.tell("Pin an instruction first: click it, or press Enter.");
-    if (!this.links.exact && !this.links.hasExact(pinned)) return this.app.tell("No exact links of this are known: only those by line.");
+    if (this.page.kernel === null || pinned === null) return this.page.tell("Pin an instruction first: click it, or press Enter.");
+    if (!this.links.exact && !this.links.hasExact(pinned)) return this.page.tell("No exact links of this are known: only those by line.");
     this.links.exact = !this.links.exact;
-    this.links.pin(this.app.kernel, pinned);
+    this.links.pin(this.page.kernel, pinned);
     this.links.scroll(pinned);
     this.afterPin("replace");
   }
@@ -118,9 +116,9 @@ export class Pinning implements CodeSurroundings {
   }
 
   async goToLine(key: number): Promise<void> {
-    const { kernel } = this.app;
+    const { kernel } = this.page;
     if (kernel === null) return;
-    const source = await this.app.filler.file(kernel.files[kernel.places.keyFile[key]]);
+    const source = await this.page.file(kernel.files[kernel.places.keyFile[key]]);
     if (source === null) return;
     const line = kernel.places.keyLine[key] - 1;
     source.pane.show(line);
@@ -128,33 +126,33 @@ export class Pinning implements CodeSurroundings {
   }
 
   follow(row: number, token: string): void {
-    const producer = this.app.kernel?.code.producers(row, token)[0];
+    const producer = this.page.kernel?.code.producers(row, token)[0];
     if (producer !== undefined) this.goToRow(producer);
-    else this.app.tell(`${token} ${tokenWords(token)}.`);
+    else this.page.tell(`${token} ${tokenWords(token)}.`);
   }
 
   get codePane(): CodePane | null {
-    const linked = this.app.layout.of("code")?.linked;
+    const linked = this.page.layout.of("code")?.linked;
     return linked instanceof CodePane ? linked : null;
   }
 
   private afterPin(how: How): void {
-    const { kernel } = this.app;
+    const { kernel } = this.page;
     const { links } = this;
     if (kernel === null) return;
     const { pinned } = links;
     const { places, code } = kernel;
     const line = pinned === null || pinned.key < 0 ? null : { path: kernel.files[places.keyFile[pinned.key]], line: places.keyLine[pinned.key] };
     const offset = pinned?.linked.kind === "code" ? code.offset[pinned.row] : null;
-    this.app.go({ line, offset, exact: links.exact }, how);
-    this.app.status.pin(pinned === null ? null : line === null ? "Pinned an instruction without a line" : `Pinned line ${line.line}`);
-    this.app.status.say(pinned === null ? "unpinned" : `pinned, ${links.words(kernel, pinned)}`);
+    this.page.go({ line, offset, exact: links.exact }, how);
+    this.page.status.pin(pinned === null ? null : line === null ? "Pinned an instruction without a line" : `Pinned line ${line.line}`);
+    this.page.status.say(pinned === null ? "unpinned" : `pinned, ${links.words(kernel, pinned)}`);
     if (pinned === null) this.detail.clear(kernel);
     else this.detail.show(kernel, links.shown(pinned));
   }
 
   restorePin(): void {
-    const { kernel, state } = this.app;
+    const { kernel, state } = this.page;
     if (kernel === null) return;
     const target = this.targetOf(state);
     this.links.exact = state.exact && target !== null;
@@ -169,8 +167,8 @@ export class Pinning implements CodeSurroundings {
   /** There is no kernel. */
   clear(): void {
     this.links.clear();
-    this.app.status.pin(null);
-    this.app.status.cover(null);
+    this.page.status.pin(null);
+    this.page.status.cover(null);
     this.detail.clear(null);
   }
 
@@ -180,16 +178,16 @@ export class Pinning implements CodeSurroundings {
   }
 
   private targetOf({ offset, line }: State): Target | null {
-    const { kernel } = this.app;
+    const { kernel } = this.page;
     const { codePane } = this;
     if (kernel === null) return null;
     const row = offset === null ? -1 : kernel.code.rowAt(offset);
     if (row >= 0 && codePane !== null) return this.links.target(codePane, codePane.lineOf(row));
-    const source = this.app.layout.of("source")?.linked;
+    const source = this.page.layout.of("source")?.linked;
     if (line === null || source == null) return null;
-    const file = kernel.files.findIndex((path) => path === line.path);
+    const file = kernel.files.indexOf(line.path);
     const key = kernel.places.keyOf(file, line.line);
-    if (key < 0) this.app.tell(`No code of this kernel comes from ${line.path}:${line.line}.`);
+    if (key < 0) this.page.tell(`No code of this kernel comes from ${line.path}:${line.line}.`);
     return key < 0 ? null : { linked: source, line: line.line - 1, row: -1, key };
   }
 
@@ -199,19 +197,44 @@ export class Pinning implements CodeSurroundings {
   private detailSoon(target: Target | null): void {
     clearTimeout(this.soon);
     this.soon = window.setTimeout(() => {
-      if (this.app.kernel === null || this.links.pinned !== null) return;
-      if (target === null) this.detail.clear(this.app.kernel);
-      else this.detail.show(this.app.kernel, this.links.shown(target));
+      if (this.page.kernel === null || this.links.pinned !== null) return;
+      if (target === null) this.detail.clear(this.page.kernel);
+      else this.detail.show(this.page.kernel, this.links.shown(target));
     }, 80);
+  }
+
+  /** What is lit, as a plain list: for readers who cannot see it, and to walk through. */
+  list(): void {
+    const { dialog, kernel } = this.page;
+    const { links } = this;
+    const { pinned } = links;
+    if (kernel === null || pinned === null) return this.page.tell("Pin a line first: click it, or press Enter.");
+    if (pinned.key < 0 && !links.exact) return this.page.tell("It has no source line, so nothing is lit by line; x shows its exact links.");
+    const parts = links.linkedPanes().map((linked) => {
+      const lines = links.lines(pinned, linked);
+      const goTo = (line: number): void => {
+        dialog.close();
+        linked.reveal(line);
+        linked.pane.show(line);
+        linked.pane.focus();
+      };
+      const items = Array.from(lines.subarray(0, MOST), (line) => {
+        const words = `${linked.numberAt(line)}  ${linked.pane.view.state.doc.line(line + 1).text.trim()}`;
+        return h("li", {}, h("button", { class: "link mono", type: "button", onclick: () => goTo(line) }, words));
+      });
+      const more = lines.length > MOST ? h("p", { class: "dim" }, `and ${lines.length - MOST} more`) : "";
+      return h("section", {}, h("h3", {}, `${linked.title}: ${lines.length}`), h("ol", {}, ...items), more);
+    });
+    dialog.open(links.words(kernel, pinned), ...parts);
   }
 
   /** Panes were made anew: what was pinned is pinned in them, too. */
   restoreLight(): void {
-    const { kernel } = this.app;
+    const { kernel } = this.page;
     if (kernel === null) return;
-    this.app.findAgain();
-    const target = this.links.pinned === null ? null : this.targetOf(this.app.state);
-    this.links.exact = this.app.state.exact && target !== null;
+    this.page.findAgain();
+    const target = this.links.pinned === null ? null : this.targetOf(this.page.state);
+    this.links.exact = this.page.state.exact && target !== null;
     this.links.pin(kernel, target);
     if (target === null) return this.links.mark(null);
     this.links.scroll(target, this.unedited());

@@ -48,21 +48,21 @@ export function toFragment(state: State): string {
   return `#${escaped.join("&")}`;
 }
 
-export function fromFragment(fragment: string): Partial<State> {
+export function fromFragment(fragment: string): State {
   const parameters = new URLSearchParams(fragment.replace(/^#/, "").replaceAll("+", "%2B"));
-  const state: Partial<State> = { line: null, offset: null, exact: parameters.get("x") === "1", more: {} };
-  state.kernel = parameters.get("k") ?? "";
-  state.program = parameters.get("p") ?? "";
-  state.stage = parameters.get("s") ?? "";
   const line = /^(.*):(\d{1,9})$/.exec(parameters.get("l") ?? "");
-  if (line !== null) state.line = { path: line[1], line: Number(line[2]) };
   const offset = /^0x([0-9a-f]{1,8})$/.exec(parameters.get("i") ?? "");
-  if (offset !== null) state.offset = Number.parseInt(offset[1], 16);
-  const colour = parameters.get("c") as Colour | null;
-  state.colour = colour !== null && COLOURS.includes(colour) ? colour : "instr";
-  state.view = parameters.get("v") ?? "panes";
-  for (const [key, value] of parameters) if (!OWN.has(key)) (state.more ??= {})[key] = value;
-  return state;
+  return {
+    program: parameters.get("p") ?? "",
+    kernel: parameters.get("k") ?? "",
+    stage: parameters.get("s") ?? "",
+    line: line === null ? null : { path: line[1], line: Number(line[2]) },
+    offset: offset === null ? null : Number.parseInt(offset[1], 16),
+    exact: parameters.get("x") === "1",
+    colour: COLOURS.find((colour) => colour === parameters.get("c")) ?? "instr",
+    view: parameters.get("v") ?? "panes",
+    more: Object.fromEntries([...parameters].filter(([key]) => !OWN.has(key))),
+  };
 }
 
 export type How = "push" | "replace";

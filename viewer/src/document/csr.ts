@@ -1,4 +1,4 @@
-/** Which rows each key has: those of `key` are `rows[start[key]]` up to `rows[start[key + 1]]`, ascending. */
+/** Which rows each key has: those of `key` are `rows[start[key]]` up to `rows[start[key + 1]]`. */
 export interface Csr {
   readonly start: Int32Array;
   readonly rows: Int32Array;
@@ -6,7 +6,8 @@ export interface Csr {
 
 export const NO_ROWS = new Int32Array(0);
 
-/** By counting: `keys` and `rows` are pairs, `keys` below `size`; a negative key counts for nothing. */
+/** By counting: `keys` and `rows` (without them their numbers) are pairs, whose order stays within a key; `keys` are below `size`, a
+ * negative one counts for nothing. */
 export function group(keys: ArrayLike<number>, size: number, rows?: ArrayLike<number>): Csr {
   const start = new Int32Array(size + 1);
   for (let index = 0; index < keys.length; index++) if (keys[index] >= 0) start[keys[index] + 1]++;

@@ -1,7 +1,22 @@
 import { withoutLines } from "../document/options";
 import { fill, h } from "../dom";
-import type { Choices, Configuration } from "./compiles";
-import { type Editing, REST } from "./editing";
+import type { Choices, Configuration, Result } from "./compiles";
+
+/** After the last key, before a compile begins; in milliseconds. */
+export const REST = 400;
+
+/** The configurations as the bar shows and changes them. */
+interface Attempts {
+  readonly attempts: readonly { configuration: Configuration; result: Result | null }[];
+  /** The one that is shown. */
+  readonly at: number;
+  configure(change: Partial<Configuration>): void;
+  select(at: number): void;
+  add(): void;
+  remove(): void;
+  compile(): void;
+  stop(): void;
+}
 
 /** The build bar while a source is edited: device, toolchain and options of the configuration that is shown, and the others. */
 export class EditBar {
@@ -15,7 +30,7 @@ export class EditBar {
   private timer = 0;
   private choices: Choices = { devices: [], toolchains: [], options: [] };
 
-  constructor(private readonly editing: Editing) {
+  constructor(private readonly editing: Attempts) {
     this.device.addEventListener("change", () => {
       const able = this.ableOf(this.device.value);
       const { toolchain } = this.shown;

@@ -1,6 +1,7 @@
 import { gone, type HttpSource } from "../document/http";
 import { readIndex } from "../document/read";
 import type { Index } from "../document/schema";
+import type { Problem } from "../panes/source";
 
 /** For what a source is compiled. */
 export interface Configuration {
@@ -10,13 +11,9 @@ export interface Configuration {
   all_passes: boolean;
 }
 
-/** A message of the compiler about a place: lines and columns from 1; "" and 0 where it names none. */
-export interface Diagnostic {
+/** A message of the compiler about a place; its path is "", line and column are 0 where it names none. */
+export interface Diagnostic extends Problem {
   path: string;
-  line: number;
-  column: number;
-  severity: string;
-  message: string;
 }
 
 export interface Result {

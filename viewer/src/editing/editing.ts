@@ -1,21 +1,20 @@
-import type { App } from "../app";
 import type { HttpSource } from "../document/http";
 import type { Index, ProgramInfo } from "../document/schema";
 import { DocumentError, sentenceOf } from "../document/source";
 import { plural } from "../dom";
 import { entriesOf } from "../frame/kernels";
+import type { Compiler, Page } from "../page";
 import { SourcePane } from "../panes/source";
-import { EditBar } from "./bar";
+import { EditBar, REST } from "./bar";
 import { type Choices, type Configuration, type Diagnostic, type Result, compile } from "./compiles";
+import { problemList } from "./problems";
 import { configurationsIn, configurationsOut, drawn, packed, type SharedText } from "./shared_text";
 
-/** After the last key, before a compile begins; in milliseconds. */
-export const REST = 400;
 /** Configurations of one page. */
 const MOST = 8;
 
 /** A configuration and what came of it last. */
-export interface Attempt {
+interface Attempt {
   configuration: Configuration;
   /** Of the last compile that succeeded: the program, and its document. */
   program: ProgramInfo | null;
@@ -26,7 +25,7 @@ export interface Attempt {
 }
 
 /** Editing a source and compiling it in place: one text, several configurations, the newest compile only. */
-export class Editing {
+export class Editing implements Compiler {
   readonly bar: EditBar;
   attempts: Attempt[] = [];
   at = 0;
@@ -50,7 +49,7 @@ export class Editing {
   private clock = 0;
 
   constructor(
-    private readonly app: App,
+    private readonly page: Page,
     private readonly source: HttpSource,
   ) {
     this.bar = new EditBar(this);
@@ -77,76 +76,74 @@ export class Editing {
 
   /** Makes the source in sight editable; `shared` is what the address says of its text, beside its configurations. */
   async start(shared?: SharedText): Promise<void> {
-    const { app } = this;
+    const { page } = this;
     if (this.on) return this.show();
-    if (app.kernel === null) return app.tell("Only a source that compiled once can be edited here: mend it in its file, and start kernlens serve again.");
+    if (page.kernel === null) return page.tell("Only a source that compiled once can be edited here: mend it in its file, and start kernlens serve again.");
     let choices: Choices;
     try {
       choices = (await this.source.json("/api/choices")) as Choices;
     } catch (problem) {
-      return app.tell(sentenceOf(problem));
+      return page.tell(sentenceOf(problem));
     }
     // A link says which file it is that was edited.
-    if (shared !== undefined && app.kernel?.files.includes(shared.path)) await app.filler.file(shared.path);
+    if (shared !== undefined && page.kernel?.files.includes(shared.path)) await page.file(shared.path);
     // Meanwhile another kernel may have been opened, or the key pressed again.
-    const sources = app.layout.slots.filter(({ kind }) => kind === "source");
-    const pane = (sources.find(({ element }) => element.contains(app.root.activeElement)) ?? sources[0])?.linked;
+    const sources = page.layout.slots.filter(({ kind }) => kind === "source");
+    const pane = (sources.find(({ element }) => element.contains(page.root.activeElement)) ?? sources[0])?.linked;
     if (this.on) return;
-    if (!(pane instanceof SourcePane) || pane.bare) return app.tell("There is no source text here to edit.");
+    if (!(pane instanceof SourcePane) || pane.bare) return page.tell("There is no source text here to edit.");
     const { program } = pane.kernel;
-    if (choices.devices.length === 0) return app.tell("No compiler is installed: kernlens doctor says which package to install.");
+    if (choices.devices.length === 0) return page.tell("No compiler is installed: kernlens doctor says which package to install.");
     this.path = pane.title;
     this.program = program.id;
-    this.base = app.index;
+    this.base = page.index;
     this.text = pane.text;
     this.recorded = program.edited ? null : pane.text;
     this.made.clear();
     this.made.set(program.id, pane.fresh ? pane.text : null);
-    const linked = shared === undefined ? [] : configurationsIn(app.state.more.e ?? "");
+    const linked = shared === undefined ? [] : configurationsIn(page.state.more.e ?? "");
     const able = linked.filter(({ device, toolchain }) => choices.devices.find(({ name }) => name === device)?.toolchains.includes(toolchain)).slice(0, MOST);
     this.attempts = able.map((configuration) => ({ configuration, program: null, index: null, result: null, seconds: 0 }));
     if (able.length === 0) this.attempts = [{ configuration: this.like(program, choices), program, index: null, result: null, seconds: 0 }];
     this.at = 0;
     this.pane = pane;
     pane.isHeld = true;
-    pane.edit({ change: (text) => this.changed(text), compile: () => this.compile(), leave: () => this.app.pinning.codePane?.pane.focus() });
-    app.element.classList.add("editing");
+    pane.edit({ change: (text) => this.changed(text), compile: () => this.compile(), leave: () => page.layout.of("code")?.linked?.pane.focus() });
+    page.element.classList.add("editing");
     this.bar.show(choices);
-    app.showBuild();
-    app.filler.heads();
+    page.showEditing();
     pane.pane.focus();
-    app.tell("It compiles when you rest, or at Ctrl+Enter; Esc leaves the editor.");
+    page.tell("It compiles when you rest, or at Ctrl+Enter; Esc leaves the editor.");
     if (shared === undefined) return;
     const text = shared.word === "" ? this.text : await drawn(shared);
     if (this.pane !== pane) return;
-    if (able.length < linked.length) app.tell("No compiler here is for every device and toolchain of the link.");
-    if (shared.path !== "" && shared.path !== this.path) app.tell(`The link's edited text is of ${shared.path}, which this kernel has no code of.`);
-    else if (text === null) app.tell("The edited text in the link is damaged: what is shown is the recorded one.");
+    if (able.length < linked.length) page.tell("No compiler here is for every device and toolchain of the link.");
+    if (shared.path !== "" && shared.path !== this.path) page.tell(`The link's edited text is of ${shared.path}, which this kernel has no code of.`);
+    else if (text === null) page.tell("The edited text in the link is damaged: what is shown is the recorded one.");
     else if (text !== this.text) return pane.setText(text);
     if (able.length > 0) this.compile();
   }
 
   /** Brings the editor into sight. */
   private async show(): Promise<void> {
-    const program = this.app.kernel?.program;
+    const program = this.page.kernel?.program;
     if (program === undefined || !this.hasMade(program)) return this.select(this.at);
-    await this.app.filler.file(this.path);
+    await this.page.file(this.path);
     this.pane?.pane.focus();
   }
 
   /** Ends editing; what was compiled last stays in sight. */
   stop(): void {
-    const { app, pane } = this;
+    const { page, pane } = this;
     if (pane === null) return;
     this.cancel();
-    app.showProblems([], "");
+    this.showProblems([], "");
     pane.endEditing();
     pane.isHeld = false;
     this.pane = null;
-    if (app.layout.slotOf(pane) === null) pane.pane.destroy();
-    app.element.classList.remove("editing", "stale");
-    app.showBuild();
-    app.filler.heads();
+    if (page.layout.slotOf(pane) === null) pane.pane.destroy();
+    page.element.classList.remove("editing", "stale");
+    page.showEditing();
   }
 
   private like(program: ProgramInfo, { devices, toolchains }: Choices): Configuration {
@@ -169,10 +166,10 @@ export class Editing {
     const { text } = this;
     void packed({ program: this.program, path: this.path }, text === this.recorded ? null : text).then((word) => {
       if (text !== this.text || !this.on) return;
-      const { z: _, e: __, ...more } = this.app.state.more;
+      const { z: _, e: __, ...more } = this.page.state.more;
       const { configuration } = this.attempts[this.at];
       const e = configurationsOut([configuration, ...this.attempts.filter((_, at) => at !== this.at).map((other) => other.configuration)]);
-      this.app.go({ more: word === null ? more : { ...more, z: word, e } }, "replace");
+      this.page.go({ more: word === null ? more : { ...more, z: word, e } }, "replace");
       if (word === null) this.bar.tell("too long for a link: save it in a file", false);
     });
   }
@@ -188,13 +185,13 @@ export class Editing {
   }
 
   add(): void {
-    if (this.attempts.length >= MOST) return this.app.tell("Eight configurations are enough for one page.");
+    if (this.attempts.length >= MOST) return this.page.tell("Eight configurations are enough for one page.");
     this.attempts.push({ configuration: { ...this.attempts[this.at].configuration }, program: null, index: null, result: null, seconds: 0 });
     this.at = this.attempts.length - 1;
     this.bar.draw();
     this.share();
     this.bar.focus();
-    this.app.tell("Change the device, the toolchain or the options of the new configuration; Compare shows two of them.");
+    this.page.tell("Change the device, the toolchain or the options of the new configuration; Compare shows two of them.");
   }
 
   remove(): void {
@@ -211,7 +208,7 @@ export class Editing {
     this.share();
     this.say();
     const { program, result } = this.attempts[at];
-    this.app.showProblems(result?.diagnostics ?? [], result?.ok === false ? result.log : "");
+    this.showProblems(result?.diagnostics ?? [], result?.ok === false ? result.log : "");
     this.freshen();
     if (program !== null) this.open(program);
     else if (result === null) this.compile();
@@ -227,13 +224,13 @@ export class Editing {
     if (!this.on) return;
     this.cancel();
     const serial = ++this.serial;
-    const abort = (this.abort = new AbortController());
+    this.abort = new AbortController();
     this.since = performance.now();
     this.pending.clear();
     for (const attempt of this.attempts) this.pending.set(attempt, "compiling");
     this.clock = window.setInterval(() => this.say(), 100);
     this.freshen();
-    void this.run(serial, abort.signal, this.text);
+    void this.run(serial, this.abort.signal, this.text);
   }
 
   private async run(serial: number, signal: AbortSignal, text: string): Promise<void> {
@@ -287,8 +284,8 @@ export class Editing {
     if (!isShown) return;
     this.freshen();
     this.say();
-    this.app.showProblems(result.diagnostics, result.ok ? "" : result.log || (result.reason ?? ""));
-    this.app.status.say(result.ok ? "compiled" : `failed, ${plural(result.diagnostics.length, "message")}`, 0);
+    this.showProblems(result.diagnostics, result.ok ? "" : result.log || (result.reason ?? ""));
+    this.page.status.say(result.ok ? "compiled" : `failed, ${plural(result.diagnostics.length, "message")}`, 0);
   }
 
   /** How the compile of the configuration that is shown stands. */
@@ -306,28 +303,27 @@ export class Editing {
     const { base } = this;
     if (base === null) return;
     const results = this.attempts.flatMap(({ index }) => index ?? []);
-    this.app.index = {
+    this.page.adopt({
       ...base,
       opcodes: new Map([base, ...results].flatMap(({ opcodes }) => [...opcodes])),
       programs: [...results.flatMap(({ programs }) => programs), ...base.programs],
       chunks: new Map([base, ...results].flatMap(({ chunks }) => [...chunks])),
-    };
-    this.app.list.show(this.app.index);
+    });
   }
 
   /** Programs that are shown nowhere any more may take their texts with them. */
   private forget(): void {
-    const shown = new Set([this.program, this.app.kernel?.program.id, ...this.attempts.map(({ program }) => program?.id)]);
+    const shown = new Set([this.program, this.page.kernel?.program.id, ...this.attempts.map(({ program }) => program?.id)]);
     for (const id of this.made.keys()) if (!shown.has(id)) this.made.delete(id);
   }
 
   /** The kernel that was shown, or the first if it is no more. */
   private open(program: ProgramInfo): void {
-    const { index, kernel } = this.app;
+    const { index, kernel } = this.page;
     if (index === null) return;
     const entries = entriesOf(index).filter((entry) => entry.program === program);
     const entry = entries.find(({ name }) => name === kernel?.name) ?? entries[0];
-    if (entry !== undefined) void this.app.open(entry, "replace");
+    if (entry !== undefined) void this.page.open(entry, "replace");
   }
 
   /**
@@ -335,13 +331,13 @@ export class Editing {
    * that was opened meanwhile has its own text.
    */
   freshen(): void {
-    const { app, pane } = this;
+    const { page, pane } = this;
     if (pane === null) return;
-    const program = app.kernel?.program;
+    const program = page.kernel?.program;
     const attempt = this.attempts[this.at];
     const fresh = program !== undefined && this.made.get(program.id) === this.text;
     const wait = this.pending.has(attempt) || attempt.program === null;
-    app.element.classList.toggle("stale", program !== undefined && this.made.has(program.id) && (!fresh || wait));
+    page.element.classList.toggle("stale", program !== undefined && this.made.has(program.id) && (!fresh || wait));
     if (pane.fresh === fresh) return;
     pane.fresh = fresh;
     pane.pane.refresh();
@@ -360,20 +356,24 @@ export class Editing {
     this.rest();
   }
 
+  /** Marks in the editor what the compiler says, and lists it below. */
+  private showProblems(diagnostics: readonly Diagnostic[], log: string): void {
+    const { layout } = this.page;
+    const here = diagnostics.filter((each) => this.isHere(each));
+    this.pane?.mark(here);
+    const list = problemList(diagnostics, log, (each) => (here.includes(each) ? () => void this.goTo(each) : null));
+    (layout.of("source") ?? layout.slots[0]).below(list);
+  }
+
   /** A message's place in the editor. */
-  async goTo({ line, column }: Diagnostic): Promise<void> {
+  private async goTo({ line, column }: Diagnostic): Promise<void> {
     if (line < 1 || this.pane === null) return;
-    await this.app.filler.file(this.path);
+    await this.page.file(this.path);
     this.pane?.place(line, column);
     this.pane?.pane.focus();
   }
 
-  /** Underlines in the editor what the compiler complains of. */
-  mark(diagnostics: readonly Diagnostic[]): void {
-    this.pane?.mark(diagnostics);
-  }
-
-  isHere({ path }: Diagnostic): boolean {
+  private isHere({ path }: Diagnostic): boolean {
     return path === "" || path === this.path || path.slice(path.lastIndexOf("/") + 1) === this.path.slice(this.path.lastIndexOf("/") + 1);
   }
 }

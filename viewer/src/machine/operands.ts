@@ -24,7 +24,8 @@ export function shorten(operand: string, channels: number): string {
   let short = cache.get(operand);
   if (short === undefined) {
     if (cache.size > 50_000) cache.clear();
-    cache.set(operand, (short = shortened(operand, channels)));
+    short = shortened(operand, channels);
+    cache.set(operand, short);
   }
   return short;
 }

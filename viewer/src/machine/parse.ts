@@ -54,7 +54,7 @@ const REGISTER = /^[-~!]?(?:\(abs\))?[-~]?(?:\([a-z]+\))?([a-z]+?)(\d+)(?:\.(\d+
 /** The register that an operand names, null for immediates, labels and indirect operands. */
 export function registerOf(operand: string): Register | null {
   const match = REGISTER.exec(operand);
-  if (match === null || operand.startsWith("0x")) return null;
+  if (match === null) return null;
   const [, file, number, sub, region, type] = match;
   return { file, number: Number(number), sub: Number(sub ?? 0), region: region ?? "", type: type ?? "" };
 }

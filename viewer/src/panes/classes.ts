@@ -18,7 +18,8 @@ export function lineClasses(classOf: (line: number) => string): Extension {
     let known = cache.get(classes);
     if (known === undefined) {
       if (cache.size > 20_000) cache.clear();
-      cache.set(classes, (known = Decoration.line({ class: classes })));
+      known = Decoration.line({ class: classes });
+      cache.set(classes, known);
     }
     return known;
   };

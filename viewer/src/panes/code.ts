@@ -131,7 +131,7 @@ export class CodePane extends Linked {
   }
 
   /** Opens the block that a line is in. */
-  reveal(line: number): void {
+  override reveal(line: number): void {
     let header = line;
     while (header > 0 && this.rowOfLine[header] >= 0) header--;
     if (this.rowOfLine[header] < 0 && this.isFolded(this.pane.view.state.doc.line(header + 1).to)) this.toggle(header);
@@ -139,7 +139,9 @@ export class CodePane extends Linked {
 
   private isFolded(from: number): boolean {
     let folded = false;
-    this.pane.view.state.field(foldState, false)?.between(from, from, (start) => void (folded ||= start === from));
+    this.pane.view.state.field(foldState, false)?.between(from, from, (start) => {
+      folded ||= start === from;
+    });
     return folded;
   }
 

@@ -13,7 +13,6 @@ export interface Surroundings {
   /** Step of heat (0 to 8) or hue (100 to 111) of a source line in the colours chosen, and the figures beside it. */
   shade(key: number): number;
   figure(key: number): { value: string; share: string };
-  tell(sentence: string): void;
 }
 
 /** A pane whose lines are linked with those of the others. Lines are the editor's, from 0; rows the document's. */
@@ -42,6 +41,9 @@ export abstract class Linked {
   lineOf(row: number): number {
     return row;
   }
+
+  /** Opens what a line is folded in. */
+  reveal(_line: number): void {}
 
   keyAt(line: number): number {
     const row = this.rowAt(line);

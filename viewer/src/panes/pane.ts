@@ -1,6 +1,6 @@
 import { defaultKeymap, history, historyKeymap, standardKeymap } from "@codemirror/commands";
 import { Compartment, EditorSelection, EditorState, type Extension, Text } from "@codemirror/state";
-import { drawSelection, EditorView, highlightActiveLine, highlightSpecialChars, keymap } from "@codemirror/view";
+import { drawSelection, EditorView, highlightActiveLine, highlightSpecialChars, type KeyBinding, keymap } from "@codemirror/view";
 
 import { lastAtMost } from "../document/csr";
 import { lineClasses, refresh } from "./classes";
@@ -74,7 +74,7 @@ export class Pane {
       ],
     });
     this.view = new EditorView({ state, parent: this.element, root: options.root });
-    this.ruler = new Ruler(this);
+    this.ruler = new Ruler(this.view, (line) => this.show(line));
     this.attach(this.ruler.canvas);
     // What moves a pane up or down makes it larger or smaller, too (but for an exchange: layout.ts).
     this.size.observe(this.element);
@@ -172,7 +172,13 @@ export class Pane {
 
   /** Lets the text be edited, with these extensions besides. */
   edit(actions: EditActions, extensions: Extension): void {
-    const bind = (key: string, act: () => void) => ({ key, run: () => (act(), true) });
+    const bind = (key: string, act: () => void): KeyBinding => ({
+      key,
+      run: () => {
+        act();
+        return true;
+      },
+    });
     this.isEdited = true;
     this.view.dispatch({
       effects: this.mode.reconfigure([
@@ -209,7 +215,8 @@ export class Pane {
     this.pointer = clientY;
     this.frame ||= requestAnimationFrame(() => {
       this.frame = 0;
-      const line = this.lineAtY(this.pointer, (this.top ??= this.view.documentTop));
+      this.top ??= this.view.documentTop;
+      const line = this.lineAtY(this.pointer, this.top);
       if (line === this.hovered) return;
       this.hovered = line;
       this.options.onHover(line);

@@ -1,4 +1,4 @@
-import type { Pane } from "./pane";
+import type { EditorView } from "@codemirror/view";
 
 /** Lines to mark, and how: all of one kind have one colour. */
 export interface Marks {
@@ -11,13 +11,16 @@ export class Ruler {
   readonly canvas: Canvas;
   private marks: Marks[] = [];
 
-  constructor(private readonly pane: Pane) {
+  constructor(
+    private readonly view: EditorView,
+    show: (line: number) => void,
+  ) {
     this.canvas = new Canvas("ruler", (context, width, height, colours) => this.draw(context, width, height, colours));
     const { element } = this.canvas;
     element.setAttribute("aria-hidden", "true");
     element.addEventListener("click", (event) => {
       const box = element.getBoundingClientRect();
-      pane.show(this.lineAt((event.clientY - box.top) / box.height));
+      show(this.lineAt((event.clientY - box.top) / box.height));
     });
   }
 
@@ -28,13 +31,13 @@ export class Ruler {
   }
 
   private lineAt(share: number): number {
-    const { view } = this.pane;
+    const { view } = this;
     const block = view.lineBlockAtHeight(share * view.contentHeight);
     return view.state.doc.lineAt(block.from).number - 1;
   }
 
   private draw(context: CanvasRenderingContext2D, width: number, height: number, colours: Record<string, string>): void {
-    const { view } = this.pane;
+    const { view } = this;
     const doc = view.state.doc;
     for (const { lines, colour } of this.marks) {
       context.fillStyle = colours[`mark-${colour}`];

@@ -7,7 +7,6 @@ import { tags } from "@lezer/highlight";
 import { NO_ROWS, rowsOf } from "../document/csr";
 import type { Kernel } from "../document/kernel";
 import type { FileInfo } from "../document/schema";
-import type { Diagnostic } from "../editing/compiles";
 import type { Light } from "../lighting";
 import { gaps } from "./gaps";
 import { Cell, cells, part, shadeClass } from "./gutter";
@@ -24,6 +23,14 @@ const COLOURS = HighlightStyle.define([
 ]);
 
 const setProblems = StateEffect.define<DecorationSet>();
+
+/** A message of the compiler about a line and column, both from 1. */
+export interface Problem {
+  line: number;
+  column: number;
+  severity: string;
+  message: string;
+}
 
 /** The compiler's messages, as marks that move with the text. */
 const problems = StateField.define<DecorationSet>({
@@ -134,7 +141,7 @@ export class SourcePane extends Linked {
   }
 
   /** Underlines what the compiler complains of; `words` are the message. */
-  mark(diagnostics: readonly Diagnostic[]): void {
+  mark(diagnostics: readonly Problem[]): void {
     const { doc } = this.pane.view.state;
     const marks = diagnostics.flatMap(({ line, column, severity, message }) => {
       if (line < 1 || line > doc.lines) return [];

@@ -1,5 +1,5 @@
 import { plural } from "../dom";
-import type { CodePane } from "./code";
+import type { Linked } from "./linked";
 import { Canvas } from "./ruler";
 
 /** Live registers over the whole kernel, against the register file: a click goes there, `g p` to the peak. */
@@ -8,7 +8,7 @@ export class Strip {
   readonly peak: number;
 
   constructor(
-    private readonly code: CodePane,
+    private readonly code: Linked,
     private readonly live: Int32Array,
   ) {
     this.peak = code.kernel.code.peak?.row ?? live.indexOf(live.reduce((most, value) => Math.max(most, value), 0));

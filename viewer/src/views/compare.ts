@@ -1,12 +1,12 @@
-import type { App } from "../app";
-import { told } from "../app";
 import type { Kernel } from "../document/kernel";
 import { withoutLines } from "../document/options";
 import { readText } from "../document/read";
 import { count, fill, h } from "../dom";
 import { type Entry, entriesOf } from "../frame/kernels";
+import { failure, nothing } from "../frame/message";
+import type { Page } from "../page";
 import { align, normal, type Pair } from "./align";
-import { nothing, signed, table, type View } from "./view";
+import { signed, table, type View } from "./view";
 
 /** Rows of machine code that are drawn at once. */
 const MOST_ROWS = 3000;
@@ -37,14 +37,14 @@ export class CompareView implements View {
   private turn = 0;
   private chosen = -1;
 
-  constructor(private readonly app: App) {
+  constructor(private readonly page: Page) {
     const swap = h("button", { class: "tool", type: "button", title: "Exchange the sides", onclick: () => this.choose(this.right.value, this.left.value) }, "⇄ Swap");
     this.element.append(h("div", { class: "choice" }, this.left, swap, this.right), this.facts, this.lines, this.code);
     for (const select of [this.left, this.right]) select.addEventListener("change", () => this.choose(this.left.value, this.right.value));
   }
 
   show(): void {
-    const { index, state } = this.app;
+    const { index, state } = this.page;
     if (index === null) return;
     this.entries = entriesOf(index);
     for (const select of [this.left, this.right]) fill(select, ...this.entries.map((entry, at) => h("option", { value: at }, wordsOf(entry))));
@@ -54,7 +54,7 @@ export class CompareView implements View {
       fill(this.code);
       return fill(this.lines, nothing("There is only one kernel here, and nothing to compare it with.", "Open two: kernlens serve old.klens new.klens"));
     }
-    const left = this.find(state.more.a) ?? this.entries.findIndex(({ program, row }) => program.id === this.app.kernel?.program.id && row === this.app.kernel.row);
+    const left = this.find(state.more.a) ?? this.entries.findIndex(({ program, row }) => program.id === this.page.kernel?.program.id && row === this.page.kernel.row);
     const right = this.find(state.more.b) ?? this.other(Math.max(0, left));
     this.left.value = String(Math.max(0, left));
     this.right.value = String(right);
@@ -76,8 +76,8 @@ export class CompareView implements View {
   private choose(left: string, right: string): void {
     this.left.value = left;
     this.right.value = right;
-    const more = { ...this.app.state.more, a: keyOf(this.entries[Number(left)]), b: keyOf(this.entries[Number(right)]) };
-    this.app.go({ more }, "push");
+    const more = { ...this.page.state.more, a: keyOf(this.entries[Number(left)]), b: keyOf(this.entries[Number(right)]) };
+    this.page.go({ more }, "push");
     void this.compare();
   }
 
@@ -88,11 +88,11 @@ export class CompareView implements View {
     fill(this.lines, h("p", { class: "dim waiting" }, "reading both kernels"));
     fill(this.code);
     try {
-      const [left, right] = await Promise.all(entries.map((entry) => this.app.load(entry)));
-      const lines = await linesOf(this.app, left, right);
+      const [left, right] = await Promise.all(entries.map((entry) => this.page.load(entry)));
+      const lines = await linesOf(this.page, left, right);
       if (turn === this.turn) this.draw(left, right, lines);
     } catch (problem) {
-      if (turn === this.turn) fill(this.lines, h("div", { class: "message" }, ...told(problem, () => void this.compare())));
+      if (turn === this.turn) fill(this.lines, h("div", { class: "message" }, ...failure(problem, () => void this.compare())));
     }
   }
 
@@ -132,7 +132,7 @@ export class CompareView implements View {
         : `${count(changed.length)} of ${count(lines.length)} lines with code differ, ${same === 0 ? "none is" : `${count(same)} are`} the same (register names, tokens and addresses apart).`;
     fill(this.lines, h("p", { class: "dim" }, words), table("Source lines by change", ["line", "left", "right", "change", "source"], [whole, ...rows]));
     pick(this.chosen);
-    this.app.status.say(words, 0);
+    this.page.status.say(words, 0);
   }
 }
 
@@ -185,8 +185,8 @@ function all(kernel: Kernel): Int32Array {
 }
 
 /** Every source line that either side has code of. Lines of files whose text changed are paired by their text. */
-async function linesOf(app: App, left: Kernel, right: Kernel): Promise<Line[]> {
-  const texts = await Promise.all([textsOf(app, left), textsOf(app, right)]);
+async function linesOf(page: Page, left: Kernel, right: Kernel): Promise<Line[]> {
+  const texts = await Promise.all([textsOf(page, left), textsOf(page, right)]);
   const lines = new Map<string, Line>();
   const partner = partners(left.files, right.files);
   left.files.forEach((path, file) => {
@@ -242,11 +242,11 @@ function partners(left: string[], right: string[]): number[] {
   });
 }
 
-async function textsOf(app: App, kernel: Kernel): Promise<(string | null)[]> {
+async function textsOf(page: Page, kernel: Kernel): Promise<(string | null)[]> {
   return Promise.all(
     kernel.files.map(async (path) => {
       const chunk = kernel.program.files.find((info) => info.path === path)?.chunk ?? null;
-      return chunk === null ? null : readText(await app.source.chunk(chunk));
+      return chunk === null ? null : readText(await page.source.chunk(chunk));
     }),
   );
 }

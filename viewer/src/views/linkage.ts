@@ -1,8 +1,8 @@
-import type { App } from "../app";
-import { told } from "../app";
 import type { HttpSource } from "../document/http";
 import { fill, h, hex, plural } from "../dom";
-import { nothing, table, type View } from "./view";
+import { failure, nothing } from "../frame/message";
+import type { Page } from "../page";
+import { table, type View } from "./view";
 
 /** The answer of `kernlens link --json` (docs/json.md), as far as it is shown. */
 interface LinkAnswer {
@@ -35,7 +35,7 @@ export class LinkageView implements View {
   private read: Promise<LinkAnswer> | null = null;
 
   constructor(
-    private readonly app: App,
+    private readonly page: Page,
     private readonly source: HttpSource,
   ) {}
 
@@ -47,7 +47,7 @@ export class LinkageView implements View {
       (answer) => this.draw(answer),
       (problem: unknown) => {
         this.read = null;
-        fill(this.element, h("div", { class: "message" }, ...told(problem, () => this.show())));
+        fill(this.element, h("div", { class: "message" }, ...failure(problem, () => this.show())));
       },
     );
   }
@@ -65,7 +65,7 @@ export class LinkageView implements View {
     for (const cycle of answer.cycles) parts.push(h("p", {}, `In a circle: ${cycle.map((module) => name(answer, module)).join(", ")}`));
     if (answer.log !== null && answer.log.length > 0) parts.push(h("h3", {}, "What the driver will say"), h("pre", { class: "log", tabindex: "0" }, answer.log.join("\n")));
     fill(this.element, ...parts);
-    this.app.status.say(verdict, 0);
+    this.page.status.say(verdict, 0);
   }
 
   /** Modules are columns, symbols rows. */

@@ -1,9 +1,9 @@
-import type { App } from "../app";
-import { told } from "../app";
 import { readPasses } from "../document/read";
 import type { Pass } from "../document/schema";
 import { count, fill, h } from "../dom";
-import { nothing, type View } from "./view";
+import { failure, nothing } from "../frame/message";
+import type { Page } from "../page";
+import type { View } from "./view";
 
 /** Lines of a change that are drawn. */
 const MOST_LINES = 6000;
@@ -24,7 +24,7 @@ export class PassesView implements View {
   private chosen = -1;
   private unfolded = new Set<number>();
 
-  constructor(private readonly app: App) {
+  constructor(private readonly page: Page) {
     this.filter.addEventListener("input", () => this.draw());
     this.list.addEventListener("keydown", (event) => {
       const step = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 }[event.key];
@@ -39,7 +39,7 @@ export class PassesView implements View {
   }
 
   show(): void {
-    const program = this.app.kernel?.program ?? null;
+    const program = this.page.kernel?.program ?? null;
     const chunk = program?.passes ?? null;
     if (chunk !== null && chunk === this.chunk) return;
     this.chunk = chunk;
@@ -50,15 +50,15 @@ export class PassesView implements View {
     if (chunk !== null) return void this.read(chunk);
     fill(this.list);
     fill(this.summary);
-    const next = this.app.compiler === null ? "Record them: kernlens stages SOURCE --device D --all-passes -o X.klens" : null;
+    const next = this.page.compiler === null ? "Record them: kernlens stages SOURCE --device D --all-passes -o X.klens" : null;
     fill(this.diff, nothing("The single passes of this program were not kept.", next));
-    if (this.app.compiler !== null) this.diff.append(h("button", { class: "tool", type: "button", onclick: () => this.app.compiler?.allPasses() }, "Compile again and keep them"));
+    if (this.page.compiler !== null) this.diff.append(h("button", { class: "tool", type: "button", onclick: () => this.page.compiler?.allPasses() }, "Compile again and keep them"));
   }
 
   private async read(chunk: string): Promise<void> {
     const turn = ++this.turn;
     try {
-      const read = readPasses(await this.app.source.chunk(chunk));
+      const read = readPasses(await this.page.source.chunk(chunk));
       if (turn !== this.turn) return;
       // Runs without effect are one entry of the chunk.
       const passes = read.passes.flatMap((each) => each.names.map((pass) => ({ ...each, pass })));
@@ -67,10 +67,10 @@ export class PassesView implements View {
       fill(this.summary, `${count(passes.length)} passes, ${count(acting)} changed something`);
       this.draw();
       if (read.missing !== null) return fill(this.diff, nothing(`Not all passes were compared: ${read.missing}.`));
-      const wanted = Number(this.app.state.more.pass ?? -1);
+      const wanted = Number(this.page.state.more.pass ?? -1);
       this.pick(passes[wanted] === undefined ? passes.findIndex(acts) : wanted, "replace");
     } catch (problem) {
-      if (turn === this.turn) fill(this.diff, h("div", { class: "message" }, ...told(problem, () => void this.read(chunk))));
+      if (turn === this.turn) fill(this.diff, h("div", { class: "message" }, ...failure(problem, () => void this.read(chunk))));
     }
   }
 
@@ -120,7 +120,7 @@ export class PassesView implements View {
   private pick(at: number, how: "push" | "replace"): void {
     this.chosen = at;
     if (at < 0) return fill(this.diff, nothing("No pass changed anything."));
-    this.app.go({ more: { ...this.app.state.more, pass: String(at) } }, how);
+    this.page.go({ more: { ...this.page.state.more, pass: String(at) } }, how);
     this.draw();
     this.list.querySelector("li.on")?.scrollIntoView({ block: "nearest" });
     const { diff, pass, changed, missing } = this.passes[at];

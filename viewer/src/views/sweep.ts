@@ -1,4 +1,3 @@
-import type { App } from "../app";
 import { HttpSource } from "../document/http";
 import { figure, list, object, text, textOrNull } from "../document/checked";
 import { withoutLines } from "../document/options";
@@ -6,7 +5,9 @@ import type { Figure, Index, ProgramInfo } from "../document/schema";
 import { sentenceOf } from "../document/source";
 import { count, fill, h, largest } from "../dom";
 import { entriesOf } from "../frame/kernels";
-import { nothing, type View } from "./view";
+import { nothing } from "../frame/message";
+import type { Page } from "../page";
+import type { View } from "./view";
 
 /** A row of the answer of `kernlens sweep --json` (docs/json.md); `figures` is null for one that failed. */
 interface Row {
@@ -34,15 +35,15 @@ export class SweepView implements View {
   readonly element = h("div", { class: "sweep" });
   private read: Promise<Row[] | null> | null = null;
 
-  constructor(private readonly app: App) {}
+  constructor(private readonly page: Page) {}
 
   show(): void {
-    const { source } = this.app;
+    const { source } = this.page;
     // That a server has no table of a sweep is nothing wrong.
     this.read ??= source instanceof HttpSource ? source.json("/api/sweep").then(rowsOf, () => null) : Promise.resolve(null);
     this.read.then(
       (rows) => {
-        const { index, state } = this.app;
+        const { index, state } = this.page;
         if (index !== null) this.draw(rows ?? sweepOf(index), state.more.figure ?? null);
       },
       (problem: unknown) => fill(this.element, nothing(sentenceOf(problem))),
@@ -67,7 +68,7 @@ export class SweepView implements View {
     }
     const select = h("select", { "aria-label": "Figure" }, ...figures.map((each) => h("option", { value: each, selected: each === figure }, this.headingOf(each))));
     select.addEventListener("change", () => {
-      this.app.go({ more: { ...this.app.state.more, figure: select.value } }, "replace");
+      this.page.go({ more: { ...this.page.state.more, figure: select.value } }, "replace");
       this.draw(rows, select.value);
     });
     const most = largest(rows.map((row) => row.figures?.get(figure) ?? 0), 1);
@@ -107,17 +108,17 @@ export class SweepView implements View {
   }
 
   private headingOf(key: string): string {
-    return this.app.index?.figures.find((figure) => figure.key === key)?.heading ?? key.replaceAll("_", " ");
+    return this.page.index?.figures.find((figure) => figure.key === key)?.heading ?? key.replaceAll("_", " ");
   }
 
   private open(row: Row): void {
-    const { index } = this.app;
+    const { index } = this.page;
     const entries = index === null ? [] : entriesOf(index).filter(({ name, program }) => name === row.kernel && program.device === row.device);
     const alike = entries.filter(({ program }) => withoutLines(program.options ?? "") === withoutLines(row.options));
     const entry = alike.find(({ program }) => (program.toolchain ?? row.toolchain) === row.toolchain) ?? alike[0];
-    if (entry === undefined) return this.app.tell(`The code of this cell was not kept: kernlens compile ${row.source} --device ${row.device} --toolchain ${row.toolchain}${row.options ? ` --options "${row.options}"` : ""}`);
-    this.app.go({ view: "panes" }, "push");
-    void this.app.open(entry);
+    if (entry === undefined) return this.page.tell(`The code of this cell was not kept: kernlens compile ${row.source} --device ${row.device} --toolchain ${row.toolchain}${row.options ? ` --options "${row.options}"` : ""}`);
+    this.page.go({ view: "panes" }, "push");
+    void this.page.open(entry);
   }
 }
 

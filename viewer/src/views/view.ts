@@ -12,11 +12,6 @@ export interface View {
   show(): void;
 }
 
-/** A sentence where there is nothing to see, and what to do about it. */
-export function nothing(sentence: string, next: string | null = null): HTMLElement {
-  return h("div", { class: "message" }, h("p", {}, sentence), next === null ? null : h("p", { class: "dim" }, next));
-}
-
 /** A table with a caption for those who do not see it. */
 export function table(caption: string, heads: (string | Node)[], rows: HTMLElement[]): HTMLElement {
   return h(

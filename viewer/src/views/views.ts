@@ -1,6 +1,6 @@
-import type { App } from "../app";
 import { HttpSource } from "../document/http";
 import { fill, h } from "../dom";
+import type { Page } from "../page";
 import { CompareView } from "./compare";
 import { LinkageView } from "./linkage";
 import { PassesView } from "./passes";
@@ -13,19 +13,19 @@ export class Views {
   readonly buttons = h("div", { class: "views", role: "group", "aria-label": "Views" });
   private readonly views: View[];
 
-  constructor(private readonly app: App) {
-    const { source } = app;
-    const served = source instanceof HttpSource ? [new LinkageView(app, source)] : [];
-    this.views = [new CompareView(app), new PassesView(app), ...served, new SweepView(app)];
+  constructor(private readonly page: Page) {
+    const { source } = page;
+    const served = source instanceof HttpSource ? [new LinkageView(page, source)] : [];
+    this.views = [new CompareView(page), new PassesView(page), ...served, new SweepView(page)];
     for (const { name, title, hint } of this.views)
       this.buttons.append(h("button", { class: "tool", type: "button", title: hint, "data-view": name, "aria-pressed": "false", onclick: () => this.turn(name) }, title));
   }
 
   /** Shows what the state names; the panes for a name that is none. */
   show(): void {
-    const view = this.views.find(({ name }) => name === this.app.state.view) ?? null;
+    const view = this.views.find(({ name }) => name === this.page.state.view) ?? null;
     for (const button of this.buttons.children) button.setAttribute("aria-pressed", String(button.getAttribute("data-view") === view?.name));
-    this.app.element.classList.toggle("viewing", view !== null);
+    this.page.element.classList.toggle("viewing", view !== null);
     this.element.hidden = view === null;
     if (view === null) return;
     this.element.setAttribute("aria-label", view.title);
@@ -35,13 +35,13 @@ export class Views {
 
   /** From the panes to a view, and back. */
   turn(name: string): void {
-    const { app } = this;
-    app.go({ view: app.state.view === name ? "panes" : name }, "push");
+    const { page } = this;
+    page.go({ view: page.state.view === name ? "panes" : name }, "push");
     this.show();
     // Whoever was in what is out of sight now goes on in what stands in its place, not at the page's beginning.
-    const { activeElement } = app.root;
+    const { activeElement } = page.root;
     if (activeElement?.checkVisibility() === true) return;
-    if (this.element.hidden) (app.layout.of("source") ?? app.layout.slots[0]).linked?.pane.focus();
+    if (this.element.hidden) (page.layout.of("source") ?? page.layout.slots[0]).linked?.pane.focus();
     else this.element.focus();
   }
 }

@@ -1,24 +1,30 @@
-import type { App } from "../app";
-import { told } from "../app";
-import type { Kernel } from "../document/kernel";
-import { readTable, readText } from "../document/read";
-import type { FileInfo, ProgramInfo } from "../document/schema";
-import { copyText, fill, h } from "../dom";
-import { type Kind, NAMES, type Slot } from "../frame/layout";
-import { CodePane } from "./code";
-import { SourcePane } from "./source";
-import { StagePane } from "./stage";
+import type { Kernel } from "./document/kernel";
+import { readTable, readText } from "./document/read";
+import type { FileInfo, ProgramInfo } from "./document/schema";
+import { copyText, fill, h } from "./dom";
+import { type Kind, NAMES, type Slot } from "./frame/layout";
+import { failure } from "./frame/message";
+import type { Page } from "./page";
+import { CodePane } from "./panes/code";
+import { SourcePane } from "./panes/source";
+import { StagePane } from "./panes/stage";
+import type { Pinning } from "./pinning";
+import { recall, remember } from "./remember";
 
 /** Puts a kernel's panes into the slots, with the tabs above them; and says why where there is nothing to show. */
 export class Filler {
   private kernel: Kernel | null = null;
   private turn = 0;
+  private isShort = recall("operands") !== "iga";
 
-  constructor(private readonly app: App) {}
+  constructor(
+    private readonly page: Page,
+    private readonly pinning: Pinning,
+  ) {}
 
   /** Fills all slots; with `keep` only those that show nothing of this kernel. */
   async fill(keep: boolean): Promise<void> {
-    const { kernel, compiler, layout } = this.app;
+    const { kernel, compiler, layout } = this.page;
     if (kernel === null) return;
     const isOther = this.kernel !== kernel;
     this.kernel = kernel;
@@ -39,13 +45,13 @@ export class Filler {
       else if (slot.kind === "stage") this.stage(slot, kernel);
       else await this.source(slot, kernel);
     } catch (problem) {
-      if (kernel === this.kernel) slot.message(...told(problem, () => void this.put(slot).then(() => this.heads())));
+      if (kernel === this.kernel) slot.message(...failure(problem, () => void this.put(slot).then(() => this.heads())));
     }
   }
 
   /** The tabs and tools above the panes. */
   heads(): void {
-    for (const slot of this.app.layout.slots) {
+    for (const slot of this.page.layout.slots) {
       this.tools(slot);
       if (slot.kind === "source") this.sourceTabs(slot);
       else if (slot.kind === "stage") this.stageTabs(slot);
@@ -55,7 +61,7 @@ export class Filler {
 
   /** A build without a kernel: why, and what the compiler said. */
   async failed(program: ProgramInfo | null): Promise<void> {
-    const { layout, source } = this.app;
+    const { layout, source } = this.page;
     const [first, ...others] = layout.slots;
     const turn = ++this.turn;
     this.kernel = null;
@@ -70,17 +76,17 @@ export class Filler {
       // Meanwhile something else may have been opened.
       if (this.kernel === null && turn === this.turn) first.message(h("p", {}, why), h("pre", { class: "log", tabindex: "0" }, log));
     } catch (problem) {
-      first.message(...told(problem, () => void this.failed(program)));
+      first.message(...failure(problem, () => void this.failed(program)));
     }
   }
 
   /** The source pane with this file in it, null where there is none. */
   async file(path: string): Promise<SourcePane | null> {
-    const slots = this.app.layout.slots.filter(({ kind }) => kind === "source");
+    const slots = this.page.layout.slots.filter(({ kind }) => kind === "source");
     const slot = slots.find((each) => each.path === path) ?? slots[0];
     if (slot === undefined) return null;
     await this.selectFile(slot, path);
-    this.app.layout.bringToFront(slot);
+    this.page.layout.bringToFront(slot);
     return slot.linked instanceof SourcePane ? slot.linked : null;
   }
 
@@ -88,27 +94,45 @@ export class Filler {
     if (slot.path === path && slot.linked !== null) return;
     slot.path = path;
     await this.put(slot);
-    this.app.compiler?.freshen();
+    this.page.compiler?.freshen();
     this.heads();
   }
 
   /** Stages that have a text of this kernel. */
-  stages(): string[] {
+  private stages(): string[] {
     return this.kernel?.stages.map((stage) => stage.name) ?? [];
   }
 
-  selectStage(slot: Slot, name: string): void {
+  private selectStage(slot: Slot, name: string): void {
     slot.stage = name;
-    if (slot === this.app.layout.of("stage")) this.app.go({ stage: name }, "replace");
+    if (slot === this.page.layout.of("stage")) this.page.go({ stage: name }, "replace");
     void this.put(slot);
     this.heads();
-    this.app.pinning.restoreLight();
+    this.pinning.restoreLight();
+  }
+
+  /** The next stage, or the one before it. */
+  stepStage(by: number): void {
+    const slot = this.page.layout.of("stage");
+    const stages = this.stages();
+    if (slot === null || stages.length === 0) return;
+    const at = stages.indexOf(slot.stage) + by;
+    if (at >= 0 && at < stages.length) this.selectStage(slot, stages[at]);
+  }
+
+  /** Short operands, or as IGA writes them. */
+  turnOperands(): void {
+    this.isShort = !this.isShort;
+    remember("operands", this.isShort ? "short" : "iga");
+    for (const slot of this.page.layout.slots) if (slot.kind === "code") void this.put(slot);
+    this.heads();
+    this.pinning.restoreLight();
   }
 
   private code(slot: Slot, kernel: Kernel): void {
     if (kernel.code.count === 0)
       return slot.message(h("p", {}, `There is no machine code to show: ${kernel.missing.code ?? "the kernel is empty"}`));
-    slot.show(new CodePane(kernel, this.app.isShort, this.app.pinning));
+    slot.show(new CodePane(kernel, this.isShort, this.pinning));
   }
 
   private stage(slot: Slot, kernel: Kernel): void {
@@ -116,25 +140,25 @@ export class Filler {
     if (names.length === 0) {
       const why = kernel.program.no_stages ?? "no stages are known for this program";
       const [reason, command] = why.split("; ");
-      return slot.message(h("p", {}, `${reason.replace(/^[a-z]/, (letter) => letter.toUpperCase())}.`), command === undefined ? "" : copyOf(command, this.app));
+      return slot.message(h("p", {}, `${reason.replace(/^[a-z]/, (letter) => letter.toUpperCase())}.`), command === undefined ? "" : copyOf(command, this.page));
     }
-    const wanted = slot.stage || this.app.state.stage;
+    const wanted = slot.stage || this.page.state.stage;
     const stage = kernel.stages.find(({ name }) => name === wanted) ?? kernel.stages.findLast(({ name, missing }) => name.startsWith("llvm") && missing === null) ?? kernel.stages[0];
     slot.stage = stage.name;
     if (stage.missing !== null) return slot.message(h("p", {}, `${this.titleOf(stage.name)}: ${stage.missing}`));
-    const pane = new StagePane(kernel, stage, this.titleOf(stage.name), this.app.pinning);
+    const pane = new StagePane(kernel, stage, this.titleOf(stage.name), this.pinning);
     slot.show(pane);
     if (pane.pane.cursor > 0) return; // where the reader was
     // What the kernel uses comes before it.
     const own = stage.functions.find(([name]) => name === kernel.name)?.[1] ?? stage.place.findIndex((place) => place >= 0) - 2;
     // Lines have their heights when they were drawn once.
-    if (own > 0) requestAnimationFrame(() => slot.linked === pane && this.app.links.pinned === null && pane.pane.show(pane.lineOf(own), "start"));
+    if (own > 0) requestAnimationFrame(() => slot.linked === pane && this.pinning.links.pinned === null && pane.pane.show(pane.lineOf(own), "start"));
   }
 
   private async source(slot: Slot, kernel: Kernel): Promise<void> {
     const { path } = slot;
-    const edited = this.app.compiler?.paneOf(kernel.program, path) ?? null;
-    if (edited !== null && (this.app.layout.slotOf(edited) ?? slot) === slot) {
+    const edited = this.page.compiler?.paneOf(kernel.program, path) ?? null;
+    if (edited !== null && (this.page.layout.slotOf(edited) ?? slot) === slot) {
       // The text that is edited stays, whatever has become of it.
       edited.adopt(kernel, kernel.files.indexOf(path));
       const isBack = slot.linked !== edited;
@@ -149,9 +173,9 @@ export class Filler {
       return slot.message(h("p", {}, `No source lines are known: ${reason}.`), h("p", { class: "dim" }, next));
     }
     const info = this.infoOf(path);
-    const text = info.chunk === null ? null : readText(await this.app.source.chunk(info.chunk));
+    const text = info.chunk === null ? null : readText(await this.page.source.chunk(info.chunk));
     // Meanwhile something else may have been chosen.
-    if (kernel === this.kernel && path === slot.path) slot.show(new SourcePane(kernel, kernel.files.indexOf(path), info, text, this.app.pinning));
+    if (kernel === this.kernel && path === slot.path) slot.show(new SourcePane(kernel, kernel.files.indexOf(path), info, text, this.pinning));
   }
 
   private infoOf(path: string): FileInfo {
@@ -161,14 +185,14 @@ export class Filler {
 
   /** The file that a slot shows of another kernel: the pinned line's, else the one with most code. */
   private pathFor(slot: Slot): string {
-    const { app, kernel } = this;
+    const { page, kernel } = this;
     if (slot.kind !== "source" || kernel === null) return "";
     // While a source is edited, what becomes of it comes again and again: whoever types, or reads another file, stays there.
-    const { compiler } = app;
+    const { compiler } = page;
     const edited = compiler?.pathOf(kernel.program) ?? null;
     if (slot.path === "" && edited !== null) return edited;
     if (compiler?.hasMade(kernel.program) && (compiler.paneOf(kernel.program, slot.path) !== null || kernel.files.includes(slot.path))) return slot.path;
-    const pinned = app.state.line?.path;
+    const pinned = page.state.line?.path;
     return pinned !== undefined && kernel.files.includes(pinned) ? pinned : (this.files()[0] ?? kernel.files[0] ?? "");
   }
 
@@ -183,12 +207,12 @@ export class Filler {
   }
 
   private sourceTabs(slot: Slot): void {
-    const { kernel, app } = this;
+    const { kernel, page } = this;
     const paths = this.files();
-    const edited = kernel === null ? null : (app.compiler?.pathOf(kernel.program) ?? null);
+    const edited = kernel === null ? null : (page.compiler?.pathOf(kernel.program) ?? null);
     for (const path of [slot.path, edited]) if (path !== null && path !== "" && !paths.includes(path)) paths.push(path);
     if (paths.length === 0) return fill(slot.tabs, h("span", { class: "tab on" }, "Source"));
-    const open = (path: string): void => void this.selectFile(slot, path).then(() => app.pinning.restoreLight());
+    const open = (path: string): void => void this.selectFile(slot, path).then(() => this.pinning.restoreLight());
     const name = (path: string): string => `${path === edited ? "✎ " : ""}${shortest(path, paths)}`;
     const tabs = paths.slice(0, 3).map((path) => this.tab(name(path), path, path === slot.path, () => open(path)));
     const rest = paths.slice(3);
@@ -203,7 +227,7 @@ export class Filler {
       notes.push(["not compiled", "What is shown of this kernel was not made from this text: no line is tied to it"]);
     }
     if (kernel !== null && kernel.warning !== null) notes.push(["lines in doubt", kernel.warning]);
-    const [value, share] = app.heading;
+    const [value, share] = page.heading;
     slot.tools.prepend(...notes.map(([word, title]) => h("span", { class: "warn", title }, word)), h("span", { class: "columns" }, h("span", {}, value), h("span", {}, share)));
   }
 
@@ -234,14 +258,14 @@ export class Filler {
 
   /** The metadata of a whole stage, in a sheet: large, seldom wanted, and read only now. */
   private async tables(slot: Slot): Promise<void> {
-    const { app } = this;
+    const { page } = this;
     const id = this.tablesOf(slot);
     if (id === null) return;
     try {
-      const text = readTable(await app.source.chunk(id), slot.stage);
-      app.dialog.open(`${this.titleOf(slot.stage)}: metadata tables of the whole program`, h("pre", { class: "log" }, text));
+      const text = readTable(await page.source.chunk(id), slot.stage);
+      page.dialog.open(`${this.titleOf(slot.stage)}: metadata tables of the whole program`, h("pre", { class: "log" }, text));
     } catch (problem) {
-      app.dialog.open("Metadata tables", ...told(problem, () => void this.tables(slot)));
+      page.dialog.open("Metadata tables", ...failure(problem, () => void this.tables(slot)));
     }
   }
 
@@ -258,7 +282,7 @@ export class Filler {
   }
 
   private tools(slot: Slot): void {
-    const { layout } = this.app;
+    const { layout } = this.page;
     const menu = h(
       "select",
       {
@@ -287,7 +311,7 @@ export class Filler {
       slot.tools,
       slot.kind !== "code"
         ? null
-        : h("button", { class: "opt", type: "button", "aria-pressed": String(this.app.isShort), title: "Short operands, or as IGA writes them (o)", onclick: () => this.app.turnOperands() }, "Short operands"),
+        : h("button", { class: "opt", type: "button", "aria-pressed": String(this.isShort), title: "Short operands, or as IGA writes them (o)", onclick: () => this.turnOperands() }, "Short operands"),
       menu,
     );
   }
@@ -312,7 +336,7 @@ function picker(label: string, options: [value: string, text: string][], value: 
 }
 
 /** A button that copies the command within a sentence. */
-function copyOf(sentence: string, app: App): Node {
+function copyOf(sentence: string, page: Page): Node {
   const command = sentence.replace(/ keeps them\.?$/, "");
-  return h("p", {}, "To have them: ", h("code", {}, command), " ", h("button", { class: "tool", type: "button", onclick: () => void copyText(command, (told) => app.tell(told)) }, "Copy"));
+  return h("p", {}, "To have them: ", h("code", {}, command), " ", h("button", { class: "tool", type: "button", onclick: () => void copyText(command, (told) => page.tell(told)) }, "Copy"));
 }

@@ -1,0 +1,30 @@
+"""``viewer/tests/add.html``, which the viewer's own tests read, is a page as kernlens writes it now."""
+
+from pathlib import Path
+from typing import Any
+
+from kernlens.report.explore.page import page
+from tests.browser.made import made
+from tests.explore_reader import Page
+
+SAMPLE = Path(__file__).parents[2] / "viewer/tests/add.html"
+
+
+def written() -> str:
+    """The page of a document that was made by hand."""
+    return "".join(page(made(), ""))
+
+
+def document_in(text: str) -> dict[str, Any]:
+    """The document of a page, unpacked: packed by another zstd it has other bytes."""
+    shown = Page(text)
+    return shown.index | {"chunks": {chunk: shown.chunk(chunk) for chunk in shown.index["chunks"]}}
+
+
+def test_the_sample_is_what_is_written_now() -> None:
+    advice = "the document has changed: write the sample anew, with python -m tests.unit.test_viewer_sample"
+    assert document_in(SAMPLE.read_text()) == document_in(written()), advice
+
+
+if __name__ == "__main__":
+    SAMPLE.write_text(written())

@@ -1,0 +1,246 @@
+import { expect, test } from "vitest";
+
+import { decode85 } from "../src/document/base85";
+import { group, lastAtMost, nearest, rowsOf } from "../src/document/csr";
+import { FROM_STAGE, INHERITED, Kernel, LOST, PROLOGUE } from "../src/document/kernel";
+import { withoutLines } from "../src/document/options";
+import { readIndex, readPasses, readTable, readText } from "../src/document/read";
+import { ReportSource } from "../src/document/report";
+import { DocumentError, Kept, sentenceOf } from "../src/document/source";
+import { MOST_BYTES, unpack } from "../src/document/unpack";
+import { numbers } from "./numbers";
+import { type Chunk, inlined, pageOf, sample } from "./sample";
+
+/** A zstd frame (RFC 8878) of one block that is not compressed; `size` is what it says of its content. */
+function frameOf(content: Uint8Array, size = content.length): Uint8Array {
+  const frame = new Uint8Array(content.length + 12);
+  const view = new DataView(frame.buffer);
+  view.setUint32(0, 0xfd2fb528, true);
+  frame[4] = 0xa0; // a single segment, its size in four bytes
+  view.setUint32(5, size, true);
+  const block = (content.length << 3) | 1; // the last one, raw
+  frame.set([block & 255, (block >> 8) & 255, block >> 16], 9);
+  frame.set(content, 12);
+  return frame;
+}
+
+const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
+
+// --- a report
+
+test("a report that kernlens wrote is read", async () => {
+  const source = new ReportSource(pageOf());
+  const index = await source.index();
+  expect(index.title).toBe("add.klens");
+  const [program] = index.programs;
+  expect(program).toMatchObject({ name: "add", device: "dg2", ok: true, edited: false, files: [{ path: "add.cl", missing: null }] });
+  expect(program.kernels).toMatchObject({ name: ["add"], simd: [16], instructions: [5] });
+  expect(program.kernels.figures.get("memory")).toEqual([null]);
+  expect(readText(await source.chunk(program.files[0].chunk as string))).toContain("a[0] += 1;");
+  const kernel = new Kernel(program, 0, await source.chunk(program.kernels.chunk[0]));
+  expect(kernel.code.count).toBe(5);
+  expect(kernel.code.lines[1].trim()).toMatch(/^add \(16\|M0\)/);
+  expect(kernel.code.offset).toEqual(Int32Array.of(0, 16, 32, 48, 64));
+  expect(kernel.coverage).toEqual({ own: 5, prologue: 0, bare: 0, inherited: 0, none: 0 });
+  expect(kernel.weights.memory).toEqual(Float64Array.of(64));
+  expect(kernel.stages.map(({ name, lines }) => [name, lines.length])).toEqual([["llvm-codegen", 3]]);
+});
+
+test("a chunk that is asked for twice is read once", async () => {
+  const source = new ReportSource(pageOf());
+  const [program] = (await source.index()).programs;
+  const [id] = program.kernels.chunk;
+  expect(source.chunk(id)).toBe(source.chunk(id));
+  await expect(source.chunk("0".repeat(16))).rejects.toThrow("This report was written without this part.");
+});
+
+test("a page without a document says so", async () => {
+  await expect(new ReportSource(pageOf("")).index()).rejects.toThrow('its block "index" is missing');
+});
+
+test("base 85: every four bytes, white space between digits, and what is no digit", () => {
+  expect(decode85("00000 0|h+,\n|NsC05;RtL")).toEqual(Uint8Array.of(0, 0, 0, 0, 3, 5, 0x3d, 4, 255, 255, 255, 255, 0x12, 0x34, 0x56, 0x78));
+  for (const wrong of ["0000<", "0000é", "0000"]) expect(() => decode85(wrong)).toThrow(DocumentError);
+});
+
+test("a frame is unpacked", () => {
+  expect(unpack(frameOf(bytesOf('{"größe": [1]}')))).toEqual({ größe: [1] });
+});
+
+test.each([
+  ["is no zstd frame", Uint8Array.of(1, 2, 3, 4, 5, 6, 7)],
+  ["is no zstd frame", new Uint8Array(0)],
+  ["it is no JSON", frameOf(bytesOf("{"))],
+  ["it is no JSON", frameOf(bytesOf("[]"), 7)],
+  ["is damaged", Uint8Array.of(...frameOf(bytesOf("[]")), ...frameOf(bytesOf("[]")))],
+  ["more than is shown", frameOf(bytesOf("[]"), MOST_BYTES + 1)],
+  ["does not say how large it is", Uint8Array.of(0x28, 0xb5, 0x2f, 0xfd, 0, 0x58, 0, 0, 0, 0, 0, 0, 0)],
+  ["is damaged", frameOf(bytesOf("[]")).subarray(0, 10)],
+])("a frame that is wrong %s", (words, frame) => {
+  expect(() => unpack(frame)).toThrow(words);
+  expect(() => unpack(frame)).toThrow(DocumentError);
+});
+
+// --- indexes and small chunks
+
+const INDEX = { schema: 2, title: "t", opcodes: { add: "adds" }, figures: [{ key: "simd", heading: "SIMD" }], programs: [], chunks: {} };
+
+test("an index of another schema is not read", () => {
+  expect(() => readIndex({ ...INDEX, schema: 3 })).toThrow("This document is of schema 3, and this page reads schema 2.");
+  expect(readIndex(INDEX)).toMatchObject({ title: "t", opcodes: new Map([["add", "adds"]]), programs: [] });
+});
+
+test.each([null, [], { ...INDEX, title: 1 }, { ...INDEX, programs: {} }, { ...INDEX, chunks: { a: { offset: -1 } } }, { ...INDEX, opcodes: { add: null } }])("an index that is damaged is not read: %j", (index) => {
+  expect(() => readIndex(index)).toThrow(DocumentError);
+});
+
+test("a program that is damaged stands among the others as one that failed", () => {
+  const { programs } = readIndex({ ...INDEX, programs: [{ id: "a", name: 3 }] });
+  expect(programs).toMatchObject([{ name: "program 1", ok: false, reason: "This part of the document is damaged: name is no text.", files: [] }]);
+});
+
+test("names of a document are never those of JavaScript's objects", () => {
+  const { opcodes } = readIndex(INDEX);
+  expect(opcodes.get("constructor")).toBeUndefined();
+  expect(readTable({ stages: [{ stage: "llvm", text: "!0" }] }, "constructor")).toBe("");
+  expect(readTable({ stages: [{ stage: "llvm", text: "!0" }] }, "llvm")).toBe("!0");
+});
+
+test("passes are read", () => {
+  const pass = { pass: "licm", names: ["licm"], attempt: 1, seconds: null, changed: null, added: 2, diff: null };
+  expect(readPasses({ passes: [pass], missing: undefined })).toEqual({ passes: [{ ...pass, removed: 0, missing: null }], missing: null });
+  expect(() => readPasses({ passes: [{ ...pass, added: "2" }] })).toThrow("passes is no number");
+});
+
+test("options that nobody chose are left out", () => {
+  expect(withoutLines("  -gline-tables-only -DA=1   -O0 ")).toBe("-DA=1 -O0");
+});
+
+test("the newest answers stay, and what failed is asked for again", async () => {
+  const cache = new Kept<number>(2);
+  let asked = 0;
+  const next = async (): Promise<number> => ++asked;
+  for (const key of ["a", "b", "a", "c", "a", "b"]) await cache.get(key, next);
+  expect(asked).toBe(4); // a, b, c, and b again
+  const failing = new Kept<number>(2);
+  await expect(failing.get("a", () => Promise.reject(new Error("gone")))).rejects.toThrow("gone");
+  expect(await failing.get("a", async () => 7)).toBe(7);
+});
+
+test("a failure says what to do next where that is known", () => {
+  expect(sentenceOf(new DocumentError("It failed.", "Try this."))).toBe("It failed. Try this.");
+  expect(sentenceOf(new Error("It failed."))).toBe("It failed.");
+  expect(sentenceOf("It failed.")).toBe("It failed.");
+});
+
+// --- kernels
+
+test("places: keys ascend by file and line, and know what they were inlined into", async () => {
+  const { places } = await inlined();
+  expect([...places.keyFile]).toEqual([0, 0, 1]);
+  expect([...places.keyLine]).toEqual([3, 5, 7]);
+  expect([...places.key]).toEqual([0, 1, 2, 0]);
+  expect(places.chain(2)).toEqual([2, 1, 0]);
+  expect(places.depth(2)).toBe(2);
+  expect([0, 1, 2].map((key) => [...rowsOf(places.callers, key)].sort())).toEqual([[], [0], [0, 1]]);
+  expect([places.keyOf(1, 7), places.keyOf(0, 7), places.keyOf(-1, 3)]).toEqual([2, -1, -1]);
+});
+
+test("rows of a line are those that have it as their own", async () => {
+  const { code, coverage, weights } = await inlined();
+  expect([...code.key]).toEqual([0, 1, 2, 0, -1]);
+  expect([0, 1, 2, 3, -1].map((key) => [...code.of(key)])).toEqual([[0], [1], [2], [], []]);
+  expect(coverage).toEqual({ own: 3, prologue: 0, bare: 0, inherited: 1, none: 1 });
+  expect([...weights.instructions]).toEqual([1, 1, 1]);
+});
+
+test("what a row's flags say decides whether its line is its own", async () => {
+  const { program, chunk } = await sample();
+  chunk.code.flags = [PROLOGUE, INHERITED, LOST, FROM_STAGE, 0];
+  const { code, coverage } = new Kernel(program, 0, chunk);
+  expect([...code.of(0)]).toEqual([3, 4]);
+  expect(coverage).toEqual({ own: 2, prologue: 1, bare: 0, inherited: 2, none: 0 });
+});
+
+test("rows that are some of the same vISA instructions are exactly tied", async () => {
+  const { code, stages } = await inlined();
+  const [llvm, spirv] = stages;
+  expect(code.key.map((_, row) => llvm.exact(code, row)[0] ?? -1)).toEqual(Int32Array.of(1, 2, 2, 3, -1));
+  expect([...code.exact(llvm, 1)]).toEqual([0]);
+  expect([...code.exact(llvm, 3)]).toEqual([1, 2, 3]);
+  expect([...spirv.exact(code, 0), ...code.exact(spirv, 0), ...code.exact(llvm, 0)]).toEqual([]);
+});
+
+test("who waits for whom, and whose values are read", async () => {
+  const { program, chunk } = await sample();
+  const { code } = new Kernel(program, 0, chunk);
+  expect(code.producers(4, "$3.dst")).toEqual([2]);
+  expect(code.producers(1, "I@1")).toEqual([0]);
+  expect(code.producers(2, "A@1")).toEqual([1, 0]);
+  expect(code.producers(2, "$3")).toEqual([]);
+  expect(code.waiters(0)).toEqual([1, 2]);
+  expect(code.waiters(2)).toEqual([4]);
+  expect(code.neighbours(2, null)).toEqual({ writers: new Map([[1, [4]]]), readers: new Map([[4, [6]]]) });
+  expect(code.neighbours(2, 6)).toEqual({ writers: new Map(), readers: new Map([[4, [6]]]) });
+  expect([code.rowAt(32), code.rowAt(33), code.blockOf(3), code.blockOf(4), code.blockEnd(0), code.blockEnd(1)]).toEqual([2, -1, 0, 1, 4, 5]);
+});
+
+/** What may be wrong with a kernel's chunk, and what is said of it. */
+const DAMAGES: [words: string, damage: (chunk: Chunk) => void][] = [
+  ["code.flags has 4 entries, not 5", ({ code }) => code.flags.pop()],
+  ["code.flags holds 256", ({ code }) => (code.flags[0] = 256)],
+  ["code.size holds 1.5", ({ code }) => (code.size[4] = 1.5)],
+  ["code.op holds 1", ({ code }) => (code.op[0] = 1)],
+  ["code.place holds 1", ({ code }) => (code.place[1] = 1)],
+  ["there are 6 lines of machine code, not 5", ({ code }) => (code.text += "\n")],
+  ["the first block begins behind the first instruction", ({ code }) => (code.block = [1])],
+  ["blocks do not ascend", ({ code }) => (code.block[1] = 0)],
+  ["code.targets holds 5", ({ code }) => (code.targets[0][1] = 5)],
+  ["the row that is waited for holds -1", ({ code }) => (code.wait.back[0] = 5)],
+  ["2 rows have a distance, and it tells of 3", ({ code }) => (code.distance = [1, 1, 1])],
+  ["code.message.kind holds 1", ({ code }) => (code.message.kind[0] = 1)],
+  ["code.use.back holds 5", ({ code }) => (code.use.back[2] = -1)],
+  ["code.peak holds 5", ({ code }) => (code.peak.row = 5)],
+  ["places.line holds -1", ({ places }) => (places.line[0] = -1)],
+  ["places.file holds 1", ({ places }) => (places.file[0] = 1)],
+  ["place 0 is called from one behind it", ({ places }) => (places.caller[0] = 0)],
+  ["a stage's place has 3 entries, not 4", ({ stages }) => (stages[0].text += "\n")],
+  ["files is no list", (chunk) => (chunk.files = "add.cl")],
+  ["missing is no object", (chunk) => (chunk.missing = null)],
+];
+
+test.each(DAMAGES)("a kernel that is damaged: %s", async (words, damage) => {
+  const { program, chunk } = await sample();
+  damage(chunk);
+  expect(() => new Kernel(program, 0, chunk)).toThrow(new DocumentError(`This part of the document is damaged: ${words}.`));
+});
+
+test("calls that are inlined too deep are no kernel", async () => {
+  const { program, chunk } = await sample();
+  const column = (value: number): number[] => new Array<number>(1002).fill(value);
+  chunk.places = { file: column(0), line: column(0).fill(1, 0, 1), column: column(1), caller: Array.from(column(0), (_, place) => place - 1) };
+  expect(() => new Kernel(program, 0, chunk)).toThrow("calls are inlined too deep");
+});
+
+test("a kernel without code or a stage's text says why", async () => {
+  const { program, chunk } = await sample();
+  Object.assign(chunk, { code: null, missing: { code: "no decoder knows it" } });
+  Object.assign(chunk.stages[0], { text: "", missing: "too large" });
+  const { code, missing, stages } = new Kernel(program, 0, chunk);
+  expect([code.count, missing.code, stages[0].missing, stages[0].count]).toEqual([0, "no decoder knows it", "too large", 0]);
+});
+
+// --- columns
+
+test("rows by key, and the nearest: as looking at each of them finds", () => {
+  const next = numbers(4);
+  for (let round = 0; round < 200; round++) {
+    const keys = Array.from({ length: next(12) }, () => next(6) - 1);
+    const csr = group(keys, 5);
+    for (let key = -1; key < 6; key++) expect([...rowsOf(csr, key)]).toEqual([...keys.keys()].filter((row) => key >= 0 && keys[row] === key));
+    const column = Int32Array.from(keys).sort();
+    const value = next(8) - 2;
+    expect(lastAtMost(column, value)).toBe(column.findLastIndex((each) => each <= value));
+    if (column.length > 0) expect(Math.abs(nearest(column, value) - value)).toBe(Math.min(...column.map((each) => Math.abs(each - value))));
+  }
+});
