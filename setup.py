@@ -203,6 +203,13 @@ if sys.platform == "linux":
             extra_compile_args=OPTIMIZE,
         ),
         Executable(
+            "kernlens.native.kernlens_demangler",
+            sources=sources("native/demangler"),
+            extra_compile_args=OPTIMIZE,
+            libraries=["dl"],
+            optional=True,
+        ),
+        Executable(
             "kernlens.native.kernlens_second_build",
             sources=[*sources("native/base"), SECOND_BUILD_PROGRAM, f"{SECOND_BUILD}/job.c"],
             extra_link_args=["-pthread"],

@@ -56,11 +56,10 @@ def patch_tokens(data: bytes) -> None:
             assert len(one.elf) <= len(data)
         return
     program = read_patch_tokens(view)
-    _ = program.tokens, program.symbols, program.relocations
+    _ = program.symbols, program.relocations
     for kernel in program.kernels:
-        assert len(kernel.code) <= len(data)
-        _ = kernel.tokens, kernel.resources, kernel.arguments, kernel.symbols, kernel.relocations
-        _ = kernel.heap, kernel.general_state_heap, kernel.dynamic_state_heap, kernel.surface_state_heap
+        assert len(kernel.code) <= len(kernel.heap) <= len(data)
+        _ = kernel.resources(), kernel.arguments(), kernel.payload_load_bytes()
 
 
 def ar(data: bytes) -> None:

@@ -20,6 +20,7 @@ PARTS = (
     "native/libkernlens_level_zero_layer.so",
     "native/kernlens_second_build",
     "native/kernlens_confine",
+    "native/kernlens_demangler",
 )
 
 

@@ -42,7 +42,7 @@ def test_the_wheel_is_for_any_recent_linux_and_works_alone(built: Path, tmp_path
     assert {"kernlens/py.typed", "kernlens/explorer/viewer/viewer.js"} <= set(names)
     for layer in ("opencl", "level_zero"):
         assert f"kernlens/native/libkernlens_{layer}_layer.so" in names
-    assert "kernlens/native/kernlens_confine" in names
+    assert {"kernlens/native/kernlens_confine", "kernlens/native/kernlens_demangler"} <= set(names)
     assert not any("libze_intel_gpu" in name for name in names), "the driver is not part of the wheel"
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     script = "import sys; sys.path.insert(0, sys.argv.pop(1)); from kernlens.cli.main import main; main()"

@@ -32,10 +32,12 @@ ALLOWED = {
     "log": set(),
     # How many there are for this process: the same for decoding, rendering and compiles.
     "processors": set(),
+    # A process of its own, as what it does for hostile names has to be stopped.
+    "demangler": {"log"},
     "model": set(),
     "formats": {"model"},
     "isa": {"log", "model", "processors"},
-    "analysis": {"model"},
+    "analysis": {"demangler", "model"},
     "report": {"analysis", "isa", "model"},
     # What runs in a driver's child process: see test_worker_loads_little.
     "runtime": {"formats", "model"},

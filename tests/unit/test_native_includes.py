@@ -28,6 +28,7 @@ ALLOWED = {
     "base": set(),
     "confine": set(),
     "decoder": {"base"},
+    "demangler": set(),
     "recording": {"base"},
     LEVEL_ZERO: {"base", "recording"},
     f"{LAYER}/below": {"base", f"{LAYER}/compilers"},

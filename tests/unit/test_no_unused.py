@@ -16,8 +16,6 @@ PACKAGE = Path(kernlens.__file__).parent
 ROOT = Path(__file__).parents[2]
 WORD = re.compile(r"\w+")
 
-#: Public with all that the format holds; the docstring of the package says so.
-WHOLE_FORMATS = PACKAGE / "formats" / "patch_tokens"
 #: Names that another library calls, and tables of a format that are kept whole.
 CALLED_BY_OTHERS = {"list_commands", "get_command", "format_commands", "capture_signals"}
 CALLED_BY_PYTEST = {"pytest_configure", "pytest_runtest_setup", "pytest_runtest_call"}
@@ -50,7 +48,7 @@ def test_nothing_serves_tests_alone() -> None:
     unused = [
         f"{path.relative_to(PACKAGE)}: {name}"
         for path in sorted(PACKAGE.rglob("*.py"))
-        if not path.is_relative_to(WHOLE_FORMATS) and path.name not in WHOLE_TABLES
+        if path.name not in WHOLE_TABLES
         for name in defined(ast.parse(path.read_text("utf-8")))
         if used[name] == 1 and not named[name] and not name.startswith("__")
     ]

@@ -7,7 +7,6 @@ import random
 import pytest
 
 from kernlens.errors import FormatError
-from kernlens.formats.patch_tokens import layouts
 from kernlens.formats.patch_tokens.program_binary import PatchTokenKernel, is_patch_tokens, read_patch_tokens
 from kernlens.model.device import DeviceId
 from tests.limits import processor_time
@@ -42,9 +41,6 @@ def test_header_and_kernels_are_views_of_the_program() -> None:
     assert [kernel.name for kernel in read.kernels] == ["first", "a_longer_name"]
     assert (first.index, second.index) == (0, 1)
     assert (bytes(first.code), bytes(first.heap)) == (b"A" * 24, b"A" * 24 + bytes(40))
-    assert bytes(first.general_state_heap) == b"G"
-    assert bytes(first.dynamic_state_heap) == b"DD"
-    assert bytes(first.surface_state_heap) == b"SSS"
     assert (first.header.check_sum, first.header.shader_hash_code, bytes(first.patch_list)) == (0xC0FFEE, 0x1234, b"")
     assert bytes(second.code) == data[second.heap_offset : second.heap_offset + 8] == b"B" * 8
     assert second.code.obj is data.obj
@@ -66,10 +62,12 @@ def test_a_name_that_is_no_text_is_shown_escaped() -> None:
     assert read_patch_tokens(memoryview(written)).kernels[0].name == "\\xff\\xfe"
 
 
-def test_an_unknown_token_keeps_number_and_bytes() -> None:
-    (kept,) = one_kernel(token(4711, b"\1\2\3")).tokens
-    assert type(kept) is layouts.PatchToken
-    assert (kept.number, kept.offset, bytes(kept.payload)) == (4711, 0, b"\1\2\3")
+def test_tokens_keep_their_bytes_and_places() -> None:
+    kernel = one_kernel(token(4711, b"\1\2\3"), token(15, 1, 2), token(4711))
+    first, second = kernel.tokens_of(4711)
+    place = 28 + 40 + 4 + 16
+    assert (bytes(first.payload), first.offset) == (b"\1\2\3", place)
+    assert (bytes(second.payload), second.offset) == (b"", place + 11 + 16)
 
 
 def test_a_damaged_patch_list_does_not_hide_the_kernels() -> None:
@@ -82,7 +80,7 @@ def test_a_damaged_patch_list_does_not_hide_the_kernels() -> None:
 @pytest.mark.parametrize("patch_list", [words(15, 0), words(15, 16), words(15, 8) + b"\0\0\0", b"\1\2\3"])
 def test_patch_lists_that_do_not_end_with_a_token(patch_list: bytes) -> None:
     with pytest.raises(FormatError):
-        _ = one_kernel(patch_list).tokens
+        one_kernel(patch_list).tokens_of(15)
 
 
 @pytest.mark.parametrize("data", [b"", b"CTN", b"ELF!" + bytes(40), b"CTNI" + bytes(23)])
@@ -138,9 +136,9 @@ def test_mutations_raise_nothing_but_format_errors() -> None:
         try:
             with processor_time():
                 read = read_patch_tokens(memoryview(damaged))
-                _ = (read.tokens, read.symbols)
+                _ = read.symbols
                 for kernel in read.kernels:
-                    _ = (kernel.tokens, kernel.resources(), kernel.arguments(), kernel.code, kernel.heap)
+                    _ = (kernel.resources(), kernel.arguments(), kernel.payload_load_bytes(), kernel.code, kernel.heap)
         except FormatError:
             refused += 1
     assert 500 < refused < 3000

@@ -1,7 +1,8 @@
 """Reads a kernel's resources and arguments out of its patch tokens.
 
-Source: ``patch_shared.h`` of intel-graphics-compiler, and how that compiler fills the structures: ``sp_g8.cpp``
-(``CreatePatchList``, ``EncodeNumBarriers``), ``CodeGenPublic.h`` (``SProgramOutput``: what goes into a scratch slot).
+Source: ``patch_shared.h`` of intel-graphics-compiler, whose structures are named below, and how that compiler fills them:
+``sp_g8.cpp`` (``CreatePatchList``, ``EncodeNumBarriers``), ``CodeGenPublic.h`` (``SProgramOutput``: what goes into a scratch
+slot). Structures have grown over the versions, mostly at their end.
 """
 
 from __future__ import annotations
@@ -9,17 +10,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
-from kernlens.formats.patch_tokens import layouts
-from kernlens.formats.patch_tokens.layouts import PatchToken
+from kernlens.formats.patch_tokens import token_list
+from kernlens.formats.patch_tokens.token_list import Token
 from kernlens.model.figures import KernelResources
 from kernlens.model.kernel import KernelArgument
 
-#: Returns a kernel's tokens with the given numbers, decoded.
-TokensOf: TypeAlias = Callable[..., tuple[PatchToken, ...]]
+#: Returns a kernel's tokens with the given numbers.
+TokensOf: TypeAlias = Callable[..., tuple[Token, ...]]
 
-#: What the eight codes of ExecutionEnvironment.barriers mean (``EncodeNumBarriers``).
+#: What the eight codes of SPatchExecutionEnvironment::HasBarriers mean (``EncodeNumBarriers``).
 _BARRIER_COUNTS = (0, 1, 2, 4, 8, 16, 24, 32)
 
 #: From this render core on (Xe-HP), code begins with a prologue that loads the payload.
@@ -28,17 +29,36 @@ FIRST_CORE_WITH_PROLOGUE = 0xC05
 _REQUIRED_SUB_GROUP = re.compile(r"\bintel_reqd_sub_group_size\((\d{1,4})\)")
 
 _RESOURCE_TOKENS = (
-    layouts.LOCAL_SURFACE,
-    layouts.SCRATCH_SLOT_0,
-    layouts.SCRATCH_SLOT_1,
-    layouts.EXECUTION_ENVIRONMENT,
-    layouts.KERNEL_ATTRIBUTES,
-    layouts.PRIVATE_MEMORY,
+    token_list.LOCAL_SURFACE,
+    token_list.SCRATCH_SLOT_0,
+    token_list.SCRATCH_SLOT_1,
+    token_list.EXECUTION_ENVIRONMENT,
+    token_list.KERNEL_ATTRIBUTES,
+    token_list.PRIVATE_MEMORY,
 )
 
-#: Token 11 and those like it -> address space of the argument.
-_ARGUMENT_SPACES = {11: "global", 12: "global", 16: None, 30: "global", 31: "constant", 46: None}
-_ARGUMENT_TOKENS = (17, 26, *_ARGUMENT_SPACES)
+
+class _ArgumentKind(NamedTuple):
+    """Arguments with a token of their own: their address space, the fields of the token, and the one of them that is the
+    size in bytes of the pointer in the payload. The first field is the argument's number."""
+
+    address_space: str | None
+    fields: int
+    size_field: int | None = None
+
+
+_ARGUMENT_KINDS = {
+    11: _ArgumentKind("global", 5),  # SPatchGlobalMemoryObjectKernelArgument
+    12: _ArgumentKind("global", 9),  # SPatchImageMemoryObjectKernelArgument
+    16: _ArgumentKind(None, 8),  # SPatchSamplerKernelArgument
+    30: _ArgumentKind("global", 7, 3),  # SPatchStatelessGlobalMemoryObjectKernelArgument
+    31: _ArgumentKind("constant", 7, 3),  # SPatchStatelessConstantMemoryObjectKernelArgument
+    46: _ArgumentKind(None, 7, 3),  # SPatchStatelessDeviceQueueKernelArgument
+}
+_ARGUMENT_TOKENS = (token_list.PAYLOAD_PARAMETER, token_list.ARGUMENT_DESCRIPTION, *_ARGUMENT_KINDS)
+
+#: Values that are passed in the payload (``DATA_PARAMETER_TOKEN``).
+_KERNEL_ARGUMENT, _LOCAL_MEMORY_SIZES = 1, 8
 
 
 def resources_of(tokens_of: TokensOf, render_core: int) -> KernelResources:
@@ -51,22 +71,24 @@ def resources_of(tokens_of: TokensOf, render_core: int) -> KernelResources:
     scratch space that may hold it. ``prologue_bytes`` is 0 before Xe-HP and else None: the tokens give the end of its
     first part only (``payload_load_bytes``).
     """
-    environment: layouts.ExecutionEnvironment | None = None
-    private: layouts.PrivateMemory | None = None
+    environment: _Environment | None = None
+    private: tuple[int, ...] = ()
     scratch = local = 0
     required_sub_group = None
     for token in tokens_of(*_RESOURCE_TOKENS):
-        if isinstance(token, layouts.ExecutionEnvironment):
-            environment = token
-        elif isinstance(token, layouts.ScratchSlot):
-            scratch += token.bytes_per_thread
-        elif isinstance(token, layouts.LocalSurface):
-            local += token.size
-        elif isinstance(token, layouts.PrivateMemory):
-            private = token
-        elif isinstance(token, layouts.KernelAttributes):
-            match = _REQUIRED_SUB_GROUP.search(token.text)
-            required_sub_group = int(match[1]) if match else None
+        match token.number:
+            case token_list.EXECUTION_ENVIRONMENT:
+                environment = _environment(token)
+            case token_list.SCRATCH_SLOT_0 | token_list.SCRATCH_SLOT_1:
+                scratch += token.words(2)[1]  # SPatchMediaVFEState::PerThreadScratchSpace
+            case token_list.LOCAL_SURFACE:
+                local += token.words(2)[1]  # SPatchAllocateLocalSurface::TotalInlineLocalMemorySize
+            case token_list.PRIVATE_MEMORY:
+                private = token.words(4, 5)
+            case token_list.KERNEL_ATTRIBUTES:
+                (text,) = token.texts(4, *token.words(1))
+                match = _REQUIRED_SUB_GROUP.search(text)
+                required_sub_group = int(match[1]) if match else None
     resources = KernelResources(
         scratch_bytes=scratch,
         private_bytes=_private_bytes(private, scratch),
@@ -76,8 +98,7 @@ def resources_of(tokens_of: TokensOf, render_core: int) -> KernelResources:
     )
     if environment is None:
         return resources
-    barriers = environment.barriers
-    size = environment.required_size_x, environment.required_size_y, environment.required_size_z
+    barriers, size = environment.barriers, environment.required_size
     return replace(
         resources,
         simd=environment.simd,
@@ -88,19 +109,46 @@ def resources_of(tokens_of: TokensOf, render_core: int) -> KernelResources:
     )
 
 
+class _Environment(NamedTuple):
+    """SPatchExecutionEnvironment. ``barriers`` is encoded; what an older writer did not state is None."""
+
+    required_size: tuple[int, int, int]
+    simd: int
+    barriers: int
+    registers: int | None
+    has_stack_calls: int | None
+
+
+def _environment(token: Token) -> _Environment:
+    """Fields were added in the middle at 96 bytes (multi scratch) and at 136 (has sample, version 1082); until 128 bytes,
+    SIMDInfo stood in the place of the stack calls."""
+    words = token.words(19, 35)
+    size = len(token.payload) // 4
+    added = (size >= 24) + (size >= 34)
+    x, y, z, simd, _, barriers = words[:6]
+    return _Environment(
+        required_size=(x, y, z),
+        simd=simd,
+        barriers=barriers,
+        registers=words[19 + added] if size > 19 + added else None,
+        has_stack_calls=words[28 + added] if size >= 32 else None,
+    )
+
+
 def payload_load_bytes(tokens_of: TokensOf) -> int:
     """Returns the size of the code at the start that loads each thread's own part of the payload."""
-    for token in tokens_of(layouts.THREAD_PAYLOAD):
-        if isinstance(token, layouts.ThreadPayload):
-            return token.skip_per_thread_load or 0
+    for token in tokens_of(token_list.THREAD_PAYLOAD):
+        # SPatchThreadPayload::OffsetToSkipPerThreadDataLoad, which older writers lack.
+        return sum(token.words(12, 13)[12:])
     return 0
 
 
-def _private_bytes(private: layouts.PrivateMemory | None, scratch: int) -> int | None:
-    if private is None or private.bytes_per_thread == 0:
+def _private_bytes(private: tuple[int, ...], scratch: int) -> int | None:
+    """``private`` is SPatchAllocateStatelessPrivateSurface. Its fourth field counts for a work-item if the fifth says so,
+    which older writers lack, and else for a hardware thread. With 0 the base address is still passed."""
+    if not private or private[3] == 0:
         return 0 if scratch == 0 else None
-    # An older token does not say whose memory it counts; per hardware thread is not per work-item.
-    return private.bytes_per_thread if private.is_simt_thread == 1 else None
+    return private[3] if private[4:] == (1,) else None
 
 
 def arguments_of(tokens_of: TokensOf) -> tuple[KernelArgument, ...]:
@@ -112,40 +160,48 @@ def arguments_of(tokens_of: TokensOf) -> tuple[KernelArgument, ...]:
     """
     arguments: dict[int, KernelArgument] = {}
     for token in tokens_of(*_ARGUMENT_TOKENS):
-        if isinstance(token, layouts.ArgumentDescription):
-            arguments[token.argument] = _described(token, arguments.get(token.argument))
-        elif isinstance(token, layouts.PayloadParameter):
-            _add_parameter(arguments, token)
-        elif isinstance(
-            token, layouts.BufferArgument | layouts.ImageArgument | layouts.SamplerArgument | layouts.StatelessArgument
-        ):
-            argument = arguments.get(token.argument) or KernelArgument(token.argument)
-            space = argument.address_space or _ARGUMENT_SPACES[token.number]
-            size = argument.size or getattr(token, "size", None)
-            arguments[token.argument] = replace(argument, address_space=space, size=size)
+        match token.number:
+            case token_list.ARGUMENT_DESCRIPTION:
+                _describe(arguments, token)
+            case token_list.PAYLOAD_PARAMETER:
+                _add_parameter(arguments, token)
+            case number:
+                kind = _ARGUMENT_KINDS[number]
+                fields = token.words(kind.fields)
+                argument = arguments.get(fields[0]) or KernelArgument(fields[0])
+                space = argument.address_space or kind.address_space
+                size = argument.size or (None if kind.size_field is None else fields[kind.size_field])
+                arguments[fields[0]] = replace(argument, address_space=space, size=size)
     return tuple(arguments[index] for index in sorted(arguments))
 
 
-def _add_parameter(arguments: dict[int, KernelArgument], token: layouts.PayloadParameter) -> None:
-    """Adds a value passed in the payload, in pieces (each with its offset in the value), or the size of local memory."""
-    argument = arguments.get(token.argument) or KernelArgument(token.argument)
-    if token.kind == layouts.PARAMETER_KERNEL_ARGUMENT:
-        size = max(argument.size or 0, token.source_offset + token.size)
-        arguments[token.argument] = replace(argument, address_space=argument.address_space or "private", size=size)
-    elif token.kind == layouts.PARAMETER_LOCAL_MEMORY_SIZES:
-        arguments[token.argument] = replace(argument, address_space="local")
+def _add_parameter(arguments: dict[int, KernelArgument], token: Token) -> None:
+    """Adds what the driver writes into the payload (SPatchDataParameterBuffer): a value, in pieces (each with its offset in
+    the value), or the size of local memory."""
+    kind, index, _, size, offset, *_ = token.words(8)
+    argument = arguments.get(index) or KernelArgument(index)
+    if kind == _KERNEL_ARGUMENT:
+        size = max(argument.size or 0, offset + size)
+        arguments[index] = replace(argument, address_space=argument.address_space or "private", size=size)
+    elif kind == _LOCAL_MEMORY_SIZES:
+        arguments[index] = replace(argument, address_space="local")
 
 
-def _described(token: layouts.ArgumentDescription, earlier: KernelArgument | None) -> KernelArgument:
-    type_name, _, size = token.type_name.rpartition(";")
+def _describe(arguments: dict[int, KernelArgument], token: Token) -> None:
+    """Adds an argument as the source declares it (SPatchKernelArgumentInfo). A type reads like ``float*;8``, with the size
+    in bytes behind the semicolon."""
+    index, *sizes = token.words(6)
+    address, access, name, declared, qualifier = token.texts(24, *sizes)
+    type_name, _, size = declared.rpartition(";")
     sized = bool(type_name) and size.isascii() and size.isdigit() and len(size) < 10
-    return KernelArgument(
-        index=token.argument,
-        name=token.name or None,
-        type_name=(type_name if sized else token.type_name) or None,
-        address_space=_qualifier(token.address_qualifier),
-        access=_qualifier(token.access_qualifier),
-        type_qualifier=_qualifier(token.type_qualifier),
+    earlier = arguments.get(index)
+    arguments[index] = KernelArgument(
+        index=index,
+        name=name or None,
+        type_name=(type_name if sized else declared) or None,
+        address_space=_qualifier(address),
+        access=_qualifier(access),
+        type_qualifier=_qualifier(qualifier),
         size=int(size) if sized else (earlier.size if earlier else None),
     )
 

@@ -6,9 +6,10 @@ Source: ``RelocationInfo.h`` of intel-graphics-compiler (``GenSymType``, ``GenRe
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 
-from kernlens.formats.patch_tokens.layouts import PatchToken, RelocationTable, SymbolTable
+from kernlens.formats.patch_tokens.token_list import Token
 from kernlens.model.binary import Relocation, Symbol
 from kernlens.model.intel_symbols import DRIVER_SYMBOLS
 
@@ -25,6 +26,11 @@ _SYMBOL_KINDS = {
 _FUNCTION_KINDS = (2, 6)
 _UNDEFINED = 1
 
+#: Size of an entry in bytes -> the numbers before its name. Newer compilers write offsets as ``size_t``.
+#: ``GenSymEntry``: kind, offset, size. ``GenRelocEntry``: kind, and the offset within the kernel heap.
+_SYMBOL_LAYOUTS = {1036: struct.Struct("<III"), 1048: struct.Struct("<I4xQI")}
+_RELOCATION_LAYOUTS = {1032: struct.Struct("<II"), 1040: struct.Struct("<I4xQ")}
+
 #: Where variables live: the program's memory, by ``GenSymType``.
 _MEMORY_NAMES = {3: "global memory", 4: "constant memory", 5: "constant memory"}
 
@@ -40,25 +46,25 @@ _RELOCATION_NAMES = (
 )
 
 
-def symbols_of(tokens: Sequence[PatchToken], kernel: str, kernel_index: int) -> tuple[Symbol, ...]:
+def symbols_of(tokens: Sequence[Token], kernel: str, kernel_index: int) -> tuple[Symbol, ...]:
     """Returns the entries of symbol tables. ``section`` is the kernel for functions, ``global memory`` or ``constant
     memory`` for variables; ``section_index`` is the kernel's number, -1 for all else. ``value`` is an offset within
     it."""
     symbols: list[Symbol] = []
     for token in tokens:
-        for entry in token.entries if isinstance(token, SymbolTable) else ():
-            type_name, verdict = _SYMBOL_KINDS.get(entry.kind, (str(entry.kind), "local"))
-            is_function = entry.kind in _FUNCTION_KINDS
-            if verdict == "import" and entry.name in DRIVER_SYMBOLS:
+        for name, (kind, offset, size) in token.entries(_SYMBOL_LAYOUTS):
+            type_name, verdict = _SYMBOL_KINDS.get(kind, (str(kind), "local"))
+            is_function = kind in _FUNCTION_KINDS
+            if verdict == "import" and name in DRIVER_SYMBOLS:
                 verdict = "driver"
             symbols.append(
                 Symbol(
-                    name=entry.name,
-                    value=0 if entry.kind == _UNDEFINED else entry.offset,
-                    size=entry.size,
+                    name=name,
+                    value=0 if kind == _UNDEFINED else offset,
+                    size=size,
                     binding="global",
                     type=type_name,
-                    section=kernel if is_function else _MEMORY_NAMES.get(entry.kind),
+                    section=kernel if is_function else _MEMORY_NAMES.get(kind),
                     section_index=kernel_index if is_function else -1,
                     index=len(symbols),
                     kind=verdict,
@@ -67,20 +73,19 @@ def symbols_of(tokens: Sequence[PatchToken], kernel: str, kernel_index: int) -> 
     return tuple(symbols)
 
 
-def relocations_of(tokens: Sequence[PatchToken], kernel: str) -> tuple[Relocation, ...]:
+def relocations_of(tokens: Sequence[Token], kernel: str) -> tuple[Relocation, ...]:
     """Returns the entries of relocation tables."""
     return tuple(
         Relocation(
             section=kernel,
-            offset=entry.offset,
-            type=entry.kind,
-            type_name=_RELOCATION_NAMES[entry.kind] if entry.kind < len(_RELOCATION_NAMES) else str(entry.kind),
-            symbol=entry.symbol,
+            offset=offset,
+            type=kind,
+            type_name=_RELOCATION_NAMES[kind] if kind < len(_RELOCATION_NAMES) else str(kind),
+            symbol=symbol,
             symbol_index=None,
         )
         for token in tokens
-        if isinstance(token, RelocationTable)
-        for entry in token.entries
+        for symbol, (kind, offset) in token.entries(_RELOCATION_LAYOUTS)
     )
 
 

@@ -10,17 +10,14 @@ Reading a program walks over the kernels' headers and names only; patch lists ar
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import NamedTuple
 
 from kernlens.dataclass import dataclass, field
-from kernlens.formats.patch_tokens import layouts
-from kernlens.formats.patch_tokens import token_list as patch_token_list
+from kernlens.formats.patch_tokens import token_list
 from kernlens.formats.patch_tokens.kernel_tokens import arguments_of, payload_load_bytes, resources_of
-from kernlens.formats.patch_tokens.layouts import PatchToken
 from kernlens.formats.patch_tokens.linkage import relocations_of, symbols_of, with_imports
-from kernlens.formats.patch_tokens.token_list import TokenSpan, error
+from kernlens.formats.patch_tokens.token_list import Token, TokenSpan, error
 from kernlens.model.binary import Relocation, Symbol
 from kernlens.model.budget import KERNEL_WEIGHT, Budget
 from kernlens.model.device import DeviceId
@@ -109,56 +106,25 @@ class PatchTokenKernel:
         return self._program[start : start + self.header.kernel_heap_size]
 
     @property
-    def general_state_heap(self) -> memoryview:
-        return self._part(0)
-
-    @property
-    def dynamic_state_heap(self) -> memoryview:
-        return self._part(1)
-
-    @property
-    def surface_state_heap(self) -> memoryview:
-        return self._part(2)
-
-    @property
     def patch_list(self) -> memoryview:
-        """Returns the patch list, undecoded."""
-        return self._part(3)
-
-    def _part(self, number: int) -> memoryview:
-        """Returns the number-th of the parts behind the kernel heap."""
-        start = self._part_offset(number)
-        return self._program[start : start + self._part_sizes[number]]
-
-    def _part_offset(self, number: int) -> int:
-        return self.heap_offset + self.header.kernel_heap_size + sum(self._part_sizes[:number])
+        """Returns the patch list, which stands behind all heaps."""
+        start = self._patch_list_offset
+        return self._program[start : start + self.header.patch_list_size]
 
     @property
-    def _part_sizes(self) -> tuple[int, ...]:
+    def _patch_list_offset(self) -> int:
         header = self.header
-        return (
-            header.general_state_heap_size,
-            header.dynamic_state_heap_size,
-            header.surface_state_heap_size,
-            header.patch_list_size,
-        )
+        states = header.general_state_heap_size + header.dynamic_state_heap_size + header.surface_state_heap_size
+        return self.heap_offset + header.kernel_heap_size + states
 
     @cached_property
     def _spans(self) -> list[TokenSpan]:
-        return patch_token_list.walk(self.patch_list, base=self._part_offset(3), has_contents=False)
+        return token_list.walk(self.patch_list, base=self._patch_list_offset, has_contents=False)
 
-    def tokens_of(self, *numbers: int) -> tuple[PatchToken, ...]:
-        """Returns only the tokens with these numbers, decoded, in the list's order."""
-        patch_list, base = self.patch_list, self._part_offset(3)
-        return tuple(
-            patch_token_list.decode(patch_list, span, base=base) for span in self._spans if span.number in numbers
-        )
-
-    @cached_property
-    def tokens(self) -> tuple[PatchToken, ...]:
-        """Returns all tokens in order, decoded; those of unknown number as plain ``PatchToken``."""
-        patch_list, base = self.patch_list, self._part_offset(3)
-        return tuple(patch_token_list.decode(patch_list, span, base=base) for span in self._spans)
+    def tokens_of(self, *numbers: int) -> tuple[Token, ...]:
+        """Returns the tokens with these numbers, in the list's order."""
+        patch_list, base = self.patch_list, self._patch_list_offset
+        return tuple(token_list.token_at(patch_list, span, base=base) for span in self._spans if span.number in numbers)
 
     def resources(self) -> KernelResources:
         """Returns what the kernel takes of the machine; ``kernel_tokens.resources_of`` says what cannot be known."""
@@ -176,13 +142,13 @@ class PatchTokenKernel:
     @cached_property
     def symbols(self) -> tuple[Symbol, ...]:
         """Returns the symbols in the kernel's own tokens (53): functions lie in this kernel's heap."""
-        return symbols_of(self.tokens_of(layouts.SYMBOL_TABLE), self.name, self.index)
+        return symbols_of(self.tokens_of(token_list.SYMBOL_TABLE), self.name, self.index)
 
     @cached_property
     def relocations(self) -> tuple[Relocation, ...]:
         """Returns the sites in this kernel's heap that the driver must fill (token 54); their ``section`` is the kernel's
         name."""
-        return relocations_of(self.tokens_of(layouts.RELOCATION_TABLE), self.name)
+        return relocations_of(self.tokens_of(token_list.RELOCATION_TABLE), self.name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,29 +164,15 @@ class PatchTokenProgram:
     _patch_list_size: int = field(repr=False)
 
     @cached_property
-    def tokens(self) -> tuple[PatchToken, ...]:
-        """Returns the program's own tokens, decoded. Raises FormatError if they are damaged."""
-        return tuple(self._decoded(self._spans))
-
-    @cached_property
-    def _spans(self) -> list[TokenSpan]:
-        return patch_token_list.walk(self._patch_list, base=_PROGRAM_LAYOUT.size, has_contents=True)
-
-    @property
-    def _patch_list(self) -> memoryview:
-        return self.data[_PROGRAM_LAYOUT.size : _PROGRAM_LAYOUT.size + self._patch_list_size]
-
-    def _decoded(self, spans: Iterable[TokenSpan]) -> Iterator[PatchToken]:
-        return (patch_token_list.decode(self._patch_list, span, base=_PROGRAM_LAYOUT.size) for span in spans)
-
-    @cached_property
     def symbols(self) -> tuple[Symbol, ...]:
         """Returns the symbols of all symbol tables and, as imports, those that are relocated but in no table."""
-        spans = (span for span in self._spans if span.number == layouts.SYMBOL_TABLE)
-        tables = symbols_of(tuple(self._decoded(spans)), "", -1) + tuple(
-            symbol for kernel in self.kernels for symbol in kernel.symbols
-        )
-        return with_imports(tables, self.relocations)
+        base = _PROGRAM_LAYOUT.size
+        patch_list = self.data[base : base + self._patch_list_size]
+        spans = token_list.walk(patch_list, base=base, has_contents=True)
+        tables = [span for span in spans if span.number == token_list.SYMBOL_TABLE]
+        own = symbols_of([token_list.token_at(patch_list, span, base=base) for span in tables], "", -1)
+        listed = own + tuple(symbol for kernel in self.kernels for symbol in kernel.symbols)
+        return with_imports(listed, self.relocations)
 
     @cached_property
     def relocations(self) -> tuple[Relocation, ...]:
@@ -245,7 +197,7 @@ def read_patch_tokens(data: memoryview, budget: Budget | None = None) -> PatchTo
     if start > end:
         raise error(f"the patch list of {header.patch_list_size} bytes ends at {start:#x}, the program at {end:#x}", 24)
     possible = min(header.number_of_kernels, (end - start) // _KERNEL_LAYOUT.size)
-    (budget or Budget(end)).count(possible, "kernels", format=patch_token_list.FORMAT, weight=KERNEL_WEIGHT)
+    (budget or Budget(end)).count(possible, "kernels", format=token_list.FORMAT, weight=KERNEL_WEIGHT)
     kernels, size = _walk_kernels(data, start, header.number_of_kernels, header.device)
     return PatchTokenProgram(
         data=data,
