@@ -113,7 +113,7 @@ def stages(data: bytes) -> None:
         for (stage, form, ending, kernel), part in zip(_STAGES, parts(data, len(_STAGES)), strict=True)
         if part
     ]
-    check_lines(snapshot_list(snapshots, {}))
+    check_lines(snapshot_list(snapshots, "dg2"))
     for found in stage_maps(snapshots, ()):
         assert len(found.positions) == len(found.places)
         for place in itertools.islice(found.lines, 5):

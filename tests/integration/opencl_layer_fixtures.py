@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import kernlens
+from kernlens.model.stages import CPU_RUNTIME, IGC_1, IGC_2, POCL, Stage
 
 HERE = Path(__file__).parent / "opencl_layer"
 NATIVE = Path(kernlens.__file__).parent / "native"
@@ -122,10 +123,33 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return fill(tmp_path_factory.mktemp("opencl-layer"), NATIVE)
 
 
+def expected_stages() -> str:
+    """What opencl_layer/support.c expects of each compiler's stages, as C."""
+    tables = {"IGC": (IGC_1, IGC_2), "POCL": (POCL, POCL), "CPU": (CPU_RUNTIME, CPU_RUNTIME)}
+    return "".join(
+        f"static const struct expected_stage {name}[] = {{\n"
+        + "".join(f"    {{{expected}}},\n" for expected in map(_expected, older.stages, newer.stages))
+        + "};\n"
+        for name, (older, newer) in tables.items()
+    )
+
+
+def _expected(older: Stage, newer: Stage) -> str:
+    """The members of one ``struct expected_stage``; the newer version of a compiler may write other files."""
+    assert older.name == newer.name
+    other = newer.ending(newer.default) if newer.forms != older.forms else None
+    endings = (older.ending(older.form("text")), older.ending(older.form("binary")), other)
+    words = [f'"{word}"' if word else "NULL" for word in (older.name, *endings)]
+    kernels = -1 if older.scope != newer.scope else 2 if older.scope == "kernel" else 1
+    snapshots = 0 if older.name == "debug" else kernels  # there is none without debug data
+    return ", ".join([*words, "true" if older.default == "text" else "false", str(snapshots)])
+
+
 def fill(folder: Path, native: Path, compiler: tuple[str, ...] = ("gcc",)) -> Path:
     """Builds the test program in ``folder`` and copies the layer from ``native`` beside it."""
     flags = ["-std=c11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", f"-I{HEADERS}"]
-    sources = sorted(str(path) for path in HERE.glob("*.c"))
+    (folder / "expected_stages.h").write_text(expected_stages())
+    sources = [f"-I{folder}", *sorted(str(path) for path in HERE.glob("*.c"))]
     libraries = ["-lOpenCL", "-lpthread"]
     subprocess.run(
         [*compiler, *flags, "-o", str(folder / "snapshot_test"), *sources, *libraries], check=True, timeout=300

@@ -14,14 +14,14 @@ import kernlens
 from kernlens.formats.listings.llvm_parts import LlvmParts
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.stage_map import StageMap
+from kernlens.model.stages import IGC_1
 from kernlens.pipeline.compile_stages import Pipeline, record, recorded_pipelines
-from kernlens.pipeline.igc import IGC_1
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM
 from tests.corpus.oracles.run import output_of
 from tests.integration.stage_fixtures import placed_count
 from tests.integration.test_stages_command import answer, command
 
-LLVM = tuple(stage.name for stage in IGC_1 if stage.dump)
+LLVM = tuple(stage.name for stage in IGC_1.stages if stage.dump)
 _KERNEL = re.compile(r"^define (?:\w+ )*spir_kernel void @(\w+)\(", re.MULTILINE)
 _AGAIN = "diffuse_pde"
 

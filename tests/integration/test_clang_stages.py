@@ -12,7 +12,8 @@ import pytest
 import kernlens
 from kernlens.errors import NotFoundError, OutputError, ToolError, UnsupportedError
 from kernlens.formats.spirv.spirv_module import read_spirv
-from kernlens.pipeline.clang_spirv import STAGES, snapshots
+from kernlens.model.stages import CLANG
+from kernlens.pipeline.clang_spirv import snapshots
 from kernlens.pipeline.compile_stages import Pipeline, compile_stages, record, recorded_pipelines
 from tests.integration.stage_fixtures import SMALL, placed_count, small
 
@@ -37,7 +38,7 @@ def content(pipeline: Pipeline, stage: str, form: str) -> bytes:
 
 
 def test_stages_and_forms_are_those_of_the_table(pipeline: Pipeline) -> None:
-    expected = [(stage.name, form, stage.ending(form)) for stage in STAGES for form in stage.forms]
+    expected = [(stage.name, form, stage.ending(form)) for stage in CLANG.stages for form in stage.forms]
     assert [(one.stage, one.form, one.ending) for one in pipeline] == expected
     times = [one.seconds for one in pipeline if one.seconds is not None]
     assert times == sorted(times)

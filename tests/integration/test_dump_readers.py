@@ -17,8 +17,9 @@ from pathlib import Path
 import pytest
 
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
-from kernlens.model.stage import Snapshot, Stage
-from kernlens.pipeline.igc import dump_environment, stages_of
+from kernlens.model.stage import Snapshot
+from kernlens.model.stages import IGC_2, CompilerKind
+from kernlens.pipeline.igc import compiler_of, dump_environment
 from kernlens.pipeline.igc_dump import read_dump, stands_in
 from kernlens.toolchain.clang import compile_library
 from kernlens.toolchain.ocloc import compile_source
@@ -41,14 +42,14 @@ Delivered = tuple[str, str, str, str, str]
 
 @dataclass(frozen=True)
 class Dump:
-    """A real compile's dump folder, the binary, and the stages of its compiler."""
+    """A real compile's dump folder, the binary, and its compiler."""
 
     folder: Path
     binary: bytes
-    stages: tuple[Stage, ...]
+    compiler: CompilerKind
 
     def read(self, binary: bytes) -> tuple[Snapshot, ...]:
-        return read_dump(self.folder, self.stages, binary)
+        return read_dump(self.folder, self.compiler, binary)
 
 
 @pytest.fixture(scope="module", params=[f"{name}-{device}" for name in ("diffuse", "functions") for device in PRODUCTS])
@@ -67,7 +68,7 @@ def dump(request: pytest.FixtureRequest, darktable_kernels: Path, tmp_path_facto
     options = f"-gline-tables-only {options}"
     result = compile_source(source, device, options, chosen, environment=dump_environment(folder))
     assert result.ok, result.log
-    return Dump(folder, result.binary, stages_of(chosen))
+    return Dump(folder, result.binary, compiler_of(chosen))
 
 
 def of_layer(dump: Dump, stage: str, binaries: Sequence[bytes], folder: Path) -> list[list[Delivered]]:
@@ -86,7 +87,7 @@ def of_layer(dump: Dump, stage: str, binaries: Sequence[bytes], folder: Path) ->
 def of_python(dump: Dump) -> Iterator[Delivered]:
     """The same of the Python reader: a stage of one form has that one, whatever form is asked for."""
     found = dump.read(dump.binary)
-    for stage in dump.stages:
+    for stage in dump.compiler.stages:
         forms = {"source": [], "program": [], "spirv": ["text"], "visa": ["text", "binary"]}
         if stage.name == "resources":
             forms[stage.name] = ["text", "binary"]
@@ -104,7 +105,7 @@ def test_both_choose_the_same(dump: Dump, tmp_path: Path) -> None:
 
 
 def order(dump: Dump, one: Delivered) -> tuple[int, bool]:
-    return [stage.name for stage in dump.stages].index(one[0]), one[1] == "binary"
+    return [stage.name for stage in dump.compiler.stages].index(one[0]), one[1] == "binary"
 
 
 def test_both_have_one_rule_for_code_that_stands_in_a_binary(dump: Dump, tmp_path: Path) -> None:
@@ -116,7 +117,7 @@ def test_both_have_one_rule_for_code_that_stands_in_a_binary(dump: Dump, tmp_pat
         changed = bytearray(code)
         changed[offset] ^= 1
         binaries.append(dump.binary.replace(code, changed))
-    hash_bytes = {*range(-52, -48), *range(-36, -32)} if dump.stages == stages_of(toolchain(NEWEST)) else set()
+    hash_bytes = {*range(-52, -48), *range(-36, -32)} if dump.compiler == IGC_2 else set()
     assert [offset for offset, binary in zip(offsets, binaries, strict=True) if stands_in(code, binary)] == [
         offset for offset in offsets if offset in hash_bytes
     ]

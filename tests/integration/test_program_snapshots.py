@@ -16,9 +16,8 @@ from typing import Any
 import pytest
 
 from kernlens.errors import NotFoundError
-from kernlens.pipeline import cpu_runtime as cpu_runtime_stages
-from kernlens.pipeline import pocl as pocl_stages
-from kernlens.pipeline.igc import IGC_2
+from kernlens.model.stages import CPU_RUNTIME, IGC_2, POCL
+from kernlens.pipeline.cpu_runtime import runtime_library
 from kernlens.runtime.driver_environment import DriverEnvironment
 from kernlens.toolchain.simulation import simulated_driver
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM
@@ -36,10 +35,10 @@ kernel void first(global float *values, int n) { values[get_global_id(0)] = powe
 kernel void second(global float *values) { values[get_global_id(0)] += 1.0f; }
 """
 
-INTEL_STAGES = [stage.name for stage in IGC_2]
+INTEL_STAGES = [stage.name for stage in IGC_2.stages]
 PLATFORMS = {
-    "pocl": (pocl_stages.PLATFORM, [stage.name for stage in pocl_stages.STAGES]),
-    "intel-cpu": (cpu_runtime_stages.PLATFORM, [stage.name for stage in cpu_runtime_stages.STAGES]),
+    "pocl": (POCL.platform, [stage.name for stage in POCL.stages]),
+    "intel-cpu": (CPU_RUNTIME.platform, [stage.name for stage in CPU_RUNTIME.stages]),
     f"{SYSTEM}/skl": ("Intel(R) OpenCL HD Graphics", INTEL_STAGES),
     f"{SYSTEM}/dg2": ("Intel(R) OpenCL HD Graphics", INTEL_STAGES),
     f"{NEWEST}/bmg": ("Intel(R) OpenCL Graphics", INTEL_STAGES),
@@ -83,7 +82,7 @@ def environment_of(name: str) -> DriverEnvironment:
         return DriverEnvironment("pocl")
     if name == "intel-cpu":
         try:
-            library = cpu_runtime_stages.runtime_library()
+            library = runtime_library()
         except NotFoundError as error:
             pytest.skip(str(error))
         if library is None:

@@ -13,8 +13,8 @@ import pytest
 
 import kernlens
 from kernlens.errors import KernlensError
+from kernlens.model.stages import IGC_1
 from kernlens.pipeline.compile_stages import recorded_pipelines
-from kernlens.pipeline.igc import IGC_1
 from tests.integration.stage_fixtures import SMALL, small
 
 __all__ = ["small"]
@@ -39,7 +39,7 @@ def test_the_command(small: Path, tmp_path: Path) -> None:
     assert heading.startswith(f"{small} for skl  NEO ")
     assert outcome.startswith("  compiled in ")
     assert line.startswith("  $ IGC_ShaderDumpEnable=1")
-    for stage in IGC_1:
+    for stage in IGC_1.stages:
         assert re.search(rf"^  {stage.name} .*{re.escape(stage.sentence)}", listed.stdout, re.MULTILINE)
     document = answer(recording)
     assert document["schema"] == 1

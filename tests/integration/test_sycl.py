@@ -8,6 +8,7 @@ import pytest
 
 import kernlens
 from kernlens.model.program import Program
+from kernlens.model.stages import VECTOR_2
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM
 from tests.integration.capture_fixtures import Done
 from tests.integration.sycl_fixtures import ESIMD, KERNELS, SyclHost, sycl_host
@@ -35,7 +36,7 @@ def test_sycl_starts_on_devices_of_its_newer_adapter(sycl_host: SyclHost, tmp_pa
     assert done.launches() == {"__sycl_kernel_scale": 1}
 
 
-VECTOR_LLVM = ("llvm-spirv-reader", "llvm-ir-adaptors", "llvm-optimized", "llvm-final")
+VECTOR_LLVM = tuple(stage.name for stage in VECTOR_2.stages if stage.text == ".ll")
 
 
 @pytest.mark.parametrize(("device", "toolchain"), [("dg2", SYSTEM), ("bmg", NEWEST)])

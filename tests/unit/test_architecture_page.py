@@ -46,10 +46,7 @@ def test_an_everyday_change_touches_three_files_at_most() -> None:
 
 @pytest.mark.parametrize("path", sorted({path for _, cell in rows("Where a change goes") for path in quoted(cell)}))
 def test_the_files_of_a_change_are_there(path: str) -> None:
-    if path.endswith(("/", ".py")):
-        assert (PACKAGE / path).exists()
-    else:  # A name that a new module has as its siblings do.
-        assert any(re.search(rf"^(?:def )?{path}\b", file.read_text(), re.M) for file in PACKAGE.glob("pipeline/*.py"))
+    assert (PACKAGE / path).exists() or (ROOT / path).exists()
 
 
 def test_no_file_is_too_long_to_be_read_at_one_sitting() -> None:

@@ -9,8 +9,8 @@ import pytest
 from kernlens.errors import NotFoundError, OutputError
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.stage import Snapshot, choose
+from kernlens.model.stages import IGC_1, IGC_2
 from kernlens.pipeline import igc_dump
-from kernlens.pipeline.igc import IGC_1, IGC_2
 from kernlens.pipeline.igc_dump import read_dump, stands_in
 
 H = "OCL_asm0123456789abcdef"

@@ -17,12 +17,13 @@ from kernlens.model.kernel import Kernel, KernelParts
 from kernlens.model.line_table import LineRow
 from kernlens.model.notebook import SHOWN
 from kernlens.model.program import Kernels, Program
-from kernlens.model.stage import Snapshot, Stage, held
+from kernlens.model.stage import Snapshot
+from kernlens.model.stages import IGC_2, held
 from kernlens.pipeline.compile_stages import Pipeline
 from tests.unit.test_listing import Parts, made
 from tests.writers.instruction_records import record
 
-STAGE = Stage("visa", ".visaasm", None, "text", "kernel", "")
+STAGE = IGC_2.stage("visa")
 
 
 def named(*names: str) -> Program:

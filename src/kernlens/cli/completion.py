@@ -58,15 +58,15 @@ def recorded_kinds(context: click.Context, parameter: click.Parameter, begun: st
 
 
 def stages(context: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
-    """Return the stages of the compiler for the device that was named, or of all compilers."""
-    from kernlens.pipeline import clang_spirv, cpu_runtime, igc, pocl
+    """Return the stages of the compilers for the device that was named, or of all compilers."""
+    from kernlens.model.stages import COMPILERS
 
-    others = {module.DEVICE: module.STAGES for module in (pocl, cpu_runtime, clang_spirv)}
-    for_gpus = (*igc.IGC_1, *igc.IGC_2)
     device = context.params.get("device")
-    every = for_gpus + tuple(stage for stages in others.values() for stage in stages)
-    chosen = others.get(device, for_gpus) if device else every
-    return [name for name in dict.fromkeys(stage.name for stage in chosen) if name.startswith(begun)]
+    own = [compiler for compiler in COMPILERS if device and compiler.device == device]
+    for_gpus = [compiler for compiler in COMPILERS if not compiler.device]
+    compilers = own or (for_gpus if device else COMPILERS)
+    names = dict.fromkeys(stage.name for compiler in compilers for stage in compiler.stages)
+    return [name for name in names if name.startswith(begun)]
 
 
 def _continued(names: Iterable[str], begun: str) -> list[str]:

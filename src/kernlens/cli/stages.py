@@ -207,22 +207,11 @@ def _print_list(pipelines: list[Pipeline], kernel: str | None, all_passes: bool,
             )
             continue
         print_lines(build_heading(pipeline.build))
-        print_lines(listing(chosen, _sentences(pipeline.build.device)))
+        print_lines(listing(chosen, pipeline.build.device))
         if all_passes:
             print_lines(["", *(pass_list(steps) if steps else ["  no single passes were kept"])])
     if as_json:
         print_json({"schema": 1, "pipelines": documents})
-
-
-def _sentences(device: str) -> dict[str, str]:
-    from kernlens.pipeline import clang_spirv as clang_stages
-    from kernlens.pipeline import cpu_runtime as cpu_runtime_stages
-    from kernlens.pipeline import igc as igc_stages
-    from kernlens.pipeline import pocl as pocl_stages
-
-    others = (*cpu_runtime_stages.STAGES, *pocl_stages.STAGES, *igc_stages.VECTOR, *igc_stages.IGC_2)
-    known = clang_stages.STAGES if device == clang_stages.DEVICE else others
-    return {stage.name: stage.sentence for stage in known}
 
 
 def _print_stage(pipelines: list[Pipeline], stage: str, kernel: str | None, form: str | None, as_json: bool) -> None:

@@ -24,23 +24,23 @@ from kernlens.model.program import Program
 from kernlens.model.source_map import SourcePlace
 from kernlens.model.stage import BINARY, TEXT, Attempts, Snapshot
 from kernlens.model.stage_map import LINE, OFFSET, PassLines, StageMap, StageRows, chosen_lines
+from kernlens.model.stages import COMMENTS, DBG, DOT_LOC, HOST_DWARF, LOC, NUMBERS, OP_LINE, line_marks
 
 #: What the stage of the machine code itself is called: its lines come from the program's DWARF.
 MACHINE_STAGE = "program"
 
 #: What PoCL calls the program's source: ``pocl_cache_write_program_source`` of ``lib/CL/pocl_cache.c``.
 _POCL_COPY = re.compile(r"(?:.*/)?tempfile_\w{6}\.cl")
-#: A disassembly's stage -> the stage whose object it is of.
-_OBJECT_OF = {"disassembly": "object", "object": "object", "shared-object": "shared-object"}
-#: What reads texts with a file ending, whatever their stage.
+#: What reads the marks that a text has, see ``Stage.lines``.
 _READERS = {
-    ".ll": read_llvm_lines,
-    ".spvasm": read_spirv_text_lines,
-    ".visaasm": read_visaasm_lines,
-    ".s": read_host_assembly_lines,
+    OP_LINE: read_spirv_text_lines,
+    DBG: read_llvm_lines,
+    LOC: read_visaasm_lines,
+    COMMENTS: read_gen_assembly_lines,
+    DOT_LOC: read_host_assembly_lines,
 }
-#: A binary stage that has no text form -> the stage that is its disassembly.
-_LISTING_OF = {"object": "disassembly"}
+#: The disassembly of an object that has no text form is a stage of its own.
+_DISASSEMBLY, _OBJECT = "disassembly", "object"
 
 
 def stage_maps(snapshots: Iterable[Snapshot], programs: Iterable[Program]) -> tuple[StageMap, ...]:
@@ -129,12 +129,13 @@ def snapshot_map(snapshot: Snapshot, beside: Beside) -> StageMap | None:
     """
     if snapshot.failure is not None:
         return None
-    if snapshot.stage in _OBJECT_OF:
+    marks = line_marks(snapshot.stage, snapshot.ending)
+    if marks == HOST_DWARF:
         return _host_map(snapshot, beside)
     if snapshot.form != TEXT:
         return None
-    read = reader(snapshot.stage, snapshot.ending)
-    if read is None and snapshot.ending != ".visa.ll":
+    read = _READERS.get(marks)
+    if read is None and marks != NUMBERS:
         return None
     text = snapshot.listing
     rows = _visa_llvm_rows(snapshot, text, beside) if read is None else beside.counting(snapshot, read(text))
@@ -163,9 +164,9 @@ def _host_map(snapshot: Snapshot, beside: Beside) -> StageMap | None:
 
     stage, kernel = snapshot.stage, snapshot.kernel
     if snapshot.form == TEXT:
-        host_object = beside.find(_OBJECT_OF[stage], BINARY, kernel)
+        host_object = beside.find(_OBJECT if stage == _DISASSEMBLY else stage, BINARY, kernel)
         return host_map(snapshot, snapshot, host_object) if host_object is not None else None
-    listing = beside.find(_LISTING_OF.get(stage, ""), TEXT, kernel)
+    listing = beside.find(_DISASSEMBLY, TEXT, kernel) if stage == _OBJECT else None
     return host_map(snapshot, listing, snapshot) if listing is not None else None
 
 
@@ -197,7 +198,7 @@ def _renamed(stage_map: StageMap, named: Callable[[SourcePlace], SourcePlace]) -
 
 def reader(stage: str, ending: str) -> Callable[[str], StageRows] | None:
     """What reads the line marks of a stage's texts with this file ending; None if nothing does."""
-    return read_gen_assembly_lines if (stage, ending) == ("gen-assembly", ".asm") else _READERS.get(ending)
+    return _READERS.get(line_marks(stage, ending))
 
 
 def _machine_maps(program: Program, attempts: Mapping[str, int]) -> Iterator[StageMap]:

@@ -1,4 +1,4 @@
-"""Stages of a compile pipeline, and snapshots of a program at them."""
+"""Snapshots of a program at the stages of its compile. ``model/stages.py`` lists the stages."""
 
 from __future__ import annotations
 
@@ -14,40 +14,6 @@ BINARY = "binary"
 #: A stage has one snapshot of the program, or one of each kernel.
 PROGRAM = "program"
 KERNEL = "kernel"
-
-
-@dataclass(frozen=True, slots=True)
-class Stage:
-    """One point of a compiler's pipeline.
-
-    ``text`` and ``binary`` are the usual file endings of its two forms, None where it has no such form; ``default`` is
-    the form that stands for the stage when nobody chooses. ``scope`` is ``program`` or ``kernel``: the stage
-    has one snapshot of each. ``sentence`` describes it. ``dump`` is how the compiler's file of it is called where the
-    ending alone does not tell; its meaning is the compiler's.
-    """
-
-    name: str
-    text: str | None
-    binary: str | None
-    default: str
-    scope: str
-    sentence: str
-    dump: str = ""
-
-    @property
-    def forms(self) -> tuple[str, ...]:
-        """Returns ``text``, ``binary`` or both, the default first."""
-        forms = [form for form in (TEXT, BINARY) if self.ending(form) is not None]
-        return tuple(sorted(forms, key=lambda form: form != self.default))
-
-    def ending(self, form: str) -> str | None:
-        """The usual file ending of ``form``; None if the stage has no such form."""
-        return self.text if form == TEXT else self.binary
-
-    def form(self, wanted: str | None) -> str:
-        """Returns the form that ``wanted`` (text, binary, or None for the default) gets: a stage of one form has only
-        that."""
-        return wanted if wanted in self.forms else self.default
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,12 +76,6 @@ class Snapshot:
     def is_pass(self) -> bool:
         """Tells whether it is one pass of the compiler rather than a stage of the table."""
         return self.stage[:4].isdecimal() and self.stage[4:5] == "-"
-
-
-def held(stage: Stage, content: bytes, form: str, kernel: str | None = None, seconds: float | None = None) -> Snapshot:
-    """Returns a snapshot whose content is at hand."""
-    ending = stage.ending(form) or ""
-    return Snapshot(stage.name, kernel, form, ending, lambda: content, len(content), seconds)
 
 
 class Attempts:

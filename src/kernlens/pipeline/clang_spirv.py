@@ -1,6 +1,6 @@
 """Compile to SPIR-V for no device and keep every stage: clang makes LLVM bitcode, llvm-spirv turns it into a module.
 
-docs/stages.md lists the stages. The commands are those of ``compile --library``.
+The commands are those of ``compile --library``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from pathlib import Path
 from kernlens.errors import UnsupportedError
 from kernlens.formats.spirv.magic import is_spirv
 from kernlens.model.build import Build, BuildToolchain, HeldParts
-from kernlens.model.stage import BINARY, PROGRAM, TEXT, Snapshot, Stage, held
+from kernlens.model.stage import BINARY, TEXT, Snapshot
+from kernlens.model.stages import CLANG, held
 from kernlens.pipeline.pocl import TOOL_TIMEOUT, bitcode_text
 from kernlens.toolchain.clang import (
     TIMEOUT,
@@ -27,15 +28,7 @@ from kernlens.toolchain.includes import existing_source, source_files
 from kernlens.toolchain.process import command_line, run, temporary_folder
 from kernlens.toolchain.spirv_disassembly import spirv_text
 
-#: What users give instead of a device's name.
-DEVICE = "spirv"
-
-STAGES = (
-    Stage("source", ".cl", None, TEXT, PROGRAM, "OpenCL C as given by the application"),
-    Stage("llvm", ".ll", ".bc", BINARY, PROGRAM, "LLVM bitcode from clang, not optimised"),
-    Stage("spirv", ".spvasm", ".spv", BINARY, PROGRAM, "the SPIR-V module that llvm-spirv made of it"),
-)
-_SOURCE, _LLVM, _SPIRV = STAGES
+_SOURCE, _LLVM, _SPIRV = map(CLANG.stage, ("source", "llvm", "spirv"))
 _VERSION = re.compile(r"\bversion (\d[\w.]*)")
 
 
@@ -49,11 +42,13 @@ def snapshots(source: str | Path, options: str = "", *, dump_folder: Path | None
     path = existing_source(source)
     text = path.read_bytes()
     if is_spirv(text):
-        raise UnsupportedError(f"{path} is SPIR-V already; with --device {DEVICE} a source in OpenCL C is compiled")
+        raise UnsupportedError(
+            f"{path} is SPIR-V already; with --device {CLANG.device} a source in OpenCL C is compiled"
+        )
     front_end = find_front_end()
     build = Build(
         name=path.stem,
-        device=DEVICE,
+        device=CLANG.device,
         toolchain=BuildToolchain(", ".join(_versions(front_end))),
         options=options,
         command=_by_hand(front_end, path, options),

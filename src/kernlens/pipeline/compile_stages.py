@@ -15,6 +15,7 @@ from kernlens.model.line_choice import LineChoice
 from kernlens.model.source_path import end_alike
 from kernlens.model.stage import Snapshot, choose
 from kernlens.model.stage_map import ProgramLine, StageMap
+from kernlens.model.stages import COMPILERS
 from kernlens.toolchain.includes import join_options, with_lines
 from kernlens.toolchain.toolchains import SYSTEM
 from kernlens.toolchain.toolchains import toolchain as find_toolchain
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 #: What stages can be had for beside GPUs.
-OTHER_DEVICES = ("pocl", "intel-cpu", "spirv")
+OTHER_DEVICES = tuple(compiler.device for compiler in COMPILERS if compiler.device)
 
 
 @dataclass(frozen=True)
@@ -131,19 +132,15 @@ def compile_stages(
     source: str | os.PathLike[str], device: str, *, options: str = "", toolchain: str = SYSTEM, all_passes: bool = False
 ) -> Pipeline:
     """Compile like ``stages``; a source that does not compile gives a Build that is not ``ok``, with the stages so far."""
-    from kernlens.pipeline import clang_spirv as clang_stages
-    from kernlens.pipeline import cpu_runtime as cpu_runtime_stages
-    from kernlens.pipeline import igc as igc_stages
-    from kernlens.pipeline import pocl as pocl_stages
+    from kernlens.pipeline import igc
+    from kernlens.pipeline.compilers import COMPILES
 
     path = Path(source)
-    others = (pocl_stages, cpu_runtime_stages, clang_stages)
-    compiler = next((module for module in others if device == module.DEVICE), None)
-    if compiler is not None:
-        if all_passes:
-            raise UnsupportedError(f"the compiler for {device} does not show its single passes; leave --all-passes out")
-        return Pipeline(compiler.snapshots(path, options))
-    return Pipeline(igc_stages.snapshots(path, device, options, find_toolchain(toolchain), all_passes))
+    if device not in COMPILES:
+        return Pipeline(igc.snapshots(path, device, options, find_toolchain(toolchain), all_passes))
+    if all_passes:
+        raise UnsupportedError(f"the compiler for {device} does not show its single passes; leave --all-passes out")
+    return Pipeline(COMPILES[device](path, options))
 
 
 def record(pipelines: Sequence[Pipeline], path: Path, command_line: Sequence[str] = ()) -> bool:

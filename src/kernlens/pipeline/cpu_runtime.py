@@ -1,6 +1,6 @@
 """Build for Intel's OpenCL runtime for CPUs (PyPI: intel-opencl-rt) in a child process and keep every stage.
 
-docs/stages.md lists the stages. The release build of the runtime keeps assembly, object and disassembly when variables
+The release build of the runtime keeps assembly, object and disassembly when variables
 tell it to (``CL_CONFIG_*``); the bitcode is a section of its program binary, an ELF file.
 """
 
@@ -12,30 +12,17 @@ from pathlib import Path
 
 from kernlens.errors import FormatError, NotFoundError, UnsupportedError
 from kernlens.model.build import LINE_OPTIONS, Build
-from kernlens.model.stage import BINARY, PROGRAM, TEXT, Snapshot, Stage, held
+from kernlens.model.stage import BINARY, TEXT, Snapshot
+from kernlens.model.stages import CPU_RUNTIME, FROM_BINARY, FROM_COMPILER, Stage, held
 from kernlens.pipeline.second_build import SecondBuild, second_build, source_text
 from kernlens.toolchain.includes import source_options
 from kernlens.toolchain.process import temporary_folder
 
-PLATFORM = "Intel(R) OpenCL"
-#: What users call the device.
-DEVICE = "intel-cpu"
 #: The environment variable that names libintelocl.so where it is not among Python's installed packages.
 LIBRARY_VARIABLE = "KERNLENS_INTEL_CPU_RUNTIME"
 _LIBRARY = "libintelocl.so"
 _PACKAGE = "intel-opencl-rt"
 
-STAGES = (
-    Stage("source", ".cl", None, TEXT, PROGRAM, "OpenCL C as given by the application"),
-    Stage("llvm", None, ".bc", BINARY, PROGRAM, "LLVM bitcode before optimisation for the host"),
-    Stage("assembly", ".s", None, TEXT, PROGRAM, "host assembly"),
-    Stage("object", None, ".o", BINARY, PROGRAM, "host object file"),
-    Stage("disassembly", ".asm", None, TEXT, PROGRAM, "the object file, disassembled"),
-    Stage("program", None, ".bin", BINARY, PROGRAM, "the program's binary, an ELF container"),
-)
-#: Stage -> the ending of its dump file.
-_DUMPS = {"assembly": ".s", "object": ".bin", "disassembly": ".asm"}
-_BITCODE_SECTION = ".ocl.ir"
 _BITCODE_MAGIC = b"BC\xc0\xde"
 #: How the dump files' names begin.
 _PREFIX = "dump"
@@ -90,12 +77,12 @@ def snapshots(source: str | Path, options: str = "", *, dump_folder: Path | None
     path = Path(source)
     libraries = os.pathsep.join(filter(None, [str(library.parent), os.environ.get("LD_LIBRARY_PATH", "")]))
     build = SecondBuild(
-        PLATFORM,
+        CPU_RUNTIME.platform,
         source_options(path, options, naming=LINE_OPTIONS),
         source_text(path),
         variables={"OCL_ICD_VENDORS": str(library), "OCL_ICD_FILENAMES": str(library), "LD_LIBRARY_PATH": libraries},
         source=str(source),
-        device=DEVICE,
+        device=CPU_RUNTIME.device,
     )
     return snapshots_of(build, dump_folder)
 
@@ -105,25 +92,23 @@ def snapshots_of(build: SecondBuild, dump_folder: Path | None = None) -> Build:
     with temporary_folder(dump_folder) as name:
         result, start_time = second_build(build, dump_environment(Path(name)))
         snapshots = tuple(_read(Path(name), result, start_time)) if result.ok else ()
-    source = (held(STAGES[0], build.text.encode(), TEXT),) if build.text is not None else ()
+    source = (held(CPU_RUNTIME.stage("source"), build.text.encode(), TEXT),) if build.text is not None else ()
     return result.with_parts(snapshots=source + snapshots)
 
 
 def _read(folder: Path, build: Build, start_time: int) -> Iterator[Snapshot]:
-    for stage in STAGES[1:]:
-        if stage.name == "llvm":
-            bitcode = _bitcode(build.binary)
-            if bitcode:
-                yield held(stage, bitcode, BINARY)
-        elif stage.name == "program":
-            yield held(stage, build.binary, BINARY)
-        else:
+    for stage in CPU_RUNTIME.stages:
+        if stage.origin == FROM_COMPILER:
             yield from _dumped(stage, folder, start_time)
+        elif stage.origin == FROM_BINARY:
+            part = _bitcode(build.binary, stage.dump) if stage.dump else build.binary
+            if part:
+                yield held(stage, part, BINARY)
 
 
 def _dumped(stage: Stage, folder: Path, start_time: int) -> Iterator[Snapshot]:
     form = stage.default
-    paths = sorted(folder.glob(f"{_PREFIX}*{_DUMPS[stage.name]}"))
+    paths = sorted(folder.glob(f"{_PREFIX}*{stage.dump}"))
     content = paths[-1].read_bytes() if paths else b""
     if not content:
         why = "the runtime wrote no file for it; is the disk of the dump folder full?"
@@ -132,11 +117,11 @@ def _dumped(stage: Stage, folder: Path, start_time: int) -> Iterator[Snapshot]:
     yield held(stage, content, form, None, max(paths[-1].stat().st_mtime_ns - start_time, 0) / 1e9)
 
 
-def _bitcode(binary: bytes) -> bytes:
+def _bitcode(binary: bytes, name: str) -> bytes:
     from kernlens.formats.elf.elf_file import read_elf
 
     try:
-        section = read_elf(memoryview(binary), format="cpu-program").section(_BITCODE_SECTION)
+        section = read_elf(memoryview(binary), format="cpu-program").section(name)
     except FormatError:
         return b""
     # The runtime gives its sections no type, so the reader hands out no bytes for them.

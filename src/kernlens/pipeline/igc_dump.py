@@ -18,7 +18,8 @@ from kernlens.dataclass import dataclass, replace
 from kernlens.formats.listings import gen_assembly
 from kernlens.formats.listings import visa_assembly as visaasm_lines
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
-from kernlens.model.stage import KERNEL, TEXT, Snapshot, Stage
+from kernlens.model.stage import KERNEL, TEXT, Snapshot
+from kernlens.model.stages import CompilerKind, Stage
 
 #: A phase of passes -> the stage whose dump ends it; the phase's passes come before that stage.
 PHASE_ENDS = {"unify": "llvm-unified", "opt": "llvm-optimized", "cg": "llvm-push-analysis"}
@@ -65,9 +66,9 @@ class _File:
 
 
 def read_dump(
-    folder: Path, stages: Sequence[Stage], binary: bytes, start_time: int | None = None
+    folder: Path, compiler: CompilerKind, binary: bytes, start_time: int | None = None
 ) -> tuple[Snapshot, ...]:
-    """Return the snapshots in ``folder``, in the order of ``stages``, kernels in the program's order.
+    """Return the snapshots in ``folder``, in the order of the compiler's stages, kernels in the program's order.
 
     ``binary`` is the compiled program: of several attempts at a kernel (and SIMD widths), the one whose machine code it
     holds counts; of the whole program, every attempt gives a snapshot, in order. ``start_time`` is when the compiler was
@@ -81,7 +82,7 @@ def read_dump(
     programs = _program_files(folder, names)
     passes = _passes(folder, names, start_time, full)
     snapshots: list[Snapshot] = []
-    for stage in stages:
+    for stage in compiler.stages:
         snapshots += passes.pop(stage.name, [])
         for form in stage.forms:
             ending = stage.ending(form) or ""
@@ -268,7 +269,7 @@ def _passes(folder: Path, names: Iterable[str], start_time: int | None, full: bo
         previous = phase
         end = next((stage for part, stage in PHASE_ENDS.items() if part in phase), "llvm-codegen")
         # No list of stages has the passes, so each gets a Stage here.
-        stage = Stage(f"{match['number']}-{match['phase']}-{match['name']}", ".ll", None, TEXT, "program", "")
+        stage = Stage(f"{match['number']}-{match['phase']}-{match['name']}", text=".ll")
         file = _File(path, ".ll", attempt, path.stat().st_mtime_ns)
         if not full and not path.stat().st_size:
             snapshots.setdefault(end, []).append(_failed(stage, TEXT, None, _NO_LOOPS, attempt))

@@ -9,10 +9,10 @@ from kernlens.errors import NotFoundError, ToolError, UnsupportedError
 from kernlens.formats.neo_elf import is_neo_elf, read_neo_elf
 from kernlens.model.binary import c_text
 from kernlens.model.build import Build
-from kernlens.model.stage import BINARY, PROGRAM, TEXT, Snapshot, Stage, choose, held
-from kernlens.pipeline import cpu_runtime as cpu_runtime_stages
-from kernlens.pipeline import igc as igc_stages
-from kernlens.pipeline import pocl as pocl_stages
+from kernlens.model.stage import BINARY, TEXT, Snapshot, choose
+from kernlens.model.stages import COMPILERS, FROM_SOURCE, FROM_SPIRV, OTHER, POCL, CompilerKind, Stage, held
+from kernlens.pipeline import igc
+from kernlens.pipeline.compilers import BUILDS_AGAIN
 from kernlens.pipeline.igc_dump import stands_in
 from kernlens.pipeline.kept_build import ApplicationBuild, keeping
 from kernlens.pipeline.second_build import SecondBuild
@@ -30,13 +30,6 @@ from kernlens.runtime.opencl.program_queries import (
 CL_PROGRAM_BUILD_STATUS = 0x1181
 CL_PROGRAM_BUILD_OPTIONS = 0x1182
 _BUILD_NONE = -1
-
-#: The stages of any other platform: what its queries give.
-OTHER = (
-    Stage("source", ".cl", None, TEXT, PROGRAM, "OpenCL C as given by the application"),
-    Stage("spirv", None, ".spv", BINARY, PROGRAM, "the SPIR-V that the program was made from"),
-    Stage("program", None, ".bin", BINARY, PROGRAM, "the program's binary"),
-)
 
 
 @dataclass(frozen=True)
@@ -60,20 +53,18 @@ class LiveProgram:
 
         ``source`` is missing if there is no text, everything before ``program`` if the program was made from a binary.
         """
-        stages = self._compiler_stages
+        compiler = self._compiler
         if self.text is None and self.spirv is None:
-            return tuple(stage for stage in stages if stage.name == "program")
-        without = {"source"} if self.text is None else {"spirv"} if stages is OTHER else set()
-        return tuple(stage for stage in stages if stage.name not in without)
+            return tuple(stage for stage in compiler.stages if stage.name == "program")
+        without = FROM_SOURCE if self.text is None else FROM_SPIRV if compiler == OTHER else None
+        return tuple(stage for stage in compiler.stages if stage.origin != without)
 
     @property
-    def _compiler_stages(self) -> tuple[Stage, ...]:
+    def _compiler(self) -> CompilerKind:
         platform = self.device.platform
         if platform in INTEL_GPU_PLATFORMS:
-            return igc_stages.stages_of_driver(self.device.driver_version)
-        if platform == pocl_stages.PLATFORM:
-            return pocl_stages.STAGES
-        return cpu_runtime_stages.STAGES if platform == cpu_runtime_stages.PLATFORM else OTHER
+            return igc.compiler_of_driver(self.device.driver_version)
+        return next((compiler for compiler in COMPILERS if compiler.platform == platform), OTHER)
 
     @property
     def is_built(self) -> bool:
@@ -96,7 +87,7 @@ class LiveProgram:
             part = self._part_of_binary(stage)
             if part is not None:
                 return (held(wanted, part, BINARY),)
-        if self._compiler_stages is OTHER or (self.text is None and self.spirv is None):
+        if self._compiler == OTHER or (self.text is None and self.spirv is None):
             content = self.spirv if stage == "spirv" else self.binary()
             return (held(wanted, content or b"", BINARY),)
         second = self._second_build(options)
@@ -134,7 +125,7 @@ class LiveProgram:
 
         PoCL answers with options that it would not accept again, so those given have to do.
         """
-        if self.device.platform == pocl_stages.PLATFORM:
+        if self.device.platform == POCL.platform:
             return given
         return c_text(self._build_info(CL_PROGRAM_BUILD_OPTIONS, "CL_PROGRAM_BUILD_OPTIONS"))
 
@@ -172,16 +163,12 @@ def second_build_stages(wanted: SecondBuild, driver_version: str) -> Build:
     Raises UnsupportedError for a platform whose compiler keeps none, and what ``second_build`` raises.
     """
     if wanted.modules or wanted.platform in INTEL_GPU_PLATFORMS:
-        return igc_stages.snapshots_of(wanted, igc_stages.stages_of_driver(driver_version))
-    if wanted.platform not in (pocl_stages.PLATFORM, cpu_runtime_stages.PLATFORM):
+        return igc.snapshots_of(wanted, driver_version)
+    if wanted.platform not in BUILDS_AGAIN:
         raise UnsupportedError(f"the compiler of {wanted.platform} shows no stages")
     if wanted.parts:
         raise UnsupportedError(f"the stages of linked programs are not read from {wanted.platform}")
-    return (
-        pocl_stages.snapshots_of(wanted)
-        if wanted.platform == pocl_stages.PLATFORM
-        else cpu_runtime_stages.snapshots_of(wanted)
-    )
+    return BUILDS_AGAIN[wanted.platform](wanted)
 
 
 def live_program(library: OpenCL, program: int, device: int) -> LiveProgram | None:

@@ -1,6 +1,6 @@
 """Build for PoCL in a child process and keep every stage.
 
-docs/stages.md lists the stages. ``lib/CL/pocl_cache.c`` of pocl says what PoCL leaves in its cache folder; it keeps what
+``lib/CL/pocl_cache.c`` of pocl says what PoCL leaves in its cache folder; it keeps what
 lies between bitcode and shared object if POCL_LEAVE_KERNEL_COMPILER_TEMP_FILES is set.
 """
 
@@ -13,21 +13,11 @@ from pathlib import Path
 
 from kernlens.errors import NotFoundError, ToolError, UnsupportedError
 from kernlens.model.build import Build
-from kernlens.model.stage import BINARY, KERNEL, PROGRAM, TEXT, Snapshot, Stage, held
+from kernlens.model.stage import BINARY, KERNEL, TEXT, Snapshot
+from kernlens.model.stages import FROM_COMPILER, POCL, Stage, held
 from kernlens.pipeline.second_build import SecondBuild, second_build, source_text
 from kernlens.toolchain.process import run, temporary_folder
 
-PLATFORM = "Portable Computing Language"
-#: What users call the device.
-DEVICE = "pocl"
-
-STAGES = (
-    Stage("source", ".cl", None, TEXT, PROGRAM, "OpenCL C as given by the application"),
-    Stage("llvm", ".ll", ".bc", BINARY, PROGRAM, "LLVM bitcode from clang, with the built-in library"),
-    Stage("llvm-parallel", ".ll", ".bc", BINARY, KERNEL, "LLVM bitcode of the work-group function"),
-    Stage("object", ".asm", ".o", BINARY, KERNEL, "host object file"),
-    Stage("shared-object", ".asm", ".so", BINARY, KERNEL, "host shared object that PoCL loads"),
-)
 #: The folder of the kernels that a program's binary holds, which are compiled for any work-group size.
 ANY_SIZE = "0-0-0"
 #: Seconds that a disassembler may take.
@@ -54,7 +44,9 @@ def snapshots(source: str | Path, options: str = "", *, dump_folder: Path | None
     path = Path(source)
     text = source_text(path)
     include = f"-I {path.resolve().parent}" if path.resolve().parent != Path.cwd() else ""
-    build = SecondBuild(PLATFORM, " ".join(filter(None, [options, include])), text, source=str(source), device=DEVICE)
+    build = SecondBuild(
+        POCL.platform, " ".join(filter(None, [options, include])), text, source=str(source), device=POCL.device
+    )
     try:
         return snapshots_of(build, dump_folder)
     except NotFoundError as error:
@@ -67,20 +59,17 @@ def snapshots_of(build: SecondBuild, dump_folder: Path | None = None) -> Build:
         folder = Path(name)
         result, start_time = second_build(build, dump_environment(folder))
         snapshots = tuple(_read(folder, start_time)) if result.ok else ()
-    source = (held(STAGES[0], build.text.encode(), TEXT),) if build.text is not None else ()
+    source = (held(POCL.stage("source"), build.text.encode(), TEXT),) if build.text is not None else ()
     return result.with_parts(snapshots=source + snapshots)
 
 
 def _read(folder: Path, start_time: int) -> Iterator[Snapshot]:
     """Yield the stages below the cache folder, in which each program has a folder (``LETTERS/HASH``)."""
-    programs = sorted(folder.glob("*/*/program.bc"))
-    for program in programs:
-        yield from _forms(STAGES[1], program, None, start_time)
-    patterns = ((STAGES[2], "parallel.bc"), (STAGES[3], "*.so.o"), (STAGES[4], "*.so"))
-    for stage, pattern in patterns:
-        for program in programs:
-            for path in sorted(program.parent.glob(f"*/{ANY_SIZE}/{pattern}")):
-                yield from _forms(stage, path, path.parent.parent.name, start_time)
+    for stage in POCL.stages:
+        pattern = f"*/*/*/{ANY_SIZE}/*" if stage.scope == KERNEL else "*/*/*"
+        for path in sorted(folder.glob(pattern)) if stage.origin == FROM_COMPILER else ():
+            if str(path).endswith(stage.dump):
+                yield from _forms(stage, path, path.parent.parent.name if stage.scope == KERNEL else None, start_time)
 
 
 def _forms(stage: Stage, path: Path, kernel: str | None, start_time: int) -> Iterator[Snapshot]:

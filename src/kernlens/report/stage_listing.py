@@ -11,6 +11,7 @@ from kernlens.model.build import Build
 from kernlens.model.source_map import SourcePlace
 from kernlens.model.stage import Snapshot
 from kernlens.model.stage_map import OFFSET, StagePart
+from kernlens.model.stages import stage_named
 from kernlens.report.describe import plural
 from kernlens.report.style import style
 from kernlens.report.table import Cell, table
@@ -30,8 +31,8 @@ def build_heading(build: Build) -> Iterator[str]:
     yield ""
 
 
-def snapshot_list(snapshots: Sequence[Snapshot], sentences: dict[str, str]) -> Iterator[str]:
-    """A row per stage and form: how many kernels, how many bytes, when the last of them was complete.
+def snapshot_list(snapshots: Sequence[Snapshot], device: str) -> Iterator[str]:
+    """A row per stage and form of a build for ``device``: how many kernels, how many bytes, when the last of them was complete.
 
     Sizes of forms that are only made when asked for are not known yet.
     """
@@ -42,7 +43,7 @@ def snapshot_list(snapshots: Sequence[Snapshot], sentences: dict[str, str]) -> I
     rows: list[tuple[Cell, ...]] = []
     previous = ""
     for (stage, form), group in groups.items():
-        rows.append((stage, form, _whose(group), _size(group), _milliseconds(group), _remark(group, stage, sentences)))
+        rows.append((stage, form, _whose(group), _size(group), _milliseconds(group), _remark(group, stage, device)))
         if stage == previous:
             rows[-1] = (*rows[-1][:5], "" if not any(snapshot.failure for snapshot in group) else rows[-1][5])
         previous = stage
@@ -66,9 +67,12 @@ def _milliseconds(snapshots: Sequence[Snapshot]) -> int | None:
     return round(max(times) * 1000) if times else None
 
 
-def _remark(snapshots: Sequence[Snapshot], stage: str, sentences: dict[str, str]) -> str:
+def _remark(snapshots: Sequence[Snapshot], name: str, device: str) -> str:
     failure = next((snapshot.failure for snapshot in snapshots if snapshot.failure), None)
-    return style(f"failed: {failure}", fg="red") if failure else sentences.get(stage, "")
+    if failure:
+        return style(f"failed: {failure}", fg="red")
+    stage = stage_named(name, device)
+    return stage.sentence if stage is not None else ""
 
 
 def pass_list(steps: Iterable[PassStep]) -> Iterator[str]:

@@ -19,7 +19,7 @@ from pathlib import Path
 FOLDER, KEEP, STAGE = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
 os.environ["KERNLENS_SNAPSHOT_DIR"] = str(KEEP)  # the library reads it when it is loaded
 
-from kernlens.pipeline.igc import IGC_1  # noqa: E402
+from kernlens.model.stages import IGC_1  # noqa: E402
 from kernlens.pipeline.kept_build import keeping  # noqa: E402
 
 #: What the front end, the application or the driver hands over, and the compiler does not dump for a request.
@@ -27,7 +27,7 @@ NOT_DUMPED = frozenset({("source", "text"), ("spirv", "binary"), ("program", "bi
 
 
 def delivered(binary: bytes) -> Iterator[tuple[str, str, str, str, str]]:
-    for stage in (stage for stage in IGC_1 if STAGE in (stage.name, "all")):
+    for stage in (stage for stage in IGC_1.stages if STAGE in (stage.name, "all")):
         for form in ("text", "binary"):
             if form not in stage.forms or (stage.name, form) in NOT_DUMPED:
                 continue

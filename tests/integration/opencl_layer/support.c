@@ -56,36 +56,8 @@ cl_uint expected_count;
 clRequestProgramSnapshotListCODEPLAY_fn request_list;
 clRequestProgramSnapshotCODEPLAY_fn request;
 
-static const struct expected_stage IGC[] = {
-    {"source", ".cl", ".cl", NULL, true, 1},
-    {"spirv", ".spvasm", ".spv", NULL, false, 1},
-    {"llvm-before-unification", ".ll", ".ll", NULL, true, 1},
-    {"llvm-unified", ".ll", ".ll", NULL, true, 1},
-    {"llvm-optimized", ".ll", ".ll", NULL, true, 1},
-    {"llvm-push-analysis", ".ll", ".ll", NULL, true, 1},
-    {"llvm-codegen", ".ll", ".ll", NULL, true, 1},
-    {"visa", ".visaasm", ".isa", ".visaasm", true, 2},
-    {"visa-llvm-map", ".visa.ll", ".visa.ll", NULL, true, 2},
-    {"gen-assembly", ".asm", ".dat", NULL, true, 2},
-    {"debug", ".elf", ".elf", NULL, false, 0},
-    {"resources", ".cos", ".kernbin", ".zeinfo", true, -1},
-    {"program", ".progbin", ".progbin", NULL, false, 1},
-};
-static const struct expected_stage POCL[] = {
-    {"source", ".cl", ".cl", NULL, true, 1},
-    {"llvm", ".ll", ".bc", NULL, false, 1},
-    {"llvm-parallel", ".ll", ".bc", NULL, false, 2},
-    {"object", ".asm", ".o", NULL, false, 2},
-    {"shared-object", ".asm", ".so", NULL, false, 2},
-};
-static const struct expected_stage CPU[] = {
-    {"source", ".cl", ".cl", NULL, true, 1},
-    {"llvm", ".bc", ".bc", NULL, false, 1},
-    {"assembly", ".s", ".s", NULL, true, 1},
-    {"object", ".o", ".o", NULL, false, 1},
-    {"disassembly", ".asm", ".asm", NULL, true, 1},
-    {"program", ".bin", ".bin", NULL, false, 1},
-};
+/* IGC, POCL and CPU, made from kernlens/model/stages.py: opencl_layer_fixtures.py. */
+#include "expected_stages.h"
 
 static void fail(const char *what, cl_int error)
 {

@@ -17,22 +17,13 @@ from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.model.stage import Snapshot
 from kernlens.model.stage_text import NoStages, StageName, StageTexts
+from kernlens.model.stages import stage_named
 from kernlens.report.describe import device_words
 from kernlens.report.explore.chunks import Chunks, id_of
 from kernlens.report.explore.kernel_chunk import kernel_document
 from kernlens.report.explore.packing import RAW_LIMIT, within
 from kernlens.report.explore.passes import passes_document
 
-#: What stages are called and what they are: of Intel's GPU compiler, and of others as far as they have the same.
-STAGES = {
-    "spirv": ("SPIR-V", "the module that the front end made"),
-    "llvm-before-unification": ("LLVM IR, as read", "as it was read from SPIR-V"),
-    "llvm-unified": ("LLVM IR, unified", "after lowering, with the built-in library"),
-    "llvm-optimized": ("LLVM IR, optimised", "after optimisation"),
-    "llvm-push-analysis": ("LLVM IR, payload", "with arguments placed in the payload"),
-    "llvm-codegen": ("LLVM IR, last", "as the code generator left it"),
-    "visa": ("vISA", "virtual ISA, before register allocation"),
-}
 #: The columns of kernels beside their figures.
 _COLUMNS = ("name", "shown", "lines", "chunk")
 #: The bit of an instruction's first doubleword that says it is compacted to 8 bytes, on all devices.
@@ -183,7 +174,7 @@ class ProgramEntries:
     def _stages(self, program: Program, stages: Sequence[StageName], identity: str) -> list[dict[str, Any]]:
         entries = []
         for stage in stages:
-            title, sentence = STAGES.get(stage.stage, (stage.stage, ""))
+            listed = stage_named(stage.stage, program.build.device)
             meta = None
             if stage.has_tables:
                 # What is alike in the tables of one attempt's stages is packed once.
@@ -192,7 +183,8 @@ class ProgramEntries:
                 meta = self._chunks.add("meta", id_of("meta", identity, str(stage.attempt)), make)
             entries.append(
                 {"name": stage.stage, "attempt": stage.attempt, "scope": stage.scope}
-                | {"title": title, "sentence": sentence, "meta": meta}
+                | {"title": (listed and listed.title) or stage.stage, "sentence": listed.sentence if listed else ""}
+                | {"meta": meta}
             )
         return entries
 
