@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Sets this machine up, then runs every check: ruff, mypy, a minute of fuzzing, a few unit tests with other versions of Python
-# and the dependencies, and all tests. Arguments go to pytest; with any, nothing is fuzzed and no other version tried.
+# Sets this machine up, then runs every check: ruff, mypy, the viewer's linter and tests, a minute of fuzzing, a few unit tests with
+# other versions of Python and the dependencies, and all tests. Arguments go to pytest; with any, nothing is fuzzed and no other version tried.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
