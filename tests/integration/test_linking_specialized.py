@@ -88,7 +88,7 @@ def imports_of(driver: IsolatedDriver, name: str) -> set[str]:
 
 
 @on_each
-def test_forecasts_are_certain_and_what_the_driver_builds(
+def test_forecasts_leave_in_doubt_what_the_driver_may_leave_out(
     driver_environment: DriverEnvironment, spirv: dict[str, bytes]
 ) -> None:
     rules = rules_for(driver_environment)
@@ -100,9 +100,9 @@ def test_forecasts_are_certain_and_what_the_driver_builds(
         for number, (constants, left) in enumerate(CASES):
             module = specialized(spirv["text"], constants, driver_environment)
             forecast = predict([module], rules)
-            assert {one.use.symbol for one in forecast.unresolved} == left, constants
-            assert not any(one.use.in_doubt for one in forecast.unresolved)
-            assert set(predict_static([module], rules).unresolved) == left
+            certain = {one.use.symbol for one in forecast.unresolved if not one.use.in_doubt}
+            assert certain <= left <= {one.use.symbol for one in forecast.unresolved}, constants
+            assert certain <= left <= set(predict_static([module], rules).unresolved)
             name = f"text{number}"
             driver.build_spirv(name, spirv["text"], constants=module.constants)
             assert imports_of(driver, name) == left, constants
@@ -118,7 +118,6 @@ def test_without_optimisation_the_code_may_stay(driver_environment: DriverEnviro
     module = specialized(spirv["text"], constants, driver_environment, "-cl-opt-disable")
     forecast = predict([module], rules_for(driver_environment))
     assert {one.use.symbol for one in forecast.unresolved} > left
-    assert any(one.use.in_doubt for one in forecast.unresolved)
     with IsolatedDriver(driver_environment) as driver:
         driver.build_spirv("text", spirv["text"], "-cl-opt-disable", constants=module.constants)
         assert imports_of(driver, "text") > left
@@ -156,8 +155,8 @@ def test_the_commands(spirv: dict[str, bytes], tmp_path: Path) -> None:
     kept = tmp_path / "kept.spv"
     kept.write_bytes(spirv_of(Source("kept", "int kept(int x) { return x; }\n", ""), tmp_path))
     library: list[str | Path] = ["--options-for", kept, "-library-compilation"]
-    assert "is uncertain: gone is used only in direct" in kernlens("link", path, kept, *library).stdout
-    assert "links: ZE_RESULT_SUCCESS" in answer("link", path, kept, *library, *given)
+    for specialize in ([], given):
+        assert "is uncertain: gone is used only in direct" in kernlens("link", path, kept, *library, *specialize).stdout
     for how in ("--dynamic", "--static", "--compile"):
         said = answer("link", how, "--device", "dg2", path, kept, *library, *given)
         assert "links: ZE_RESULT_SUCCESS" in said, how

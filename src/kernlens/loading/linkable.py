@@ -21,7 +21,6 @@ from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.module import (
     EXPORT_FUNCTIONS,
     EXPORT_VARIABLES,
-    NOT_OPTIMISED,
     Frame,
     ImportUse,
     Module,
@@ -210,7 +209,6 @@ def _linked_symbol(linkage: SpirvLinkage) -> ModuleSymbol:
 
 def _of_spirv(program: Program, name: str, options: str, rules: DriverRules, constants: Mapping[int, str]) -> Module:
     from kernlens.formats.spirv.certain_code import certain_mentions
-    from kernlens.formats.spirv.decided_code import without_undecided
     from kernlens.formats.spirv.specialization import read_spec_constants
     from kernlens.formats.spirv.uses import read_spirv_uses
     from kernlens.runtime.level_zero.spirv_hazards import exports_using_work_items
@@ -219,11 +217,8 @@ def _of_spirv(program: Program, name: str, options: str, rules: DriverRules, con
     assert read is not None
     spec_constants = read_spec_constants(program.spirv) if read.has_spec_constants else {}
     given = _given(spec_constants, constants, name)
-    content = program.spirv
     words = set(options.split())
-    if given and words.isdisjoint(NOT_OPTIMISED):
-        content = without_undecided(content, given)
-    uses = read_spirv_uses(content, read.use_places if content is program.spirv else None)
+    uses = read_spirv_uses(program.spirv, read.use_places)
     kernels = tuple(dict.fromkeys(point.name for point in read.entry_points))
     linkages = [
         linkage for linkage in read.linkages if not linkage.name.startswith(_BUILT_IN) and linkage.name not in kernels
@@ -248,7 +243,7 @@ def _of_spirv(program: Program, name: str, options: str, rules: DriverRules, con
     variables = used if words.isdisjoint(EXPORT_VARIABLES) else set(uses.variables)
     shown = [linkage for linkage in offered if linkage.id in (functions if linkage.is_function else variables)]
     hidden = [linkage for linkage in offered if linkage not in shown]
-    certain = certain_mentions(content) if wanted else {}
+    certain = certain_mentions(program.spirv) if wanted else {}
     ordered = [function for function in uses.in_functions if function in reached]
     sites = _spirv_sites(read, uses, certain, roots, ordered, wanted, variables if rules.reads_data_imports else ())
     needed = {site.symbol for site in sites}

@@ -14,8 +14,6 @@ from kernlens.model.spirv import SpecConstant
 #: (compute-runtime, MODULE_SYMBOL_SUPPORT.md). ``-cl-take-global-address`` is known to work with NEO 22.43.
 EXPORT_FUNCTIONS = ("-library-compilation", "-ze-library-compilation")
 EXPORT_VARIABLES = ("-ze-take-global-address", "-cl-take-global-address")
-#: Flags with which the compilers may keep code that constants leave unreachable.
-NOT_OPTIMISED = ("-cl-opt-disable", "-ze-opt-disable", "-ze-opt-level=O0", "-ze-opt-level=0")
 
 
 class SymbolKind(StrEnum):

@@ -57,7 +57,7 @@ class _Module:
         words, _ = read_words(data)
         function: _Function | None = None
         for instruction in instructions(words):
-            opcode, operands, _ = instruction
+            opcode, operands = instruction
             if opcode == flow.OP_FUNCTION:
                 function = _Function(operands[1])
                 self.functions.append(function)
@@ -77,22 +77,19 @@ class _Module:
         """Find the functions and parameters of fixed value: those of which nothing shows that they are not."""
         parameters = {function.id: function.parameters for function in self.functions}
         called = {
-            operands[2]
-            for function in self.functions
-            for opcode, operands, _ in function.code
-            if opcode == flow.OP_CALL
+            operands[2] for function in self.functions for opcode, operands in function.code if opcode == flow.OP_CALL
         }
         self.fixed_functions = {
             function.id
             for function in self.functions
-            if not function.parameters and any(opcode == flow.OP_RETURN_VALUE for opcode, *_ in function.code)
+            if not function.parameters and any(opcode == flow.OP_RETURN_VALUE for opcode, _ in function.code)
         }
         self.fixed |= {parameter for id in called for parameter in parameters.get(id, ())}
         for _ in range(_MOST_ROUNDS):
             varying: set[int] = set()
             for function in self.functions:
                 fixed = self._fixed_in(function)
-                for opcode, operands, _ in function.code:
+                for opcode, operands in function.code:
                     if opcode == flow.OP_CALL:
                         pairs = zip(parameters.get(operands[2], ()), operands[3:], strict=False)
                         varying.update(parameter for parameter, given in pairs if given not in fixed)
@@ -107,7 +104,7 @@ class _Module:
 
     def _fixed_in(self, function: _Function) -> set[int]:
         """The ids that have a fixed value in this function."""
-        memory = {operands[1] for opcode, operands, _ in function.code if opcode == flow.OP_VARIABLE}
+        memory = {operands[1] for opcode, operands in function.code if opcode == flow.OP_VARIABLE}
         fixed: set[int] = set()
         for _ in range(_MOST_ROUNDS):
             fixed, kept = self._round(function, memory)
@@ -120,7 +117,7 @@ class _Module:
         """One walk over the instructions: the fixed ids if ``memory`` are the variables of fixed content, and those of them
         of which that is still true."""
         fixed, kept = set(self.fixed), set(memory)
-        for opcode, operands, _ in function.code:
+        for opcode, operands in function.code:
             if opcode == flow.OP_LOAD:
                 if operands[2] in kept or operands[2] in self.fixed_memory:
                     fixed.add(operands[1])
@@ -161,20 +158,18 @@ class _Module:
             certain &= _reached(entry, {**successors, label: [target]})
         code = [instruction for label in certain for instruction in blocks.get(label, ())]
         # Variables that are only stored to, and what is only stored there, are not read.
-        read = {
-            id for opcode, operands, _ in function.code for id in _named(opcode, operands)[opcode == flow.OP_STORE :]
-        }
-        own = {operands[1] for opcode, operands, _ in function.code if opcode == flow.OP_VARIABLE}
+        read = {id for opcode, operands in function.code for id in _named(opcode, operands)[opcode == flow.OP_STORE :]}
+        own = {operands[1] for opcode, operands in function.code if opcode == flow.OP_VARIABLE}
         unread = own - read
         live = {
             id
-            for opcode, operands, _ in function.code
+            for opcode, operands in function.code
             if not (opcode == flow.OP_STORE and operands[0] in unread)
             for id in _named(opcode, operands)
         }
         return {
             id
-            for opcode, operands, _ in code
+            for opcode, operands in code
             if opcode in BODY_OPERANDS and (opcode != flow.OP_LOAD or operands[1] in live)
             for id in _named(opcode, operands)
         }
@@ -193,7 +188,7 @@ def _branches_in_doubt(
             label for label, to in successors.items() if len(to) > 1 and blocks[label][-1].operands[0] in may_be_fixed
         ]
         for code in blocks.values():
-            for opcode, operands, _ in code:
+            for opcode, operands in code:
                 if opcode == _PHI:
                     values, parents = operands[2::2], operands[3::2]
                     if not may_be_fixed.isdisjoint(values) and not set(doubtful).isdisjoint(parents):

@@ -21,21 +21,18 @@ MOST_WORDS = 1 << 20
 
 #: OpLine and OpNoLine, whose numbers could pass for ids.
 _LINES = (8, 317)
-#: The operands that instructions are read for; shorter ones are damaged, and passed over. Of module scope: OpEntryPoint,
-#: OpTypeBool, OpTypeInt, constants, OpSpecConstantOp, OpDecorate; of functions also OpPhi.
+#: The operands that instructions are read for; shorter ones are damaged, and passed over. Of module scope: constants and
+#: OpSpecConstantOp; of functions also OpPhi.
 _SHORTEST = {
-    15: 2, 20: 1, 21: 2, 41: 2, 42: 2, 43: 3, 46: 2, 52: 3, 71: 2, 245: 2,
+    41: 2, 42: 2, 43: 3, 46: 2, 52: 3, 245: 2,
     OP_FUNCTION: 4, OP_PARAMETER: 2, OP_CALL: 3, OP_VARIABLE: 3, OP_LOAD: 3, OP_STORE: 2,
     OP_LABEL: 1, OP_BRANCH: 1, OP_BRANCH_CONDITIONAL: 3, OP_SWITCH: 2, OP_RETURN_VALUE: 1,
 }  # fmt: skip
 
 
 class Instruction(NamedTuple):
-    """``position`` is the instruction's first word, counted from the module's start."""
-
     opcode: int
     operands: array[int]
-    position: int
 
 
 def instructions(words: array[int]) -> Iterator[Instruction]:
@@ -46,7 +43,7 @@ def instructions(words: array[int]) -> Iterator[Instruction]:
         if not length or position + length > end:
             return
         if length > _SHORTEST.get(opcode, 0) and opcode not in _LINES:
-            yield Instruction(opcode, words[position + 1 : position + length], position)
+            yield Instruction(opcode, words[position + 1 : position + length])
         position += length
 
 
