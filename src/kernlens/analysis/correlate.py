@@ -5,7 +5,8 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from itertools import pairwise, repeat
+from itertools import chain, pairwise, repeat
+from operator import sub
 
 from kernlens.model.code_function import CodeFunction
 from kernlens.model.line_table import END_SEQUENCE, LineTable
@@ -33,7 +34,7 @@ def correlate(
     ``functions`` are the kernel's own code and the functions that stayed calls. Their rows may be lost: see ``_lost``.
     """
     starts = list(offsets)
-    row_of = _cut(_cover(starts, table, _ascending(table)), stops)
+    row_of = _cut(_cover(starts, table), stops)
     if wrong := _lost(starts, table, functions):
         for lost in wrong:
             row_of[lost.start : lost.stop] = array("i", repeat(LOST, len(lost)))
@@ -64,23 +65,22 @@ def _lost(starts: list[int], table: LineTable, functions: Sequence[CodeFunction]
     return [range(first, end) for end, first in lost.items()]
 
 
-def _cover(starts: list[int], table: LineTable, order: Sequence[int]) -> array[int]:
-    row_of: list[int] = []
-    extend = row_of.extend
-    offsets, flags = table.offsets, table.flags
-    done, covering = 0, NO_ROW
-    last_offset = -1
-    for row in order:
-        offset = offsets[row]
-        if offset != last_offset:
-            first = bisect_left(starts, offset, done)
-            if first != done:
-                extend(repeat(covering, first - done))
-                done = first
-            last_offset = offset
-        covering = NO_ROW if flags[row] & END_SEQUENCE else row
-    extend(repeat(covering, len(starts) - done))
-    return array("i", row_of)
+def _cover(starts: list[int], table: LineTable) -> array[int]:
+    """Returns the row that covers each instruction. It is one of the tool's hot spots: loops over rows run in C."""
+    ends = table.ends_of_sequences
+    order = _ascending(table, ends)
+    covering, offsets = list(order), table.offsets
+    if isinstance(order, range):
+        for row in ends:
+            covering[row] = NO_ROW
+    else:
+        offsets = [offsets[row] for row in order]
+        inner = frozenset(ends)
+        covering = [NO_ROW if row in inner else row for row in order]
+    firsts = list(map(bisect_left, repeat(starts), offsets))
+    bounds = chain(firsts, (len(starts),))
+    counts = map(sub, bounds, chain((0,), firsts))
+    return array("i", list(chain.from_iterable(map(repeat, chain((NO_ROW,), covering), counts))))
 
 
 def _cut(row_of: array[int], stops: Sequence[int]) -> array[int]:
@@ -94,11 +94,10 @@ def _cut(row_of: array[int], stops: Sequence[int]) -> array[int]:
     return row_of
 
 
-def _ascending(table: LineTable) -> Sequence[int]:
+def _ascending(table: LineTable, ends: Sequence[int]) -> Sequence[int]:
     """Returns the rows by offset; at one offset, ends of sequences come first, so that they do not cut off what starts
     there."""
     offsets, flags = table.offsets, table.flags
-    inner_ends = [row for row, flag in enumerate(flags) if flag & END_SEQUENCE][:-1]
-    if not inner_ends and all(before <= after for before, after in pairwise(offsets)):
+    if len(ends) < 2 and list(offsets) == sorted(offsets):
         return range(len(offsets))
     return sorted(range(len(offsets)), key=lambda row: (offsets[row], not flags[row] & END_SEQUENCE))

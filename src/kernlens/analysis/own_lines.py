@@ -38,8 +38,9 @@ class OwnLines(SourceMap):
     def place(self, index: int) -> SourcePlace | None:
         return self.laid[index].place
 
-    def inner_places(self, index: int) -> tuple[SourcePlace, ...]:
-        return self.laid[index].inner
+    @cached_property
+    def inner(self) -> list[tuple[SourcePlace, ...]]:
+        return [laid.inner for laid in self.laid]
 
     @cached_property
     def places(self) -> list[SourcePlace | None]:

@@ -10,10 +10,12 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
+from itertools import compress
 from typing import TYPE_CHECKING, overload
 
 from kernlens.dataclass import dataclass, field
 from kernlens.model.effects import Effects
+from kernlens.model.flag_bits import indexes_of
 from kernlens.model.instruction_kind import OTHER, InstructionKind
 from kernlens.model.instruction_record import (
     FLAGS_AT,
@@ -231,9 +233,8 @@ class Instructions(Sequence[Instruction]):
         """Returns the offsets that branches go to, ascending, each once: where a listing has labels (``L96`` is offset
         96)."""
         offsets: set[int] = set()
-        for index, flags in enumerate(self.flags):
-            if flags & LABEL:
-                offsets.update(read_values(self._records, index)[1])
+        for index in indexes_of(self.flags, LABEL):
+            offsets.update(read_values(self._records, index)[1])
         return tuple(sorted(offsets))
 
     @cached_property
@@ -266,7 +267,7 @@ class Instructions(Sequence[Instruction]):
     @cached_property
     def stops(self) -> list[int]:
         """Returns the indexes of instructions that control never passes: ends of thread and unconditional returns."""
-        indexes = [index for index, flags in enumerate(self.flags) if flags & END_OF_THREAD]
+        indexes = indexes_of(self.flags, END_OF_THREAD)
         if returns := self._with_mnemonic("ret"):
             predicates = bytes(self._records[PREDICATE_AT::RECORD_SIZE])
             indexes += [index for index in returns if not predicates[index]]
@@ -277,7 +278,7 @@ class Instructions(Sequence[Instruction]):
             return []
         wanted = self._mnemonics.index(mnemonic)
         numbers = self._opcode_numbers
-        return [index for index, number in enumerate(numbers) if number == wanted] if wanted in numbers else []
+        return list(compress(range(len(numbers)), map(wanted.__eq__, numbers))) if wanted in numbers else []
 
     @property
     def size(self) -> int:

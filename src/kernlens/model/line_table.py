@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 
 from kernlens.dataclass import dataclass, field
+from kernlens.model.flag_bits import indexes_of
 
 #: Bits of ``LineTable.flags``.
 IS_STMT = 1
@@ -108,6 +109,11 @@ class LineTable:
                 self.offsets, self.files_of, self.lines, self.columns, self.flags, strict=True
             )
         )
+
+    @property
+    def ends_of_sequences(self) -> list[int]:
+        """Returns the rows that end a sequence, ascending."""
+        return indexes_of(bytes(self.flags), END_SEQUENCE)
 
     @cached_property
     def prologue_end(self) -> int:

@@ -141,13 +141,22 @@ class SourceMap:
     def inner_places(self, index: int) -> tuple[SourcePlace, ...]:
         """Returns the places that were inlined into ``place``, where that is a caller's: the instruction's own first. It is
         empty where the place is the instruction's own (``analysis.own_lines`` has others)."""
-        return ()
+        return self.inner[index]
+
+    @cached_property
+    def inner(self) -> Sequence[tuple[SourcePlace, ...]]:
+        """Returns for each instruction what ``inner_places`` says of it."""
+        return [()] * len(self.offsets)
 
     @cached_property
     def places(self) -> list[SourcePlace | None]:
         """Returns for each instruction what ``place`` says of it."""
-        row_places = self._row_places
-        return [row_places[row] if row >= 0 else self.place(index) for index, row in enumerate(self.row_of)]
+        # NO_ROW, LOST and PROLOGUE count from the list's end.
+        places = list(map([*self._row_places, None, None, None].__getitem__, self.row_of))
+        for index in range(len(places)) if self.stated else ():
+            if self.row_of[index] < 0:
+                places[index] = self.place(index)
+        return places
 
     @cached_property
     def origins(self) -> list[str]:
@@ -155,8 +164,8 @@ class SourceMap:
         if self.stated:
             return [self.origin(index) for index in range(len(self.row_of))]
         of_row = [FROM_TABLE if place else NO_LINE for place in self._row_places]
-        others = {NO_ROW: NO_LINE, LOST: LINE_LOST, PROLOGUE: IN_PROLOGUE}
-        return [of_row[row] if row >= 0 else others[row] for row in self.row_of]
+        # PROLOGUE, LOST and NO_ROW count from the list's end.
+        return list(map([*of_row, IN_PROLOGUE, LINE_LOST, NO_LINE].__getitem__, self.row_of))
 
     @cached_property
     def stacks(self) -> list[tuple[SourcePlace, ...]]:
@@ -164,10 +173,9 @@ class SourceMap:
 
         Raises FormatError if that is too much."""
         stacks = list(self._table_stacks)
-        for index, row in enumerate(self.row_of):
-            if row in (LOST, PROLOGUE):
-                stated = self._stated(index) if row == LOST else None
-                stacks[index] = stated.calls if stated else ()
+        for index in [index for index, row in enumerate(self.row_of) if row < NO_ROW]:
+            stated = self._stated(index) if self.row_of[index] == LOST else None
+            stacks[index] = stated.calls if stated else ()
         return stacks
 
     @cached_property
@@ -215,15 +223,15 @@ class SourceMap:
     @cached_property
     def _row_places(self) -> list[SourcePlace | None]:
         """Returns the source place of each row; rows of one place share the object."""
-        table = self.table
-        place_of: dict[tuple[int, int, int], SourcePlace | None] = {}
-        places = []
-        for row in zip(table.files_of, table.lines, table.columns, strict=True):
-            if row not in place_of:
-                file, line, column = row
-                place_of[row] = SourcePlace(table.files[file].path, line, column) if line else None
-            places.append(place_of[row])
-        return places
+        files, rows = (
+            self.table.files,
+            list(zip(self.table.files_of, self.table.lines, self.table.columns, strict=True)),
+        )
+        place_of = {
+            (file, line, column): SourcePlace(files[file].path, line, column) if line else None
+            for file, line, column in dict.fromkeys(rows)
+        }
+        return list(map(place_of.__getitem__, rows))
 
     @cached_property
     def _table_stacks(self) -> list[tuple[SourcePlace, ...]]:

@@ -160,16 +160,13 @@ def _instructions(kernel: Kernel, only: LineChoice | None, is_placed: bool) -> l
 def _ends(source_map: SourceMap, only: LineChoice | None) -> list[str | None]:
     """What each instruction's text ends with: its place; None if it is not of the chosen line. Neighbours share places and
     stacks, which live as long as the map: their identity will do."""
-    known: dict[tuple[int, str, int, int], str | None] = {}
-    ends = []
-    places = zip(source_map.places, source_map.origins, source_map.stacks, strict=True)
-    for index, (place, origin, stack) in enumerate(places):
-        inner = source_map.inner_places(index)
-        key = id(place), origin, id(stack), id(inner)
-        if key not in known:
-            known[key] = _end_of_placed(place, origin, stack, inner) if only is None or only.holds(place) else None
-        ends.append(known[key])
-    return ends
+    places, origins, stacks, inner = source_map.places, source_map.origins, source_map.stacks, source_map.inner
+    keys = list(zip(map(id, places), origins, map(id, stacks), map(id, inner), strict=True))
+    found = dict(zip(keys, zip(places, origins, stacks, inner, strict=True), strict=True))
+    end_of = {
+        key: _end_of_placed(*parts) if only is None or only.holds(parts[0]) else None for key, parts in found.items()
+    }
+    return list(map(end_of.__getitem__, keys))
 
 
 def _end_of_placed(

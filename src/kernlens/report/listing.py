@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from itertools import chain, compress, islice
+from operator import is_not
 from typing import NamedTuple
 
 from kernlens.analysis.cxx_names import kernel_title
@@ -100,6 +103,8 @@ class Rows:
         self._rows = _rows(kernel, "             ")
         self._map = source_map if source_map.table.inlined or source_map.stated else None
         self._remarks: dict[tuple[str, int, str, int], str] = {}
+        #: Where a stretch of instructions with one remark begins, but for the first; and where the last one ends.
+        self._bounds = _bounds(self._map) if self._map is not None else []
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -110,21 +115,30 @@ class Rows:
         if self._map is None:
             return rows
         found: list[str] = []
-        last: tuple[SourcePlace, ...] | None = None
-        last_inner: tuple[SourcePlace, ...] = ()
-        said = remark = ""
-        stacks, origins = self._map.stacks[run.start : run.stop], self._map.origins[run.start : run.stop]
-        for index, row, stack, origin in zip(run, rows, stacks, origins, strict=True):
-            inner = self._map.inner_places(index)
-            # Neighbours share their stacks and inlined places, and origins are few.
-            if stack is not last or origin != said or inner is not last_inner:
-                last, said, last_inner = stack, origin, inner
-                key = path, id(stack), origin, id(inner)
-                if key not in self._remarks:
-                    self._remarks[key] = _remark(stack, origin, path, inner)
-                remark = self._remarks[key]
-            found.append(row + remark)
+        start, position = run.start, bisect_right(self._bounds, run.start)
+        while start < run.stop:
+            stop = min(self._bounds[position], run.stop)
+            remark = self._remark(start, path)
+            stretch = rows[start - run.start : stop - run.start]
+            found += [row + remark for row in stretch] if remark else stretch
+            start, position = stop, position + 1
         return found
+
+    def _remark(self, index: int, path: str) -> str:
+        """What stands behind instruction ``index``. Neighbours share their stacks and inlined places, and origins are few."""
+        assert self._map is not None
+        stack, origin, inner = self._map.stacks[index], self._map.origins[index], self._map.inner[index]
+        key = path, id(stack), origin, id(inner)
+        if key not in self._remarks:
+            self._remarks[key] = _remark(stack, origin, path, inner)
+        return self._remarks[key]
+
+
+def _bounds(source_map: SourceMap) -> list[int]:
+    """Where the stack, the origin or the inlined places change from one instruction to the next, and the end."""
+    columns: tuple[Sequence[object], ...] = (source_map.stacks, source_map.origins, source_map.inner)
+    changes = (compress(range(1, len(column)), map(is_not, column, islice(column, 1, None))) for column in columns)
+    return [*sorted(set(chain.from_iterable(changes))), len(source_map.offsets)]
 
 
 def _add_without_line(found: list[str], rows: Rows, source_map: SourceMap) -> None:
