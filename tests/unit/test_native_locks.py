@@ -24,14 +24,14 @@ ENVIRONMENT = re.compile(r"\b(?:putenv|setenv|unsetenv|clearenv)\s*\(|\benviron\
 #: Each is the application's own.
 SIGNALS = re.compile(r"\b(?:signal|sigaction|sigset|siginterrupt|sigignore)\s*\(")
 
-#: A process of its own, with one thread.
-SECOND_BUILD = NATIVE / "opencl_layer" / "second_build" / "program.c"
+#: Processes of their own, with one thread, and what is part of Python's process.
+NOT_OF_A_LAYER = (NATIVE / "opencl_layer" / "second_build" / "program.c", NATIVE / "demangler", NATIVE / "decoder")
 
 
 def sources() -> Iterator[Path]:
     """What is part of the layer's library."""
     for path in sorted(NATIVE.rglob("*.[ch]")):
-        if path != SECOND_BUILD and not path.is_relative_to(NATIVE / "decoder"):
+        if not any(path.is_relative_to(folder) for folder in NOT_OF_A_LAYER):
             yield path
 
 
