@@ -27,6 +27,7 @@ from kernlens.cli.output import is_terminal, print_bytes, print_json, print_line
 from kernlens.cli.partial_answers import those_that_can, those_with_kernel
 from kernlens.errors import KernlensError, NoCodeError, NotFoundError
 from kernlens.loading.identify import identify
+from kernlens.model.stages import OTHER_DEVICES
 from kernlens.report.describe import recorded_constants
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def _is_the_path(args: list[str], place: int) -> bool:
 
 @verb("kernlens stages blur.cl --device dg2 --line 42", _Stages)
 @click.argument("path", type=click.Path())
-@device_option("Compile for this device: a GPU, pocl, intel-cpu or spirv.")
+@device_option(f"Compile for this device: a GPU, {', '.join(OTHER_DEVICES[:-1])} or {OTHER_DEVICES[-1]}.")
 @build_options_option()
 @toolchain_option()
 @click.option("--stage", metavar="S", shell_complete=completion.stages, help="Print this stage.")
@@ -134,7 +135,7 @@ def _stages_so_far(pipeline: Pipeline) -> Iterator[None]:
 
 
 def _pipelines(path: str, device: str | None, options: str, toolchain: str, **how: Any) -> list[Pipeline]:
-    from kernlens.pipeline.compile_stages import OTHER_DEVICES, compile_stages, recorded_pipelines
+    from kernlens.pipeline.compile_stages import compile_stages, recorded_pipelines
 
     kind = _kind(path)
     if kind == "recording":

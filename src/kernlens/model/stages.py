@@ -281,6 +281,8 @@ STAGES = (
 
 #: Every compiler of the list.
 COMPILERS = tuple(dict.fromkeys(compiler for stage in STAGES for compiler in stage.compilers))
+#: What stages can be had for beside GPUs.
+OTHER_DEVICES = tuple(compiler.device for compiler in COMPILERS if compiler.device)
 
 
 def held(stage: Stage, content: bytes, form: str, kernel: str | None = None, seconds: float | None = None) -> Snapshot:

@@ -15,17 +15,12 @@ from kernlens.model.line_choice import LineChoice
 from kernlens.model.source_path import end_alike
 from kernlens.model.stage import Snapshot, choose
 from kernlens.model.stage_map import ProgramLine, StageMap
-from kernlens.model.stages import COMPILERS
 from kernlens.toolchain.includes import join_options, with_lines
 from kernlens.toolchain.toolchains import SYSTEM
 from kernlens.toolchain.toolchains import toolchain as find_toolchain
 
 if TYPE_CHECKING:
     from kernlens.model.program import Program
-
-
-#: What stages can be had for beside GPUs.
-OTHER_DEVICES = tuple(compiler.device for compiler in COMPILERS if compiler.device)
 
 
 @dataclass(frozen=True)
