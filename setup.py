@@ -36,7 +36,6 @@ class LevelZeroLayer(SharedLibrary):
     """A library that is loaded in the driver's place, and depends on it. The driver need not be here to build it."""
 
     DRIVER = "libze_intel_gpu.so.1"
-    STAND_IN = "native/level_zero_layer/stand_in.c"
 
 
 #: The headers that a native part needs, and their Debian package.
@@ -86,7 +85,10 @@ class BuildNative(build_ext):
 
     def _build(self, ext: Extension) -> None:
         if isinstance(ext, LevelZeroLayer):
-            objects = self.compiler.compile([ext.STAND_IN], output_dir=self.build_temp)
+            stand_in = Path(self.build_temp, "stand_in.c")
+            stand_in.parent.mkdir(parents=True, exist_ok=True)
+            stand_in.write_text("typedef int nothing;\n")
+            objects = self.compiler.compile([str(stand_in)], output_dir=self.build_temp)
             name = [f"-Wl,-soname,{ext.DRIVER}"]
             self.compiler.link_shared_object(objects, ext.DRIVER, output_dir=self.build_temp, extra_postargs=name)
             ext.extra_link_args = [*ext.extra_link_args, "-Wl,--no-as-needed", str(Path(self.build_temp, ext.DRIVER))]
@@ -127,19 +129,20 @@ class BuildNative(build_ext):
         return list(ext.libraries) if isinstance(ext, SharedLibrary) else list(super().get_libraries(ext))
 
 
-def sources(folder: str, without: str = "/none/") -> list[str]:
+def sources(folder: str) -> list[str]:
     """Every C file below a native folder, in a fixed order so that builds are repeatable."""
-    return sorted(path for path in glob(f"{folder}/**/*.c", recursive=True) if not path.startswith(without))
+    return sorted(glob(f"{folder}/**/*.c", recursive=True))
 
 
 SECOND_BUILD = "native/opencl_layer/second_build"
+SECOND_BUILD_PROGRAM = f"{SECOND_BUILD}/program.c"
 HEADERS = glob("native/**/*.h", recursive=True)
 
 
 NATIVE = [
     Extension(
         "kernlens._decoder",
-        sources=[*sources("native/decoder"), "native/base/arrays.c"],
+        sources=sources("native/decoder"),
         depends=HEADERS,
         include_dirs=["native"],
         define_macros=[("Py_LIMITED_API", STABLE_ABI)],
@@ -169,7 +172,7 @@ if sys.platform == "linux":
             sources=[
                 *sources("native/base"),
                 *sources("native/recording"),
-                *sources("native/opencl_layer", without=f"{SECOND_BUILD}/program/"),
+                *(path for path in sources("native/opencl_layer") if path != SECOND_BUILD_PROGRAM),
             ],
             # nodelete: applications call OpenCL from destructors, after their loader has let the layer go. now: a function that
             # is looked up when it is first called would take a lock of the dynamic loader then (native/base/loader.h).
@@ -181,7 +184,7 @@ if sys.platform == "linux":
             sources=[
                 *sources("native/base"),
                 *sources("native/recording"),
-                *sources("native/level_zero_layer", without=LevelZeroLayer.STAND_IN),
+                *sources("native/level_zero_layer"),
             ],
             depends=HEADERS,
             include_dirs=["native"],
@@ -201,7 +204,7 @@ if sys.platform == "linux":
         ),
         Executable(
             "kernlens.native.kernlens_second_build",
-            sources=[*sources("native/base"), *sources(f"{SECOND_BUILD}/program"), f"{SECOND_BUILD}/job.c"],
+            sources=[*sources("native/base"), SECOND_BUILD_PROGRAM, f"{SECOND_BUILD}/job.c"],
             extra_link_args=["-pthread"],
             **OPENCL_LAYER,
         ),

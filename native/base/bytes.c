@@ -43,7 +43,7 @@ void writer_free(struct writer *writer)
     *writer = (struct writer){0};
 }
 
-const void *read_bytes(struct reader *reader, size_t size)
+static const void *read_bytes(struct reader *reader, size_t size)
 {
     if (reader->failed || size > reader->size - reader->offset) {
         reader->failed = true;

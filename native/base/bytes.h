@@ -35,7 +35,6 @@ struct reader {
     bool failed;
 };
 
-const void *read_bytes(struct reader *reader, size_t size);
 uint64_t read_number(struct reader *reader);
 const void *read_block(struct reader *reader, size_t *size);
 /* Reads a block that ends with a zero byte, as write_text wrote it; "" if it is none. */

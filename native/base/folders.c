@@ -2,12 +2,13 @@
 #include "base/folders.h"
 
 #include "base/owned.h"
-#include "base/processes.h"
 #include "base/text.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +34,58 @@ static const char *parent_folder(void)
     }
     bool plenty = access(IN_MEMORY, W_OK | X_OK) == 0 && folder_room(IN_MEMORY) >= MEMORY_WANTED;
     return plenty ? IN_MEMORY : ON_DISK;
+}
+
+/* A process, so that it can be told from a later one of the same number. */
+struct process {
+    uint32_t space;  /* what its number is valid in: its namespace (pid_namespaces(7)); 0 if that is not known */
+    uint32_t number; /* the process's */
+    uint64_t start;  /* when it started, in clock ticks since the machine did; 0 if that is not known */
+};
+
+/* Reads when the process of this number started; 0 if it cannot be read. */
+static uint64_t start_of(uint32_t number)
+{
+    enum { STATE = 3, START = 22 }; /* proc(5) counts the fields of this file from 1 */
+    char path[64], text[1024];
+    snprintf(path, sizeof path, "/proc/%" PRIu32 "/stat", number);
+    CLOSED int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t size = file >= 0 ? read(file, text, sizeof text - 1) : -1;
+    if (size <= 0)
+        return 0;
+    text[size] = '\0';
+    const char *place = strrchr(text, ')'); /* the program's name, in brackets, may hold anything */
+    for (int field = STATE; place != NULL && field <= START; ++field)
+        place = strchr(place + 1, ' ');
+    return place != NULL ? strtoull(place, NULL, 10) : 0;
+}
+
+static uint32_t own_space(void)
+{
+    char text[64];
+    ssize_t size = readlink("/proc/self/ns/pid", text, sizeof text - 1);
+    if (size <= 0)
+        return 0;
+    text[size] = '\0';
+    const char *bracket = strchr(text, '['); /* "pid:[4026531836]" */
+    return bracket != NULL ? (uint32_t)strtoul(bracket + 1, NULL, 10) : 0;
+}
+
+static struct process process_self(void)
+{
+    uint32_t number = (uint32_t)getpid();
+    return (struct process){.space = own_space(), .number = number, .start = start_of(number)};
+}
+
+/* Tells whether that process has certainly ended. */
+static bool process_has_ended(const struct process *process)
+{
+    if (process->space == 0 || process->start == 0 || process->number == 0 || process->space != own_space())
+        return false;
+    uint64_t start = start_of(process->number);
+    if (start != 0)
+        return start != process->start;
+    return kill((pid_t)process->number, 0) != 0 && errno == ESRCH;
 }
 
 /* A folder's name says whose it is: MARK, the numbers of the process, each in hexadecimal digits, and one by chance. */

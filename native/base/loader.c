@@ -17,9 +17,9 @@ const char *loader_path_of(const void *address)
 {
     Dl_info place;
     lock_take(LOCK_LOADER);
-    int found = dladdr(address, &place);
+    int is_there = dladdr(address, &place);
     lock_give(LOCK_LOADER);
-    return found != 0 ? place.dli_fname : NULL;
+    return is_there != 0 ? place.dli_fname : NULL;
 }
 
 void *loader_function(const char *library, const char *name)

@@ -17,9 +17,9 @@
 /* Gives a FREED pointer away, to the caller for example: its scope's end frees nothing. */
 #define GIVE(pointer)                                                                                                \
     __extension__({                                                                                                  \
-        __typeof__(pointer) given = (pointer);                                                                       \
+        __typeof__(pointer) taken_out = (pointer);                                                                   \
         (pointer) = NULL;                                                                                            \
-        given;                                                                                                       \
+        taken_out;                                                                                                   \
     })
 
 static inline void owned_free(void *variable)

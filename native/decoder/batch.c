@@ -1,9 +1,20 @@
 #include "decoder/batch.h"
 
-#include "decoder/work.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#ifdef _WIN32 /* untested: no Windows machine has run this yet */
+#include <windows.h>
+typedef HANDLE thread;
+typedef volatile LONG64 shared_counter;
+#define TAKE_NEXT(counter) ((size_t)(InterlockedIncrement64(counter) - 1))
+#else
+#include <pthread.h>
+#include <stdatomic.h>
+typedef pthread_t thread;
+typedef atomic_size_t shared_counter;
+#define TAKE_NEXT(counter) atomic_fetch_add_explicit(counter, 1, memory_order_relaxed)
+#endif
 
 /* Decodes the encodings first .. first + count - 1 as if they were a kernel of their own, and visits each.
  *
@@ -36,15 +47,78 @@ static void traverse(const traversal *t, size_t first, size_t count)
         t->batch->library->kv_delete(view);
 }
 
-void traverse_chunk(const traversal *t, size_t chunk, size_t total)
-{
-    size_t first = chunk * CHUNK_SIZE, left = total - first;
-    traverse(t, first, left < CHUNK_SIZE ? left : CHUNK_SIZE);
-}
-
 size_t chunk_count(size_t total)
 {
     return (total + CHUNK_SIZE - 1) / CHUNK_SIZE;
+}
+
+enum { MAX_THREADS = 64 };
+
+/* A traversal whose chunks several threads take. */
+typedef struct {
+    const traversal *traversal;
+    size_t total;
+    shared_counter next;
+} work;
+
+static void take_chunks(work *shared)
+{
+    for (;;) {
+        size_t chunk = TAKE_NEXT(&shared->next);
+        if (chunk >= chunk_count(shared->total))
+            return;
+        size_t first = chunk * CHUNK_SIZE, left = shared->total - first;
+        traverse(shared->traversal, first, left < CHUNK_SIZE ? left : CHUNK_SIZE);
+    }
+}
+
+#ifdef _WIN32
+static DWORD WINAPI run(LPVOID shared)
+{
+    take_chunks(shared);
+    return 0;
+}
+
+static int start(thread *started, work *shared)
+{
+    *started = CreateThread(NULL, 0, run, shared, 0, NULL);
+    return *started != NULL;
+}
+
+static void finish(thread started)
+{
+    WaitForSingleObject(started, INFINITE);
+    CloseHandle(started);
+}
+#else
+static void *run(void *shared)
+{
+    take_chunks(shared);
+    return NULL;
+}
+
+static int start(thread *started, work *shared)
+{
+    return pthread_create(started, NULL, run, shared) == 0;
+}
+
+static void finish(thread started)
+{
+    pthread_join(started, NULL);
+}
+#endif
+
+void traverse_all(const traversal *t, size_t total, unsigned threads)
+{
+    work shared = {.traversal = t, .total = total};
+    size_t count = chunk_count(total);
+    thread others[MAX_THREADS];
+    unsigned started = 0;
+    while (started + 1 < threads && started + 1 < count && started < MAX_THREADS && start(&others[started], &shared))
+        started++;
+    take_chunks(&shared);
+    while (started > 0)
+        finish(others[--started]);
 }
 
 static uint32_t number_itself(void *context, size_t index)
@@ -63,13 +137,6 @@ static void visit_record(void *context, size_t index, const kv_t *view, int32_t 
         record_fill(&decoded->records[index], decoded->library, &decoded->ops, decoded->platform, view, place, size);
 }
 
-static void decode_chunk(void *context, size_t chunk)
-{
-    batch *decoded = context;
-    traversal t = {.batch = decoded, .context = decoded, .number_at = number_itself, .visit = visit_record};
-    traverse_chunk(&t, chunk, decoded->set.count);
-}
-
 bool batch_decode(batch *decoded, unsigned threads)
 {
     if (decoded->set.count == 0)
@@ -77,7 +144,8 @@ bool batch_decode(batch *decoded, unsigned threads)
     decoded->records = calloc(decoded->set.count, sizeof *decoded->records);
     if (decoded->records == NULL)
         return false;
-    work_run(decode_chunk, decoded, chunk_count(decoded->set.count), threads);
+    traversal t = {.batch = decoded, .context = decoded, .number_at = number_itself, .visit = visit_record};
+    traverse_all(&t, decoded->set.count, threads);
     return true;
 }
 
@@ -120,7 +188,5 @@ void batch_regions(const batch *decoded, size_t index, instruction_regions *out)
 {
     region_reading reading = {decoded->set.numbers + decoded->starts[index], decoded->library, out};
     traversal t = {.batch = decoded, .context = &reading, .number_at = number_in_kernel, .visit = visit_regions};
-    size_t total = decoded->starts[index + 1] - decoded->starts[index];
-    for (size_t chunk = 0; chunk < chunk_count(total); chunk++)
-        traverse_chunk(&t, chunk, total);
+    traverse_all(&t, decoded->starts[index + 1] - decoded->starts[index], 1);
 }

@@ -38,6 +38,9 @@ typedef struct {
 } traversal;
 
 size_t chunk_count(size_t total);
-void traverse_chunk(const traversal *t, size_t chunk, size_t total);
+
+/* Visits all of them, chunk by chunk, from up to `threads` threads; returns when all are done. A thread that cannot be started is
+ * done without. */
+void traverse_all(const traversal *t, size_t total, unsigned threads);
 
 #endif

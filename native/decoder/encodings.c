@@ -57,8 +57,8 @@ static bool grow_slots(encoding_set *set)
 /* Makes room for the numbers of `size` more bytes of code, which hold at most size / 8 instructions. */
 static bool reserve_numbers(encoding_set *set, size_t size)
 {
-    size_t wanted = set->number_count + size / 8;
-    uint32_t *numbers = array_reserve(set->numbers, &set->number_capacity, wanted, sizeof *numbers);
+    size_t count = set->number_count + size / 8;
+    uint32_t *numbers = array_reserve(set->numbers, &set->number_capacity, count, sizeof *numbers);
     if (numbers != NULL)
         set->numbers = numbers;
     return numbers != NULL;

@@ -46,11 +46,11 @@ static void *find_function(void *handle, const char *name)
 
 static void find_file(iga_library *library)
 {
-    Dl_info found;
+    Dl_info place;
     void *function;
     memcpy(&function, &library->kv_create, sizeof function);
-    if (dladdr(function, &found) != 0 && found.dli_fname != NULL)
-        snprintf(library->file, sizeof library->file, "%s", found.dli_fname);
+    if (dladdr(function, &place) != 0 && place.dli_fname != NULL)
+        snprintf(library->file, sizeof library->file, "%s", place.dli_fname);
 }
 #endif
 
@@ -77,19 +77,20 @@ bool iga_library_open(iga_library *library, const char *path, char *error, size_
         return false;
 #define IGA_RESOLVE(type, name, parameters)                                                                          \
     {                                                                                                                \
-        void *found = find_function(library->handle, #name);                                                         \
-        if (found == NULL) {                                                                                         \
+        void *function = find_function(library->handle, #name);                                                      \
+        if (function == NULL) {                                                                                      \
             snprintf(error, error_capacity, "%s has no function %s: it is too old or not libiga64", path, #name);    \
             return false;                                                                                            \
         }                                                                                                            \
-        memcpy(&library->name, &found, sizeof found); /* ISO C has no cast from object to function pointer */        \
+        /* ISO C has no cast from object to function pointer */                                                      \
+        memcpy(&library->name, &function, sizeof function);                                                          \
     }
     IGA_FUNCTIONS(IGA_RESOLVE)
 #undef IGA_RESOLVE
 #define IGA_FIND(type, name, parameters)                                                                             \
     {                                                                                                                \
-        void *found = find_function(library->handle, #name);                                                         \
-        memcpy(&library->name, &found, sizeof found);                                                                \
+        void *function = find_function(library->handle, #name);                                                      \
+        memcpy(&library->name, &function, sizeof function);                                                          \
     }
     IGA_LATER_FUNCTIONS(IGA_FIND)
 #undef IGA_FIND

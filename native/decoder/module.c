@@ -1,8 +1,137 @@
-/* The extension module: Library opens libiga64, Library.decode gives a Batch, a Batch gives records and texts. */
+/* The extension module: Library opens libiga64, Library.decode gives a Batch, a Batch gives records and texts (batch_object.c). */
 #include "decoder/objects.h"
 
-/* The module's state is the Batch type. */
+enum { MAX_PLATFORMS = 64 };
 
+static PyObject *library_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
+{
+    static char *names[] = {"path", NULL};
+    PyObject *path;
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "U", names, &path))
+        return NULL;
+    PyObject *encoded = PyUnicode_EncodeFSDefault(path);
+    PyObject *module = PyType_GetModule(type);
+    if (encoded == NULL || module == NULL) {
+        Py_XDECREF(encoded);
+        return NULL;
+    }
+    iga_library opened;
+    char error[512] = "";
+    bool done;
+    Py_BEGIN_ALLOW_THREADS
+    done = iga_library_open(&opened, PyBytes_AsString(encoded), error, sizeof error);
+    Py_END_ALLOW_THREADS
+    Py_DECREF(encoded);
+    if (!done) {
+        PyErr_SetString(PyExc_OSError, error);
+        return NULL;
+    }
+    LibraryObject *self = PyObject_New(LibraryObject, type);
+    if (self == NULL)
+        return NULL;
+    self->library = opened;
+    self->batch_type = *(PyTypeObject **)PyModule_GetState(module);
+    Py_INCREF((PyObject *)self->batch_type);
+    return (PyObject *)self;
+}
+
+static void library_dealloc(LibraryObject *self)
+{
+    PyTypeObject *type = Py_TYPE((PyObject *)self);
+    Py_XDECREF((PyObject *)self->batch_type);
+    PyObject_Free(self);
+    Py_DECREF((PyObject *)type);
+}
+
+static PyObject *library_path(LibraryObject *self, void *closure)
+{
+    (void)closure;
+    return PyUnicode_DecodeFSDefault(self->library.file);
+}
+
+static PyObject *library_version(LibraryObject *self, void *closure)
+{
+    (void)closure;
+    const char *version = self->library.iga_version_string();
+    return PyUnicode_FromString(version != NULL ? version : "");
+}
+
+static PyObject *library_platforms(LibraryObject *self, void *closure)
+{
+    (void)closure;
+    uint32_t platforms[MAX_PLATFORMS];
+    size_t needed = 0;
+    if (self->library.iga_platforms_list(sizeof platforms, platforms, &needed) != IGA_SUCCESS)
+        needed = 0;
+    size_t count = needed < sizeof platforms ? needed / sizeof *platforms : MAX_PLATFORMS;
+    PyObject *numbers = PyTuple_New((Py_ssize_t)count);
+    for (size_t index = 0; numbers != NULL && index < count; index++) {
+        PyObject *platform = PyLong_FromUnsignedLong(platforms[index]);
+        if (platform == NULL)
+            Py_CLEAR(numbers);
+        else
+            PyTuple_SetItem(numbers, (Py_ssize_t)index, platform);
+    }
+    return numbers;
+}
+
+static PyObject *library_mnemonics(LibraryObject *self, PyObject *argument)
+{
+    unsigned long platform = PyLong_AsUnsignedLong(argument);
+    if (platform == (unsigned long)-1 && PyErr_Occurred())
+        return NULL;
+    iga_ops ops;
+    if (!iga_ops_read(&self->library, (uint32_t)platform, &ops))
+        return PyErr_Format(PyExc_ValueError, "platform 0x%lx is not one of this library's", platform);
+    PyObject *mnemonics = PyTuple_New(IGA_MAX_OPS);
+    for (Py_ssize_t number = 0; mnemonics != NULL && number < IGA_MAX_OPS; number++) {
+        PyObject *text = PyUnicode_InternFromString(ops.mnemonics[number]);
+        if (text == NULL)
+            Py_CLEAR(mnemonics);
+        else
+            PyTuple_SetItem(mnemonics, number, text);
+    }
+    return mnemonics;
+}
+
+static PyObject *library_decode(LibraryObject *self, PyObject *arguments)
+{
+    unsigned platform, threads = 1;
+    PyObject *buffers;
+    if (!PyArg_ParseTuple(arguments, "IO|I", &platform, &buffers, &threads))
+        return NULL;
+    return batch_new(self, platform, buffers, threads);
+}
+
+static PyMethodDef library_methods[] = {
+    {"mnemonics", (PyCFunction)library_mnemonics, METH_O,
+     "mnemonics(platform) -> tuple[str, ...]: by the records' opcode number; empty where there is none."},
+    {"decode", (PyCFunction)library_decode, METH_VARARGS,
+     "decode(platform, buffers, threads=1) -> Batch: decodes each buffer as one kernel."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef library_properties[] = {
+    {"path", (getter)library_path, NULL, "The file that was opened; empty if the system does not tell.", NULL},
+    {"version", (getter)library_version, NULL, "IGA's version text.", NULL},
+    {"platforms", (getter)library_platforms, NULL, "The iga_gen_t numbers that it decodes.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyType_Slot library_slots[] = {
+    {Py_tp_doc, "Library(path): libiga64, opened from a file or by its system name. OSError says why it cannot."},
+    {Py_tp_new, library_new},
+    {Py_tp_dealloc, library_dealloc},
+    {Py_tp_methods, library_methods},
+    {Py_tp_getset, library_properties},
+    {0, NULL},
+};
+
+static PyType_Spec library_spec = {
+    "kernlens._decoder.Library", sizeof(LibraryObject), 0, Py_TPFLAGS_DEFAULT, library_slots,
+};
+
+/* The module's state is the Batch type. */
 static int module_exec(PyObject *module)
 {
     PyObject *batch_type = PyType_FromModuleAndSpec(module, &batch_spec, NULL);

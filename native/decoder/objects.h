@@ -20,7 +20,7 @@ typedef struct {
     PyObject **texts; /* by encoding number, as if at offset 0; NULL until made */
 } BatchObject;
 
-extern PyType_Spec batch_spec, library_spec;
+extern PyType_Spec batch_spec;
 
 /* The Batch of these kernels; NULL: an exception is set. */
 PyObject *batch_new(LibraryObject *library, uint32_t platform, PyObject *buffers, unsigned threads);

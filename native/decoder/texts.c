@@ -1,7 +1,6 @@
 #include "decoder/texts.h"
 
 #include "base/arrays.h"
-#include "decoder/work.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,9 +54,8 @@ size_t shift_labels(const char *text, size_t length, int64_t shift, char *out)
 /* Makes room for `more` characters at the chunk's end and returns it; NULL if there is no memory. */
 static char *reserve(text_chunk *chunk, size_t more)
 {
-    size_t wanted = chunk->size + more;
-    char *characters =
-        array_reserve(chunk->characters, &chunk->capacity, wanted < FIRST_ROOM ? FIRST_ROOM : wanted, 1);
+    size_t size = chunk->size + more;
+    char *characters = array_reserve(chunk->characters, &chunk->capacity, size < FIRST_ROOM ? FIRST_ROOM : size, 1);
     if (characters == NULL) {
         chunk->out_of_memory = true;
         return NULL;
@@ -121,13 +119,6 @@ static uint32_t number_of_item(void *context, size_t index)
     return ((text_job *)context)->items[index].number;
 }
 
-static void render_chunk(void *context, size_t chunk)
-{
-    text_job *job = context;
-    traversal t = {.batch = job->batch, .context = job, .number_at = number_of_item, .visit = visit_text};
-    traverse_chunk(&t, chunk, job->count);
-}
-
 bool text_job_run(text_job *job, unsigned threads)
 {
     size_t chunks = chunk_count(job->count);
@@ -136,7 +127,8 @@ bool text_job_run(text_job *job, unsigned threads)
     job->chunks = calloc(chunks, sizeof *job->chunks);
     if (job->chunks == NULL)
         return false;
-    work_run(render_chunk, job, chunks, threads);
+    traversal t = {.batch = job->batch, .context = job, .number_at = number_of_item, .visit = visit_text};
+    traverse_all(&t, job->count, threads);
     for (size_t chunk = 0; chunk < chunks; chunk++)
         if (job->chunks[chunk].out_of_memory)
             return false;

@@ -1,8 +1,8 @@
+/* Graphs, which record what is appended to immediate lists, to be launched when an executable graph of theirs is appended. */
 #define _GNU_SOURCE
-#include "level_zero_layer/graphs.h"
-
 #include "base/locks.h"
 #include "level_zero_layer/driver.h"
+#include "level_zero_layer/layer.h"
 #include "recording/lists.h"
 
 #include <stdatomic.h>

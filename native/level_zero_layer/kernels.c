@@ -1,9 +1,9 @@
+/* Kernels that the application created, and the sizes of their work groups. */
 #define _GNU_SOURCE
-#include "level_zero_layer/kernels.h"
-
 #include "base/locks.h"
 #include "base/records.h"
 #include "level_zero_layer/driver.h"
+#include "level_zero_layer/layer.h"
 
 #include <stdlib.h>
 

@@ -1,10 +1,8 @@
+/* What a capture counts of command lists: the kernels that they launch. */
 #define _GNU_SOURCE
-#include "level_zero_layer/launches.h"
-
-#include "recording/lists.h"
 #include "level_zero_layer/driver.h"
-#include "level_zero_layer/graphs.h"
-#include "level_zero_layer/kernels.h"
+#include "level_zero_layer/layer.h"
+#include "recording/lists.h"
 
 static ze_pfnCommandListCreate_t next_create;
 static ze_pfnCommandListCreateImmediate_t next_create_immediate;

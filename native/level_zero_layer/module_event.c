@@ -45,10 +45,10 @@ static const char *input_options(const ze_module_program_exp_desc_t *program, ui
     return program->pBuildFlags != NULL ? program->pBuildFlags[index] : NULL;
 }
 
-static void add_inputs(struct event *event, const ze_module_program_exp_desc_t *program, const ze_module_program_exp_desc_t *given)
+static void add_inputs(struct event *event, const ze_module_program_exp_desc_t *program, const ze_module_program_exp_desc_t *passed)
 {
     for (uint32_t index = 0; index < program->count; ++index) {
-        const char *own = input_options(program, index), *options = input_options(given, index);
+        const char *own = input_options(program, index), *options = input_options(passed, index);
         field_bytes(&event->fields, "input spirv", program->pInputModules[index], program->inputSizes[index]);
         if (own != NULL)
             field_text(&event->fields, "input options", own);
@@ -59,17 +59,17 @@ static void add_inputs(struct event *event, const ze_module_program_exp_desc_t *
     }
 }
 
-void module_event_describe(struct event *event, const ze_module_desc_t *description, const ze_module_desc_t *given)
+void module_event_describe(struct event *event, const ze_module_desc_t *description, const ze_module_desc_t *passed)
 {
     const ze_module_program_exp_desc_t *program = static_link(description);
     if (program != NULL) {
-        add_inputs(event, program, static_link(given));
+        add_inputs(event, program, static_link(passed));
         return;
     }
     if (description->pBuildFlags != NULL)
         field_text(&event->fields, "options", description->pBuildFlags);
-    if (given->pBuildFlags != description->pBuildFlags)
-        field_text(&event->fields, "given options", given->pBuildFlags);
+    if (passed->pBuildFlags != description->pBuildFlags)
+        field_text(&event->fields, "given options", passed->pBuildFlags);
     if (description->format == ZE_MODULE_FORMAT_IL_SPIRV)
         field_bytes(&event->fields, "spirv", description->pInputModule, description->inputSize);
     add_constants(event, description->pConstants);
@@ -77,10 +77,10 @@ void module_event_describe(struct event *event, const ze_module_desc_t *descript
 
 static void add_driver_version(struct event *event)
 {
-    uint32_t one = 1;
+    uint32_t count = 1;
     ze_driver_handle_t handle = NULL;
     ze_driver_properties_t properties = {.stype = ZE_STRUCTURE_TYPE_DRIVER_PROPERTIES};
-    if (driver.get != NULL && driver.get_properties != NULL && driver.get(&one, &handle) == ZE_RESULT_SUCCESS &&
+    if (driver.get != NULL && driver.get_properties != NULL && driver.get(&count, &handle) == ZE_RESULT_SUCCESS &&
         handle != NULL && driver.get_properties(handle, &properties) == ZE_RESULT_SUCCESS)
         field_number(&event->fields, "driver version number", properties.driverVersion);
 }

@@ -1,9 +1,9 @@
+/* What a capture records of modules: how they are made, and linked. */
 #define _GNU_SOURCE
-#include "level_zero_layer/modules.h"
-
 #include "base/owned.h"
 #include "base/text.h"
 #include "level_zero_layer/driver.h"
+#include "level_zero_layer/layer.h"
 #include "level_zero_layer/module_event.h"
 #include "level_zero_layer/replaced_module.h"
 
@@ -121,8 +121,8 @@ static const ze_module_desc_t *description_for_driver(const ze_module_desc_t *de
     if (changed->options == NULL)
         return description;
     changed->count = count;
-    bool made = program != NULL ? make_inputs_options(program, changed) : make_options(description, changed);
-    return made ? &changed->description : description;
+    bool is_changed = program != NULL ? make_inputs_options(program, changed) : make_options(description, changed);
+    return is_changed ? &changed->description : description;
 }
 
 /* Notes a single module that is to be compiled, in case that ends the process. Nobody has looked at its descriptor yet. */
@@ -130,12 +130,12 @@ static void start(struct event *event, const ze_module_desc_t *description, ze_d
 {
     if (description->format != ZE_MODULE_FORMAT_IL_SPIRV || description->pInputModule == NULL || static_link(description) != NULL)
         return;
-    size_t kept = event->fields.size;
+    size_t size = event->fields.size;
     if (description->pBuildFlags != NULL)
         field_text(&event->fields, "options", description->pBuildFlags);
     field_bytes(&event->fields, "spirv", description->pInputModule, description->inputSize);
     field_number(&event->fields, "device", (uint64_t)(uintptr_t)device);
-    event_start(event, kept);
+    event_start(event, size);
 }
 
 /* Makes a module, and writes it down. What stands in for the application's is its own business: if the driver refuses it, it leaves
@@ -145,13 +145,13 @@ static ze_result_t create_recorded(ze_context_handle_t context, ze_device_handle
                                    const struct replaced_module *replaced)
 {
     RELEASED_BY(changed_options_free) struct changed_options changed = {0};
-    const ze_module_desc_t *given = description_for_driver(description, &changed);
+    const ze_module_desc_t *passed = description_for_driver(description, &changed);
     RELEASED_BY(event_free) struct event event = {0};
     event_begin(&event, "module");
     field_text(&event.fields, "interface", "level-zero");
-    start(&event, given, device);
+    start(&event, passed, device);
     struct asked_log asked = log_ask(log);
-    ze_result_t result = next_create(context, device, given, module, &asked.handle);
+    ze_result_t result = next_create(context, device, passed, module, &asked.handle);
     event_ended(&event, result);
     struct program_identity identity = {0, 0};
     if (result == ZE_RESULT_SUCCESS) {
@@ -168,7 +168,7 @@ static ze_result_t create_recorded(ze_context_handle_t context, ze_device_handle
     log_give(&asked);
     if (!was_taken(result) || is_refused)
         return result;
-    module_event_describe(&event, description, given);
+    module_event_describe(&event, description, passed);
     module_event_device(&event, device);
     field_number(&event.fields, "built", result == ZE_RESULT_SUCCESS);
     if (text != NULL)

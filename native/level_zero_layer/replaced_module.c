@@ -9,10 +9,10 @@
 /* Returns what stands in for this; NULL if nothing does, or what is meant to cannot. */
 static const struct replacement *usable(enum made_from form, const struct view *own, bool is_alone)
 {
-    const struct replacement *found = own->bytes != NULL ? replacement_for(form, own) : NULL;
-    if (found == NULL || found->form == FROM_IL || (found->form == FROM_BINARY && is_alone))
-        return found;
-    replacement_note(found, own, (struct program_identity){0, 0}, CANNOT_STAND_IN, NULL);
+    const struct replacement *replacement = own->bytes != NULL ? replacement_for(form, own) : NULL;
+    if (replacement == NULL || replacement->form == FROM_IL || (replacement->form == FROM_BINARY && is_alone))
+        return replacement;
+    replacement_note(replacement, own, (struct program_identity){0, 0}, CANNOT_STAND_IN, NULL);
     return NULL;
 }
 
@@ -21,12 +21,12 @@ static bool find_alone(const ze_module_desc_t *description, struct replaced_modu
     bool is_binary = description->format == ZE_MODULE_FORMAT_NATIVE;
     struct replaced_input *only = module->replaced;
     only->own = (struct view){description->pInputModule, description->inputSize};
-    only->found = usable(is_binary ? FROM_BINARY : FROM_IL, &only->own, true);
-    if (only->found == NULL)
+    only->replacement = usable(is_binary ? FROM_BINARY : FROM_IL, &only->own, true);
+    if (only->replacement == NULL)
         return false;
-    module->description.format = only->found->form == FROM_IL ? ZE_MODULE_FORMAT_IL_SPIRV : ZE_MODULE_FORMAT_NATIVE;
-    module->description.pInputModule = only->found->bytes.bytes;
-    module->description.inputSize = only->found->bytes.size;
+    module->description.format = only->replacement->form == FROM_IL ? ZE_MODULE_FORMAT_IL_SPIRV : ZE_MODULE_FORMAT_NATIVE;
+    module->description.pInputModule = only->replacement->bytes.bytes;
+    module->description.inputSize = only->replacement->bytes.size;
     return true;
 }
 
@@ -40,11 +40,11 @@ static bool find_inputs(const ze_module_program_exp_desc_t *program, struct repl
     for (size_t index = 0; index < module->count; ++index) {
         struct replaced_input *input = &module->replaced[index];
         input->own = (struct view){program->pInputModules[index], program->inputSizes[index]};
-        input->found = usable(FROM_IL, &input->own, false);
-        const struct view *given = input->found != NULL ? &input->found->bytes : &input->own;
-        module->inputs[index] = given->bytes;
-        module->sizes[index] = given->size;
-        any = any || input->found != NULL;
+        input->replacement = usable(FROM_IL, &input->own, false);
+        const struct view *bytes = input->replacement != NULL ? &input->replacement->bytes : &input->own;
+        module->inputs[index] = bytes->bytes;
+        module->sizes[index] = bytes->size;
+        any = any || input->replacement != NULL;
     }
     module->program = *program;
     module->program.pInputModules = module->inputs;
@@ -69,8 +69,8 @@ bool replaced_module_find(const ze_module_desc_t *description, struct replaced_m
 void replaced_module_note(const struct replaced_module *module, struct program_identity identity, int error, const char *log)
 {
     for (size_t index = 0; index < module->count; ++index)
-        if (module->replaced[index].found != NULL)
-            replacement_note(module->replaced[index].found, &module->replaced[index].own, identity, error, log);
+        if (module->replaced[index].replacement != NULL)
+            replacement_note(module->replaced[index].replacement, &module->replaced[index].own, identity, error, log);
 }
 
 void replaced_module_free(struct replaced_module *module)

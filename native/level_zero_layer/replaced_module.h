@@ -13,7 +13,7 @@ struct replaced_module {
     size_t *sizes;
     size_t count;
     struct replaced_input {
-        const struct replacement *found; /* NULL: nothing stands in for it */
+        const struct replacement *replacement; /* NULL: nothing stands in for it */
         struct view own;
     } *replaced;
 };

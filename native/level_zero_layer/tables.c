@@ -3,15 +3,10 @@
  * The layer is loaded as a driver (ZE_ENABLE_ALT_DRIVERS). Of all that a driver exports it has what stands here; the loader finds
  * the rest in the driver itself, which the layer depends on. */
 #define _GNU_SOURCE
-#include "recording/lists.h"
 #include "level_zero_layer/driver.h"
-#include "level_zero_layer/graphs.h"
-#include "level_zero_layer/kernels.h"
-#include "level_zero_layer/launches.h"
-#include "level_zero_layer/modules.h"
-#include "level_zero_layer/simulated_device.h"
-#include "level_zero_layer/simulated_memory.h"
+#include "level_zero_layer/layer.h"
 #include "recording/counters.h"
+#include "recording/lists.h"
 #include "recording/spool.h"
 
 #include <stdbool.h>
@@ -34,7 +29,7 @@ __attribute__((constructor)) static void begin(void)
 static void hook_lists(ze_command_list_dditable_t *table, ze_api_version_t version)
 {
     if (simulates)
-        simulated_memory_hook_lists(table);
+        simulation_hook_lists(table);
     if (captures)
         launches_hook_lists(table, version);
 }
@@ -62,5 +57,5 @@ TABLE(zeGetCommandListExpProcAddrTable, struct newer_list_table, captures, launc
 TABLE(zeGetGraphProcAddrTable, struct graph_table, captures, graphs_hook_graphs)
 TABLE(zeGetExecutableGraphProcAddrTable, struct executable_graph_table, captures, graphs_hook_executables)
 TABLE(zeGetDriverProcAddrTable, ze_driver_dditable_t, captures, graphs_hook_driver)
-TABLE(zeGetContextProcAddrTable, ze_context_dditable_t, simulates, simulated_device_hook)
-TABLE(zeGetMemProcAddrTable, ze_mem_dditable_t, simulates, simulated_memory_hook)
+TABLE(zeGetContextProcAddrTable, ze_context_dditable_t, simulates, simulation_hook_contexts)
+TABLE(zeGetMemProcAddrTable, ze_mem_dditable_t, simulates, simulation_hook_memory)

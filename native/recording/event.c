@@ -26,10 +26,10 @@ void event_program(struct event *event, const char *field, struct program_identi
     field_bytes(&event->fields, field, &program, sizeof program);
 }
 
-void event_start(struct event *event, size_t kept)
+void event_start(struct event *event, size_t size)
 {
     spool_add(ENTRY_STARTED, event->time, &event->fields, &event->started); /* if it cannot be, neither can the event */
-    event->fields.size = kept;
+    event->fields.size = size;
 }
 
 void event_ended(struct event *event, int64_t status)

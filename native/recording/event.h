@@ -18,9 +18,9 @@ struct event {
 void event_begin(struct event *event, const char *operation);
 /* Notes a program under this field's name. */
 void event_program(struct event *event, const char *field, struct program_identity program);
-/* Writes what it has so far, in case the driver ends the process, and takes back all but the first `kept` bytes of it: once it is
+/* Writes what it has so far, in case the driver ends the process, and takes back all but the first `size` bytes of it: once it is
  * written, or freed, that file is gone. */
-void event_start(struct event *event, size_t kept);
+void event_start(struct event *event, size_t size);
 /* Notes that the driver is done, and its answer. */
 void event_ended(struct event *event, int64_t status);
 /* Writes it. */

@@ -96,9 +96,9 @@ static bool module_defines(const struct view *module, const char *name)
         if (size == 0 || size > module->size - offset)
             return false;
         if ((first & 0xffff) == ENTRY_POINT && size > NAME) {
-            const char *found = (const char *)module->bytes + offset + NAME;
-            size_t length = strnlen(found, size - NAME);
-            if (length == strlen(name) && memcmp(found, name, length) == 0)
+            const char *entry = (const char *)module->bytes + offset + NAME;
+            size_t length = strnlen(entry, size - NAME);
+            if (length == strlen(name) && memcmp(entry, name, length) == 0)
                 return true;
         }
         offset += size;

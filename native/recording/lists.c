@@ -123,14 +123,14 @@ static struct known_list *taker(struct known_list *list, const void *graph)
 
 void list_appended(const void *list, const void *graph, const void *kernel, const struct shape *shape)
 {
-    struct tally one = {0};
-    tally_launches(&one, shape, 1);
+    struct tally launch = {0};
+    tally_launches(&launch, shape, 1);
     lock_take(LOCK_RECORDER);
     struct known_list *known = find(list);
     struct counter *counter = known != NULL ? counters_find(kernel, known->device) : NULL;
     struct known_list *takes = counter != NULL ? taker(known, graph) : NULL;
     if (takes != NULL)
-        add(takes, counter, &one);
+        add(takes, counter, &launch);
     lock_give(LOCK_RECORDER);
 }
 
@@ -148,9 +148,9 @@ void list_cloned(const void *clone, const void *of)
 {
     lock_take(LOCK_RECORDER);
     const struct known_list *held = find(of);
-    struct known_list *made = held != NULL ? make(clone, held->device, false) : NULL;
-    if (made != NULL)
-        add_all(made, held);
+    struct known_list *new_list = held != NULL ? make(clone, held->device, false) : NULL;
+    if (new_list != NULL)
+        add_all(new_list, held);
     lock_give(LOCK_RECORDER);
 }
 

@@ -145,8 +145,8 @@ void spool_missing(const char *what, int error)
     bool listed = list >= 0 && lseek(list, place, SEEK_SET) == place && file_write_all(list, entry, strlen(entry) + 1);
     /* Whoever may not write a byte (RLIMIT_FSIZE) can still make an empty file. */
     FREED char *named = listed ? NULL : text_format("%s/%016" PRIx64 "-%u.%s.missing", folder, process, count, entry);
-    CLOSED int made = named != NULL ? open(named, O_WRONLY | O_CREAT | O_CLOEXEC, 0666) : -1;
-    (void)made;
+    CLOSED int empty = named != NULL ? open(named, O_WRONLY | O_CREAT | O_CLOEXEC, 0666) : -1;
+    (void)empty;
     errno = before;
 }
 

@@ -25,13 +25,13 @@ ENVIRONMENT = re.compile(r"\b(?:putenv|setenv|unsetenv|clearenv)\s*\(|\benviron\
 SIGNALS = re.compile(r"\b(?:signal|sigaction|sigset|siginterrupt|sigignore)\s*\(")
 
 #: A process of its own, with one thread.
-SECOND_BUILD = NATIVE / "opencl_layer" / "second_build" / "program"
+SECOND_BUILD = NATIVE / "opencl_layer" / "second_build" / "program.c"
 
 
 def sources() -> Iterator[Path]:
     """What is part of the layer's library."""
     for path in sorted(NATIVE.rglob("*.[ch]")):
-        if not path.is_relative_to(SECOND_BUILD) and not path.is_relative_to(NATIVE / "decoder"):
+        if path != SECOND_BUILD and not path.is_relative_to(NATIVE / "decoder"):
             yield path
 
 

@@ -3,7 +3,7 @@
 #include "base/files.h"
 #include "base/owned.h"
 #include "base/text.h"
-#include "opencl_layer/compilers/compilers.h"
+#include "opencl_layer/compilers/stages.h"
 
 #include <string.h>
 

@@ -3,8 +3,8 @@
 #include "base/files.h"
 #include "base/owned.h"
 #include "base/text.h"
-#include "base/tools.h"
-#include "opencl_layer/compilers/compilers.h"
+#include "base/children.h"
+#include "opencl_layer/compilers/stages.h"
 
 #include <ftw.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* What a stage yielded, ready for the callback. */
+/* What a stage yielded, ready for the callback, or why that is nothing. */
 #ifndef KERNLENS_SNAPSHOTS_H
 #define KERNLENS_SNAPSHOTS_H
 
@@ -24,5 +24,9 @@ bool snapshots_add_copy(struct snapshots *snapshots, const void *bytes, size_t s
 /* Adds a whole file; false (and errno) also if it cannot be read. */
 bool snapshots_add_file(struct snapshots *snapshots, const char *path, const char *ending, const char *kernel);
 void snapshots_free(struct snapshots *snapshots);
+
+/* Tells the user why a snapshot could not be made: one line to standard error, or to the end of the file that
+ * KERNLENS_SNAPSHOT_LOG names. The application hears of it never. */
+void problem(const char *stage, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -1,4 +1,4 @@
-/* The stages of a compiler, in pipeline order; docs/stages.md is the same table for people.
+/* The compilers that the layer knows, and the stages of each, in pipeline order; docs/stages.md is the same table for people.
  *
  * Nothing here, nor in the compilers' own files, knows of OpenCL: a compiler leaves the same files whoever calls it.
  */
@@ -6,7 +6,7 @@
 #define KERNLENS_STAGES_H
 
 #include "base/bytes.h"
-#include "base/environment.h"
+#include "base/children.h"
 #include "opencl_layer/compilers/snapshots.h"
 
 #include <stdbool.h>
@@ -53,9 +53,12 @@ struct compiler {
     /* Of this process's own compiler, which can keep a stage during one build: whether it can now; has it do what set_dumps has
      * set; has it stop, and says whether what it kept in `folder` is that build's. NULL if there is no way. */
     bool (*can_keep)(void);
-    bool (*begin_keeping)(const struct environment *wanted);
+    bool (*begin_keeping)(const struct environment *dumps);
     bool (*end_keeping)(const char *folder);
 };
+
+/* Intel's GPU compiler, PoCL, Intel's OpenCL runtime for CPUs, and any other. */
+extern const struct compiler igc_compiler, pocl_compiler, cpu_runtime_compiler, unknown_compiler;
 
 /* Finds a stage; NULL if the compiler has none of that name. */
 const struct stage *stage_named(const struct compiler *compiler, const char *name);

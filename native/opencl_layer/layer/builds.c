@@ -3,12 +3,12 @@
  * A build with a notification may go on after its call returned. When a snapshot is wanted, the layer waits for the end, calls
  * the snapshot's callback and then the application's notification, both on the calling thread.
  */
+#include "base/locks.h"
 #include "base/owned.h"
 #include "opencl_layer/below.h"
-#include "opencl_layer/layer/kept_build.h"
 #include "opencl_layer/layer/layer.h"
 #include "opencl_layer/layer/programs.h"
-#include "opencl_layer/layer/serving.h"
+#include "opencl_layer/layer/requests.h"
 
 #include <errno.h>
 #include <semaphore.h>
@@ -77,9 +77,9 @@ static cl_int CL_API_CALL build_program(cl_program program, cl_uint count, const
     program_set_built(program);
     if (!program_find_request(program, &request) || !builds_for(request.device, count, devices) ||
         !serving_take(&serving, program)) {
-        other_build_begin();
+        builds_share();
         cl_int status = below->clBuildProgram(program, count, devices, options, notify, user_data);
-        other_build_end();
+        builds_unshare();
         return status;
     }
     const struct building building = {.operation = JOB_BUILD, .options = options, .count = 1, .programs = &program};
@@ -106,20 +106,20 @@ static cl_int CL_API_CALL compile_program(cl_program program, cl_uint count, con
     struct request request;
     program_set_built(program);
     if (!program_find_request(program, &request) || !builds_for(request.device, count, devices)) {
-        other_build_begin();
+        builds_share();
         cl_int status = below->clCompileProgram(program, count, devices, options, header_count, headers, header_names,
                                                 notify, user_data);
-        other_build_end();
+        builds_unshare();
         return status;
     }
     struct completion completion;
     completion_init(&completion);
-    other_build_begin();
+    builds_share();
     cl_int status =
         below->clCompileProgram(program, count, devices, options, header_count, headers, header_names,
                                 notify != NULL ? complete : NULL, notify != NULL ? &completion : user_data);
     bool notified = completion_await(&completion, notify != NULL && status == CL_SUCCESS);
-    other_build_end();
+    builds_unshare();
     serve_compiled(&request, final_status(status, program, request.device, CL_COMPILE_PROGRAM_FAILURE));
     if (notified)
         notify(program, user_data);
@@ -168,10 +168,10 @@ static cl_program CL_API_CALL link_program(cl_context context, cl_uint device_co
     struct servings servings = servings_of(program_count, programs, device_count, devices);
     FREED struct serving *items = servings.items;
     if (servings.count == 0) {
-        other_build_begin();
+        builds_share();
         cl_program linked = below->clLinkProgram(context, device_count, devices, options, program_count, programs,
                                                  notify, user_data, error_ret);
-        other_build_end();
+        builds_unshare();
         if (linked != NULL)
             program_forget(linked);
         return linked;

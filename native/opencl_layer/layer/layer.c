@@ -69,7 +69,7 @@ EXPORTED CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint num_entries, const 
             return CL_OUT_OF_HOST_MEMORY;
         memcpy(copy, target_dispatch, num_entries * sizeof(void *));
         memcpy(hooked, target_dispatch, num_entries * sizeof(void *));
-        queries_hook(hooked);
+        extension_hook(hooked);
         programs_hook(hooked);
         builds_hook(hooked);
         below = GIVE(copy);

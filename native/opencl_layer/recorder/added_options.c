@@ -1,11 +1,9 @@
+/* Options that a capture adds to what the application builds. */
 #define _GNU_SOURCE
-#include "opencl_layer/recorder/added_options.h"
-
 #include "base/owned.h"
 #include "base/text.h"
-#include "opencl_layer/compilers/compilers.h"
-#include "opencl_layer/platforms.h"
-#include "opencl_layer/program_queries.h"
+#include "opencl_layer/below.h"
+#include "opencl_layer/recorder/parts.h"
 
 #include <stdlib.h>
 #include <string.h>

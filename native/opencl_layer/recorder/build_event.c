@@ -1,16 +1,95 @@
+/* What a capture notes of a call that builds, and of programs until then. */
 #define _GNU_SOURCE
-#include "opencl_layer/recorder/build_event.h"
-
+#include "base/arrays.h"
+#include "base/locks.h"
 #include "base/owned.h"
+#include "base/records.h"
 #include "opencl_layer/below.h"
-#include "opencl_layer/platforms.h"
-#include "opencl_layer/program_queries.h"
-#include "opencl_layer/recorder/constants.h"
+#include "opencl_layer/recorder/parts.h"
 #include "recording/event.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* As a field of an event: nothing is longer than 8 bytes. */
+struct constant {
+    uint64_t number, bits;
+};
+
+struct known_program {
+    struct record record;
+    struct constant *items;
+    size_t count, capacity;
+};
+
+/* The specialization constants of programs from IL, which a driver takes but does not give back. */
+static struct records programs;
+
+static void after_fork(bool (*damaged)(enum lock lock))
+{
+    if (damaged(LOCK_RECORDER))
+        programs = (struct records){0};
+}
+
+static struct known_program *find(cl_program program)
+{
+    return (struct known_program *)(void *)records_find(&programs, program);
+}
+
+/* Returns the place of the constant's value; NULL if there is no memory. */
+static struct constant *place_of(struct known_program *known, cl_uint number)
+{
+    for (size_t index = 0; index < known->count; ++index)
+        if (known->items[index].number == number)
+            return &known->items[index];
+    struct constant *grown = array_reserve(known->items, &known->capacity, known->count + 1, sizeof *grown);
+    if (grown == NULL)
+        return NULL;
+    known->items = grown;
+    return &grown[known->count++];
+}
+
+void constant_set(cl_program program, cl_uint number, size_t size, const void *value)
+{
+    struct constant constant = {.number = number};
+    memcpy(&constant.bits, value, size < sizeof constant.bits ? size : sizeof constant.bits);
+    lock_take(LOCK_RECORDER);
+    struct known_program *known = find(program);
+    if (known == NULL && (known = calloc(1, sizeof *known)) != NULL) {
+        known->record.handle = program;
+        records_add(&programs, &known->record);
+    }
+    struct constant *place = known != NULL ? place_of(known, number) : NULL;
+    if (place != NULL)
+        *place = constant;
+    lock_give(LOCK_RECORDER);
+}
+
+/* Adds those of the program to an event of its. */
+static void constants_add(struct event *event, cl_program program)
+{
+    lock_take(LOCK_RECORDER);
+    const struct known_program *known = find(program);
+    for (size_t index = 0; known != NULL && index < known->count; ++index)
+        field_bytes(&event->fields, "constant", &known->items[index], sizeof known->items[index]);
+    lock_give(LOCK_RECORDER);
+}
+
+void constants_forget(cl_program program)
+{
+    lock_take(LOCK_RECORDER);
+    struct known_program *known = (struct known_program *)(void *)records_remove(&programs, program);
+    lock_give(LOCK_RECORDER);
+    if (known != NULL)
+        free(known->items);
+    free(known);
+}
+
+void constants_watch(void)
+{
+    forks_watch(after_fork);
+}
 
 struct build_event {
     struct event event;
@@ -20,7 +99,7 @@ struct build_event {
 };
 
 struct build_event *build_event_begin(const char *operation, cl_uint count, const cl_device_id *devices,
-                                      const char *options, const char *given)
+                                      const char *options, const char *driver_options)
 {
     count = devices != NULL ? count : 0;
     struct build_event *event = calloc(1, sizeof *event + count * sizeof *devices);
@@ -35,8 +114,8 @@ struct build_event *build_event_begin(const char *operation, cl_uint count, cons
     event_begin(&event->event, operation);
     if (options != NULL)
         field_text(&event->event.fields, "options", options);
-    if (given != NULL)
-        field_text(&event->event.fields, "given options", given);
+    if (driver_options != NULL)
+        field_text(&event->event.fields, "given options", driver_options);
     return event;
 }
 
@@ -169,14 +248,14 @@ void build_event_start(struct build_event *event, cl_program program)
 {
     if (event == NULL)
         return;
-    size_t kept = event->event.fields.size, count = event->count;
+    size_t size = event->event.fields.size, count = event->count;
     FREED cl_device_id *own = program != NULL && count == 0 ? program_devices(program, &count) : NULL;
     const cl_device_id *devices = own != NULL ? own : event->devices;
     if (program != NULL)
         add_source(event, program);
     for (size_t index = 0; index < count; ++index)
         add_device(event, devices[index]);
-    event_start(&event->event, kept);
+    event_start(&event->event, size);
 }
 
 void build_event_end(struct build_event *event, cl_program program, cl_int status)

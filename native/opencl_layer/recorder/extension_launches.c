@@ -1,8 +1,9 @@
-#include "opencl_layer/recorder/extension_launches.h"
-
+/* Launches through functions that platforms give out by their names: command buffers (cl_khr_command_buffer), which launch what they
+ * hold each time they are enqueued, and Intel's launches that are sized in work groups. */
 #include "base/locks.h"
 #include "base/records.h"
 #include "opencl_layer/below.h"
+#include "opencl_layer/recorder/parts.h"
 #include "recording/lists.h"
 
 #include <CL/cl_ext.h>
@@ -72,8 +73,8 @@ static struct functions functions_of_queue(cl_command_queue queue, cl_device_id 
     *device = queue != NULL ? device_of(queue) : NULL;
     cl_platform_id platform = platform_of(*device);
     lock_take(LOCK_PLATFORMS);
-    const struct functions *found = platform != NULL ? functions_of(platform) : NULL;
-    struct functions functions = found != NULL ? *found : (struct functions){0};
+    const struct functions *entry = platform != NULL ? functions_of(platform) : NULL;
+    struct functions functions = entry != NULL ? *entry : (struct functions){0};
     lock_give(LOCK_PLATFORMS);
     return functions;
 }
@@ -111,8 +112,8 @@ static struct functions functions_of_buffer(cl_command_buffer_khr buffer)
 {
     lock_take(LOCK_PLATFORMS);
     const struct known_buffer *known = (const struct known_buffer *)(const void *)records_find(&buffers, buffer);
-    const struct functions *found = known != NULL ? known->functions : only_platform();
-    struct functions functions = found != NULL ? *found : (struct functions){0};
+    const struct functions *entry = known != NULL ? known->functions : only_platform();
+    struct functions functions = entry != NULL ? *entry : (struct functions){0};
     lock_give(LOCK_PLATFORMS);
     return functions;
 }

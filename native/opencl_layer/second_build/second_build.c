@@ -6,10 +6,9 @@
 #include "base/loader.h"
 #include "base/locks.h"
 #include "base/owned.h"
-#include "base/problems.h"
 #include "base/text.h"
+#include "opencl_layer/compilers/snapshots.h"
 #include "opencl_layer/second_build/job.h"
-#include "opencl_layer/second_build/named_loader.h"
 #include "opencl_layer/second_build/target.h"
 
 #include <errno.h>
@@ -48,10 +47,10 @@ static char *program_path(void)
     return slash == NULL ? strdup(PROGRAM) : text_format("%.*s/%s", (int)(slash - layer), layer, PROGRAM);
 }
 
-/* Duplicates a descriptor to a high number, so that none of a child's fixed numbers is taken, and closes the given one. */
-static int raise_descriptor(int given)
+/* Duplicates a descriptor to a high number, so that none of a child's fixed numbers is taken, and closes this one. */
+static int raise_descriptor(int low)
 {
-    CLOSED int descriptor = given;
+    CLOSED int descriptor = low;
     return descriptor < 0 ? -1 : fcntl(descriptor, F_DUPFD_CLOEXEC, LOWEST_DESCRIPTOR);
 }
 
@@ -213,8 +212,8 @@ static int reap(struct second_build *build)
 
 static long seconds_allowed(void)
 {
-    const char *given = getenv("KERNLENS_SNAPSHOT_TIMEOUT");
-    long seconds = given != NULL ? strtol(given, NULL, 10) : 0;
+    const char *setting = getenv("KERNLENS_SNAPSHOT_TIMEOUT");
+    long seconds = setting != NULL ? strtol(setting, NULL, 10) : 0;
     return seconds > 0 && seconds <= 86400 ? seconds : DEFAULT_SECONDS;
 }
 

@@ -1,6 +1,6 @@
 """Have the compiler keep a stage of the application's build, in this process.
 
-The OpenCL layer's library does the work (``native/opencl_layer/layer/kept_build_exports.c``); the layer itself need not be
+The OpenCL layer's library does the work (``native/opencl_layer/layer/own_build.c``); the layer itself need not be
 loaded. Only Intel's GPU compiler can do it. It then keeps the stage of every build in the process, so nothing is requested
 while another thread could build.
 """
@@ -44,7 +44,7 @@ class ApplicationBuild:
 
         if not self._taken:
             self._taken = True
-            self._library.kernlens_kept_build_take(self._request, binary, len(binary or b""), CALLBACK(receive), None)
+            self._library.kernlens_own_build_take(self._request, binary, len(binary or b""), CALLBACK(receive), None)
         return snapshots
 
 
@@ -62,7 +62,7 @@ def keeping(opencl: str, program: int, stage: str, *, text: bool) -> Iterator[Ap
     ``opencl`` is the path of the OpenCL library that made the program.
     """
     library = _library(opencl) if threading.active_count() == 1 else None
-    request = library.kernlens_kept_build_begin(program, stage.encode(), text) if library is not None else None
+    request = library.kernlens_own_build_begin(program, stage.encode(), text) if library is not None else None
     if library is None or not request:
         yield None
         return
@@ -70,10 +70,10 @@ def keeping(opencl: str, program: int, stage: str, *, text: bool) -> Iterator[Ap
     try:
         yield build
     except BaseException:
-        library.kernlens_kept_build_over(request)
+        library.kernlens_own_build_over(request)
         build.snapshots(None)  # Nobody will ask for them.
         raise
-    library.kernlens_kept_build_over(request)
+    library.kernlens_own_build_over(request)
 
 
 @cache
@@ -87,11 +87,11 @@ def _library(opencl: str) -> ctypes.CDLL | None:
     loaded = ctypes.CDLL(opencl)
     if not all(hasattr(loaded, name) for name in _FUNCTIONS):
         return None
-    library.kernlens_kept_build_use(*(ctypes.cast(getattr(loaded, name), c_void_p) for name in _FUNCTIONS))
-    library.kernlens_kept_build_begin.argtypes = (c_void_p, c_char_p, c_int)
-    library.kernlens_kept_build_begin.restype = c_void_p
-    library.kernlens_kept_build_over.argtypes = (c_void_p,)
-    library.kernlens_kept_build_over.restype = None
-    library.kernlens_kept_build_take.argtypes = (c_void_p, c_char_p, c_size_t, CALLBACK, c_void_p)
-    library.kernlens_kept_build_take.restype = None
+    library.kernlens_own_build_use(*(ctypes.cast(getattr(loaded, name), c_void_p) for name in _FUNCTIONS))
+    library.kernlens_own_build_begin.argtypes = (c_void_p, c_char_p, c_int)
+    library.kernlens_own_build_begin.restype = c_void_p
+    library.kernlens_own_build_over.argtypes = (c_void_p,)
+    library.kernlens_own_build_over.restype = None
+    library.kernlens_own_build_take.argtypes = (c_void_p, c_char_p, c_size_t, CALLBACK, c_void_p)
+    library.kernlens_own_build_take.restype = None
     return library

@@ -1,6 +1,6 @@
 /* settings_test LIBRARY [hidden]: finds the settings of an IGC library, or of one that is made like it, changes some and puts them back.
  * Prints how many there are and how large a value is. */
-#include "base/environment.h"
+#include "base/children.h"
 #include "base/locks.h"
 #include "opencl_layer/compilers/igc/settings.h"
 #include "opencl_layer/compilers/igc/settings_table.h"

@@ -1,11 +1,11 @@
-/* Intel's GPU compiler (IGC): what makes it write a stage, and which of the files it wrote is the stage. */
+/* Intel's GPU compiler (IGC): what makes it write a stage, in a second build or in the application's own, and which of the files it
+ * wrote is the stage. */
 #include "base/files.h"
 #include "base/owned.h"
 #include "base/text.h"
-#include "opencl_layer/compilers/compilers.h"
-#include "opencl_layer/compilers/igc/dump_names.h"
-#include "opencl_layer/compilers/igc/keeping.h"
-#include "opencl_layer/compilers/igc/kernel_dumps.h"
+#include "opencl_layer/compilers/igc/dumps.h"
+#include "opencl_layer/compilers/igc/settings.h"
+#include "opencl_layer/compilers/stages.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,8 +61,8 @@ static void set_filter(struct environment *environment, const char *expression)
 /* The user's own options for the finalizer stay. */
 static void set_finalizer_options(struct environment *environment, const char *options)
 {
-    const char *given = getenv("IGC_VISAOptions");
-    environment_set(environment, "IGC_VISAOptions", "%s%s%s", given ? given : "", given ? " " : "", options);
+    const char *own = getenv("IGC_VISAOptions");
+    environment_set(environment, "IGC_VISAOptions", "%s%s%s", own ? own : "", own ? " " : "", options);
 }
 
 static void set_llvm_dumps(struct environment *environment, const char *dump)
@@ -135,12 +135,12 @@ static bool add_file(struct snapshots *snapshots, const char *folder, const char
 static void collect_modules(const struct stage *stage, const char *folder, const struct file_names *names,
                             struct snapshots *snapshots)
 {
-    bool found = true;
-    for (int attempt = 0; found; ++attempt) {
-        found = false;
-        for (size_t index = 0; index < names->count && !found; ++index)
+    bool added = true;
+    for (int attempt = 0; added; ++attempt) {
+        added = false;
+        for (size_t index = 0; index < names->count && !added; ++index)
             if (module_dump_attempt(names->items[index], stage->dump) == attempt)
-                found = add_file(snapshots, folder, names->items[index], stage->text);
+                added = add_file(snapshots, folder, names->items[index], stage->text);
     }
 }
 
@@ -163,6 +163,31 @@ static void collect(const struct stage_form *form, const char *folder, const str
                              snapshots);
 }
 
+/* Tells whether the user has IGC make dumps for himself; they are left alone. */
+static bool dumps_of_the_user(void)
+{
+    static const char *const NAMES[] = {
+        "IGC_DumpToCustomDir",  "IGC_DumpToCurrentDir", "IGC_ShaderDumpEnable",   "IGC_ShaderDumpEnableAll",
+        "IGC_DumpLLVMIR",       "IGC_EnableCosDump",    "IGC_DumpOCLProgramInfo", "IGC_EnableVISAOutput",
+        "IGC_EnableVISABinary", "IGC_EnableCapsDump",   "IGC_DumpPatchTokens",    "IGC_EnableVISADumpCommonISA"};
+    for (size_t index = 0; index < sizeof NAMES / sizeof *NAMES; ++index)
+        if (getenv(NAMES[index]) != NULL)
+            return true;
+    return false;
+}
+
+static bool can_keep(void)
+{
+    return !dumps_of_the_user() && igc_settings_found();
+}
+
+static bool end_keeping(const char *folder)
+{
+    igc_settings_restore();
+    RELEASED_BY(file_names_free) struct file_names names = {0};
+    return file_names_read(folder, &names) && dumps_of_one_program(&names);
+}
+
 const struct compiler igc_compiler = {
     .name = "igc",
     .stages = IGC_STAGES,
@@ -171,7 +196,7 @@ const struct compiler igc_compiler = {
     .variables_at_first_compile = true,
     .set_dumps = set_dumps,
     .collect = collect,
-    .can_keep = igc_can_keep,
-    .begin_keeping = igc_begin_keeping,
-    .end_keeping = igc_end_keeping,
+    .can_keep = can_keep,
+    .begin_keeping = igc_settings_change,
+    .end_keeping = end_keeping,
 };

@@ -15,9 +15,9 @@ bool igc_settings_found(void)
 {
     struct settings_table table;
     lock_take(LOCK_SETTINGS);
-    bool found = settings_table_find(&table);
+    bool is_there = settings_table_find(&table);
     lock_give(LOCK_SETTINGS);
-    return found;
+    return is_there;
 }
 
 /* What IGC switches on by itself when it finds IGC_ShaderDumpEnable set while it reads its variables. */
@@ -53,15 +53,15 @@ struct place {
 };
 
 /* Lists what is set or may be derived. The derived ones come first: restoring goes backwards. */
-static size_t list_places(const struct environment *wanted, struct place *places)
+static size_t list_places(const struct environment *dumps, struct place *places)
 {
     static const char PREFIX[] = "IGC_";
     size_t count = 0;
     for (size_t index = 0; index < COUNT(DERIVED); ++index)
         places[count++].setting = DERIVED[index];
-    for (size_t index = 0; index < wanted->count; ++index)
-        if (text_starts_with(wanted->settings[index], PREFIX))
-            places[count++].setting = wanted->settings[index] + sizeof PREFIX - 1;
+    for (size_t index = 0; index < dumps->count; ++index)
+        if (text_starts_with(dumps->settings[index], PREFIX))
+            places[count++].setting = dumps->settings[index] + sizeof PREFIX - 1;
     return count;
 }
 
@@ -112,13 +112,13 @@ static void restore(void)
     }
 }
 
-static bool change(const struct environment *wanted)
+static bool change(const struct environment *dumps)
 {
     struct settings_table table;
-    if (wanted->failed || before_count > 0 || !settings_table_find(&table))
+    if (dumps->failed || before_count > 0 || !settings_table_find(&table))
         return false;
     struct place places[PLACES] = {0};
-    size_t count = list_places(wanted, places), size = settings_table_value_size(&table);
+    size_t count = list_places(dumps, places), size = settings_table_value_size(&table);
     find_values(&table, places, count);
     bool folder = false, all = true;
     for (size_t index = 0; index < count && all; ++index) {
@@ -135,10 +135,10 @@ static bool change(const struct environment *wanted)
     return all && folder;
 }
 
-bool igc_settings_change(const struct environment *wanted)
+bool igc_settings_change(const struct environment *dumps)
 {
     lock_take(LOCK_SETTINGS);
-    bool changed = change(wanted);
+    bool changed = change(dumps);
     lock_give(LOCK_SETTINGS);
     return changed;
 }

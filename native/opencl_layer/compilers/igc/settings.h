@@ -7,7 +7,7 @@
 #ifndef KERNLENS_SETTINGS_H
 #define KERNLENS_SETTINGS_H
 
-#include "base/environment.h"
+#include "base/children.h"
 
 #include <stdbool.h>
 
@@ -15,7 +15,7 @@
 bool igc_settings_found(void);
 /* Sets those of the "IGC_NAME=value" settings that this version of IGC has. False, and nothing is changed, if it has no such
  * table or not all the room for a value, or if they are changed already. */
-bool igc_settings_change(const struct environment *wanted);
+bool igc_settings_change(const struct environment *dumps);
 /* Puts back what was there, also what IGC itself derived from the changed settings. */
 void igc_settings_restore(void);
 

@@ -9,9 +9,24 @@
 #ifndef KERNLENS_SETTINGS_TABLE_H
 #define KERNLENS_SETTINGS_TABLE_H
 
-#include "opencl_layer/compilers/igc/library.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 enum { SETTING_VALUE_SIZE = 1024 }; /* the most of any version */
+enum { LIBRARY_SEGMENTS = 16 };
+
+struct segment {
+    uintptr_t start, end;
+    unsigned flags; /* PF_R, PF_W, PF_X */
+};
+
+/* The IGC library as it is mapped into this process. */
+struct library {
+    struct segment segments[LIBRARY_SEGMENTS];
+    size_t count;
+    uintptr_t read_only_start, read_only_end; /* within a writable segment */
+};
 
 struct settings_table {
     struct library library;

@@ -1,14 +1,11 @@
 /* The functions of OpenCL that a capture looks at. */
 #define _GNU_SOURCE
+#include "opencl_layer/recorder/recorder.h"
+
 #include "base/owned.h"
 #include "opencl_layer/below.h"
-#include "opencl_layer/recorder/added_options.h"
-#include "opencl_layer/recorder/build_event.h"
-#include "opencl_layer/recorder/constants.h"
-#include "opencl_layer/recorder/extension_launches.h"
+#include "opencl_layer/recorder/parts.h"
 #include "recording/counters.h"
-#include "opencl_layer/recorder/recorder.h"
-#include "opencl_layer/recorder/replacing.h"
 #include "recording/spool.h"
 
 #include <errno.h>
@@ -101,11 +98,11 @@ static void call_end(struct call *call, cl_program program, cl_int status)
 static cl_int CL_API_CALL build_program(cl_program program, cl_uint count, const cl_device_id *devices,
                                         const char *options, notification notify, void *user_data)
 {
-    FREED char *given = added_to_build(program, count, devices, options);
-    struct build_event *event = build_event_begin("build", count, devices, options, given);
+    FREED char *extended = added_to_build(program, count, devices, options);
+    struct build_event *event = build_event_begin("build", count, devices, options, extended);
     build_event_start(event, program);
     struct call call = call_begin(event, false, notify, user_data);
-    cl_int status = next->clBuildProgram(program, count, devices, given != NULL ? given : options, call.notify, call.user_data);
+    cl_int status = next->clBuildProgram(program, count, devices, extended != NULL ? extended : options, call.notify, call.user_data);
     call_end(&call, program, status);
     return status;
 }
@@ -114,13 +111,13 @@ static cl_int CL_API_CALL compile_program(cl_program program, cl_uint count, con
                                           const char *options, cl_uint header_count, const cl_program *headers,
                                           const char **header_names, notification notify, void *user_data)
 {
-    FREED char *given = added_to_build(program, count, devices, options);
-    struct build_event *event = build_event_begin("compile", count, devices, options, given);
+    FREED char *extended = added_to_build(program, count, devices, options);
+    struct build_event *event = build_event_begin("compile", count, devices, options, extended);
     for (cl_uint index = 0; headers != NULL && header_names != NULL && index < header_count; ++index)
         build_event_header(event, headers[index], header_names[index]);
     build_event_start(event, program);
     struct call call = call_begin(event, false, notify, user_data);
-    cl_int status = next->clCompileProgram(program, count, devices, given != NULL ? given : options, header_count, headers,
+    cl_int status = next->clCompileProgram(program, count, devices, extended != NULL ? extended : options, header_count, headers,
                                            header_names, call.notify, call.user_data);
     call_end(&call, program, status);
     return status;
@@ -130,14 +127,14 @@ static cl_program CL_API_CALL link_program(cl_context context, cl_uint count, co
                                            const char *options, cl_uint program_count, const cl_program *programs,
                                            notification notify, void *user_data, cl_int *error_ret)
 {
-    FREED char *given = added_to_link(program_count, programs, count, devices, options);
-    struct build_event *event = build_event_begin("link", count, devices, options, given);
+    FREED char *extended = added_to_link(program_count, programs, count, devices, options);
+    struct build_event *event = build_event_begin("link", count, devices, options, extended);
     for (cl_uint index = 0; programs != NULL && index < program_count; ++index)
         build_event_input(event, programs[index]);
     build_event_start(event, NULL);
     struct call call = call_begin(event, true, notify, user_data);
     cl_int error = CL_SUCCESS;
-    cl_program linked = next->clLinkProgram(context, count, devices, given != NULL ? given : options, program_count, programs,
+    cl_program linked = next->clLinkProgram(context, count, devices, extended != NULL ? extended : options, program_count, programs,
                                             call.notify, call.user_data, &error);
     if (linked != NULL && call.notified == NULL)
         counters_new_program(linked);
@@ -188,11 +185,11 @@ static char *kernel_name(cl_kernel kernel)
 
 static cl_int CL_API_CALL create_kernels(cl_program program, cl_uint count, cl_kernel *kernels, cl_uint *count_ret)
 {
-    cl_uint made = 0;
-    cl_int status = next->clCreateKernelsInProgram(program, count, kernels, &made);
+    cl_uint created = 0;
+    cl_int status = next->clCreateKernelsInProgram(program, count, kernels, &created);
     if (count_ret != NULL && status == CL_SUCCESS)
-        *count_ret = made;
-    for (cl_uint index = 0; status == CL_SUCCESS && kernels != NULL && index < made && index < count; ++index) {
+        *count_ret = created;
+    for (cl_uint index = 0; status == CL_SUCCESS && kernels != NULL && index < created && index < count; ++index) {
         FREED char *name = kernel_name(kernels[index]);
         if (name != NULL)
             counters_created(kernels[index], program, name);
@@ -251,7 +248,7 @@ void recorder_new_program(cl_program program)
 
 cl_program recorder_replace_il(cl_context context, const void *il, size_t length, cl_int *error_ret)
 {
-    return replacing_il(context, il, length, error_ret);
+    return replaced_program_from_il(context, il, length, error_ret);
 }
 
 void recorder_hook(cl_icd_dispatch *dispatch, size_t entries)
@@ -273,6 +270,6 @@ void recorder_hook(cl_icd_dispatch *dispatch, size_t entries)
     dispatch->clCloneKernel = clone_kernel;
     dispatch->clEnqueueNDRangeKernel = enqueue_range;
     dispatch->clEnqueueTask = enqueue_task;
-    replacing_hook(dispatch, next);
+    replaced_programs_hook(dispatch, next);
     spool_here();
 }

@@ -1,8 +1,7 @@
-/* Serving a request while its program is built. */
-#ifndef KERNLENS_SERVING_H
-#define KERNLENS_SERVING_H
+/* How a request for a stage is served while its program is built: from the program, its binary, or the compiler's files. */
+#ifndef KERNLENS_REQUESTS_H
+#define KERNLENS_REQUESTS_H
 
-#include "opencl_layer/layer/collecting.h"
 #include "opencl_layer/layer/programs.h"
 #include "opencl_layer/second_build/job.h"
 
@@ -14,12 +13,18 @@ struct building {
     const cl_program *programs;
 };
 
+/* What a build came to. */
+struct outcome {
+    cl_program program; /* NULL if there is none */
+    cl_int status;
+};
+
 /* One request during one build. */
 struct serving {
     struct request request;
     struct second_build *second; /* NULL if there is none */
-    bool kept_begun;             /* the application's build keeps the stage */
-    char *kept_folder;           /* after it: what it kept; NULL if nothing */
+    bool own_begun;              /* the application's own build keeps the stage */
+    char *own_folder;            /* after it: its folder; NULL if it holds nothing */
 };
 
 /* Takes the program's request; false if it has none. */

@@ -1,8 +1,7 @@
 /* Programs of the application that something else stands in for: the driver makes them from that. */
-#include "opencl_layer/recorder/replacing.h"
-
 #include "base/owned.h"
 #include "opencl_layer/below.h"
+#include "opencl_layer/recorder/parts.h"
 #include "recording/counters.h"
 #include "recording/replacements.h"
 
@@ -31,25 +30,25 @@ static cl_program from_binary(cl_context context, const struct view *binary, cl_
  * its own. */
 static cl_program replaced(cl_context context, enum made_from form, const struct view *bytes, cl_int *error_ret)
 {
-    const struct replacement *found = bytes->bytes != NULL ? replacement_for(form, bytes) : NULL;
-    if (found == NULL)
+    const struct replacement *replacement = bytes->bytes != NULL ? replacement_for(form, bytes) : NULL;
+    if (replacement == NULL)
         return NULL;
     cl_int error = CL_INVALID_OPERATION;
     cl_program program = NULL;
-    const char *text = (const char *)found->bytes.bytes;
-    if (found->form == FROM_SOURCE)
-        program = next->clCreateProgramWithSource(context, 1, &text, &found->bytes.size, &error);
-    else if (found->form == FROM_IL && next->clCreateProgramWithIL != NULL)
-        program = next->clCreateProgramWithIL(context, found->bytes.bytes, found->bytes.size, &error);
-    else if (found->form == FROM_BINARY)
-        program = from_binary(context, &found->bytes, &error);
+    const char *text = (const char *)replacement->bytes.bytes;
+    if (replacement->form == FROM_SOURCE)
+        program = next->clCreateProgramWithSource(context, 1, &text, &replacement->bytes.size, &error);
+    else if (replacement->form == FROM_IL && next->clCreateProgramWithIL != NULL)
+        program = next->clCreateProgramWithIL(context, replacement->bytes.bytes, replacement->bytes.size, &error);
+    else if (replacement->form == FROM_BINARY)
+        program = from_binary(context, &replacement->bytes, &error);
     struct program_identity identity = {0, 0};
     if (program != NULL) {
         identity = counters_identity(program);
         if (error_ret != NULL)
             *error_ret = CL_SUCCESS;
     }
-    replacement_note(found, bytes, identity, program != NULL ? 0 : error, NULL);
+    replacement_note(replacement, bytes, identity, program != NULL ? 0 : error, NULL);
     return program;
 }
 
@@ -97,16 +96,16 @@ static cl_program CL_API_CALL create_with_binary(cl_context context, cl_uint cou
 
 static cl_program CL_API_CALL create_with_il(cl_context context, const void *il, size_t length, cl_int *error_ret)
 {
-    cl_program program = replacing_il(context, il, length, error_ret);
+    cl_program program = replaced_program_from_il(context, il, length, error_ret);
     return program != NULL ? program : next->clCreateProgramWithIL(context, il, length, error_ret);
 }
 
-cl_program replacing_il(cl_context context, const void *il, size_t length, cl_int *error_ret)
+cl_program replaced_program_from_il(cl_context context, const void *il, size_t length, cl_int *error_ret)
 {
     return next != NULL ? replaced(context, FROM_IL, &(struct view){il, length}, error_ret) : NULL;
 }
 
-void replacing_hook(cl_icd_dispatch *dispatch, const cl_icd_dispatch *behind)
+void replaced_programs_hook(cl_icd_dispatch *dispatch, const cl_icd_dispatch *behind)
 {
     replacements_open();
     if (!replacements_are_there())

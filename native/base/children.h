@@ -1,12 +1,13 @@
-/* The environment of a child process: this process's own, with some variables set otherwise. */
-#ifndef KERNLENS_ENVIRONMENT_H
-#define KERNLENS_ENVIRONMENT_H
+/* Child processes: the environment that they get, and tools that are run to their end. */
+#ifndef KERNLENS_CHILDREN_H
+#define KERNLENS_CHILDREN_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
 enum { ENVIRONMENT_SETTINGS = 12 };
 
+/* The environment of a child process: this process's own, with some variables set otherwise. */
 struct environment {
     char *settings[ENVIRONMENT_SETTINGS]; /* "NAME=value" */
     size_t count;
@@ -19,5 +20,9 @@ void environment_set(struct environment *environment, const char *name, const ch
  * environment_free. */
 char **environment_list(const struct environment *environment);
 void environment_free(struct environment *environment);
+
+/* Runs a program that turns a binary form into text: PROGRAM ARGUMENTS... INPUT, with each of `programs` in turn until one
+ * succeeds, its standard output going to the file `output`. Both lists end with NULL. False if none succeeded. */
+bool tool_run(const char *const *programs, const char *const *arguments, const char *input, const char *output);
 
 #endif

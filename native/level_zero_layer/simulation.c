@@ -1,14 +1,87 @@
+/* What a simulated device answers where the driver's own simulation refuses: memory is always where it is needed, as nothing is
+ * ever computed. SYCL's adapter (Unified Runtime, V2) makes no queue without it.
+ *
+ * And its memory: all of it is zero. Nothing is computed there, so what an application reads back would else be what happened to
+ * lie in the memory that it gets, and what it builds next, which may depend on that, would differ from run to run. */
 #define _GNU_SOURCE
-#include "level_zero_layer/simulated_memory.h"
-
 #include "level_zero_layer/driver.h"
+#include "level_zero_layer/layer.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* Command stream receivers that reach no hardware: one that writes a file, and a null device. */
+enum { RECEIVER_FILE = 1, RECEIVER_NULL = 5 };
+
+static ze_pfnContextMakeMemoryResident_t next_make_memory;
+static ze_pfnContextEvictMemory_t next_evict_memory;
+static ze_pfnContextMakeImageResident_t next_make_image;
+static ze_pfnContextEvictImage_t next_evict_image;
+/* What tells of an allocation, the driver's. */
+static ze_pfnMemGetAllocProperties_t properties_of;
+
+static long setting(const char *name)
+{
+    const char *text = getenv(name);
+    return text != NULL ? strtol(text, NULL, 0) : 0;
+}
+
+bool device_is_simulated(void)
+{
+    long receiver = setting("SetCommandStreamReceiver");
+    return setting("NEOReadDebugKeys") == 1 && (receiver == RECEIVER_FILE || receiver == RECEIVER_NULL);
+}
+
+/* Whose memory it is; not known if the driver does not say. */
+static ze_memory_type_t type_of(ze_context_handle_t context, const void *memory)
+{
+    ze_memory_allocation_properties_t properties = {.stype = ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES};
+    bool is_told = properties_of != NULL && properties_of(context, memory, &properties, NULL) == ZE_RESULT_SUCCESS;
+    return is_told ? properties.type : ZE_MEMORY_TYPE_UNKNOWN;
+}
+
+/* The simulation has no memory to move things into: it answers "uninitialized" to the first question, and to the second what it
+ * answers for memory that it does not know. */
+static ze_result_t ZE_APICALL make_memory(ze_context_handle_t context, ze_device_handle_t device, void *memory, size_t size)
+{
+    ze_result_t result = next_make_memory(context, device, memory, size);
+    return result == ZE_RESULT_ERROR_UNINITIALIZED ? ZE_RESULT_SUCCESS : result;
+}
+
+static ze_result_t ZE_APICALL evict_memory(ze_context_handle_t context, ze_device_handle_t device, void *memory, size_t size)
+{
+    ze_result_t result = next_evict_memory(context, device, memory, size);
+    bool is_refused = result == ZE_RESULT_ERROR_UNINITIALIZED ||
+                      (result == ZE_RESULT_ERROR_INVALID_ARGUMENT && type_of(context, memory) != ZE_MEMORY_TYPE_UNKNOWN);
+    return is_refused ? ZE_RESULT_SUCCESS : result;
+}
+
+static ze_result_t ZE_APICALL make_image(ze_context_handle_t context, ze_device_handle_t device, ze_image_handle_t image)
+{
+    ze_result_t result = next_make_image(context, device, image);
+    return result == ZE_RESULT_ERROR_UNINITIALIZED ? ZE_RESULT_SUCCESS : result;
+}
+
+static ze_result_t ZE_APICALL evict_image(ze_context_handle_t context, ze_device_handle_t device, ze_image_handle_t image)
+{
+    ze_result_t result = next_evict_image(context, device, image);
+    bool is_refused = result == ZE_RESULT_ERROR_UNINITIALIZED || (result == ZE_RESULT_ERROR_INVALID_ARGUMENT && image != NULL);
+    return is_refused ? ZE_RESULT_SUCCESS : result;
+}
+
+void simulation_hook_contexts(ze_context_dditable_t *table, ze_api_version_t version)
+{
+    (void)version;
+    properties_of = (ze_pfnMemGetAllocProperties_t)driver_function("zeMemGetAllocProperties");
+    PUT_IN_FRONT(table->pfnMakeMemoryResident, make_memory, next_make_memory);
+    PUT_IN_FRONT(table->pfnEvictMemory, evict_memory, next_evict_memory);
+    PUT_IN_FRONT(table->pfnMakeImageResident, make_image, next_make_image);
+    PUT_IN_FRONT(table->pfnEvictImage, evict_image, next_evict_image);
+}
 
 enum { BLOCK = 4096 };
 
@@ -17,8 +90,7 @@ static ze_pfnMemAllocShared_t next_shared;
 static ze_pfnCommandListAppendMemoryCopy_t next_copy;
 static ze_pfnCommandListAppendMemoryCopyRegion_t next_copy_region;
 
-/* What to ask the driver, and a context to ask it in: a command list does not tell its own, and the application's may be gone. */
-static ze_pfnMemGetAllocProperties_t properties_of;
+/* A context to ask the driver in: a command list does not tell its own, and the application's may be gone. */
 static ze_context_handle_t own_context;
 
 /* Makes it when it is first needed; of several threads that do, one's stays. No lock is held while the driver works. */
@@ -44,10 +116,8 @@ static ze_context_handle_t context_to_ask_in(void)
 /* Whether the memory is a device's, which the processor cannot reach; false if the driver does not say. */
 static bool is_of_device(const void *memory)
 {
-    ze_memory_allocation_properties_t properties = {.stype = ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES};
     ze_context_handle_t context = context_to_ask_in();
-    return context != NULL && properties_of != NULL &&
-           properties_of(context, memory, &properties, NULL) == ZE_RESULT_SUCCESS && properties.type == ZE_MEMORY_TYPE_DEVICE;
+    return context != NULL && type_of(context, memory) == ZE_MEMORY_TYPE_DEVICE;
 }
 
 /* Fills memory that the driver has just made. Pages that nobody has written are only read, so they take no memory. */
@@ -136,14 +206,14 @@ static ze_result_t ZE_APICALL copy_region(ze_command_list_handle_t list, void *t
     return result;
 }
 
-void simulated_memory_hook(ze_mem_dditable_t *table, ze_api_version_t version)
+void simulation_hook_memory(ze_mem_dditable_t *table, ze_api_version_t version)
 {
     (void)version; /* they are in every one */
     PUT_IN_FRONT(table->pfnAllocHost, host, next_host);
     PUT_IN_FRONT(table->pfnAllocShared, shared, next_shared);
 }
 
-void simulated_memory_hook_lists(ze_command_list_dditable_t *table)
+void simulation_hook_lists(ze_command_list_dditable_t *table)
 {
     properties_of = (ze_pfnMemGetAllocProperties_t)driver_function("zeMemGetAllocProperties");
     PUT_IN_FRONT(table->pfnAppendMemoryCopy, copy, next_copy);

@@ -1,0 +1,43 @@
+/* What the parts of the layer share. Each puts its functions into the loader's tables (tables.c). */
+#ifndef KERNLENS_LEVEL_ZERO_LAYER_H
+#define KERNLENS_LEVEL_ZERO_LAYER_H
+
+#include "level_zero_layer/newer_api.h"
+#include "recording/counters.h"
+
+#include <stdbool.h>
+
+/* modules.c: how modules are made, and linked. The first takes from the environment which options are added, and what stands in
+ * for modules, for a loading layer. */
+void modules_open(void);
+void modules_hook(ze_module_dditable_t *table, ze_api_version_t version);
+
+/* kernels.c: kernels that the application created. The first has forks looked after, for a loading layer. */
+void kernels_watch(void);
+void kernels_hook(ze_kernel_dditable_t *table, ze_api_version_t version);
+/* Notes the size of the kernel's work groups. */
+void kernel_group_size(const void *kernel, uint32_t x, uint32_t y, uint32_t z);
+/* Returns what so many groups of the kernel are; without dimensions if the groups' size or number (NULL) is not known. */
+struct shape kernel_shape(const void *kernel, const ze_group_count_t *groups);
+
+/* launches.c: command lists, and the kernels that they launch. */
+void launches_hook_lists(ze_command_list_dditable_t *table, ze_api_version_t version);
+void launches_hook_newer_lists(struct newer_list_table *table, ze_api_version_t version);
+void launches_hook_queues(ze_command_queue_dditable_t *table, ze_api_version_t version);
+
+/* graphs.c: graphs, which record what is appended to immediate lists. The table of drivers gives functions by their names. */
+void graphs_hook_lists(ze_command_list_dditable_t *table, ze_api_version_t version);
+void graphs_hook_graphs(struct graph_table *table, ze_api_version_t version);
+void graphs_hook_executables(struct executable_graph_table *table, ze_api_version_t version);
+void graphs_hook_driver(ze_driver_dditable_t *table, ze_api_version_t version);
+/* Returns the graph that records what was just appended to the list; NULL if it went to the device. */
+const void *graph_of(ze_command_list_handle_t list);
+
+/* simulation.c: whether the driver simulates its devices, by the variables that tell it so (src/kernlens/toolchain/simulation.py),
+ * and what they then do otherwise. */
+bool device_is_simulated(void);
+void simulation_hook_contexts(ze_context_dditable_t *table, ze_api_version_t version);
+void simulation_hook_memory(ze_mem_dditable_t *table, ze_api_version_t version);
+void simulation_hook_lists(ze_command_list_dditable_t *table);
+
+#endif

@@ -1,0 +1,61 @@
+/* What the parts of the recorder share; each is told of in the file that bears its name. */
+#ifndef KERNLENS_RECORDER_PARTS_H
+#define KERNLENS_RECORDER_PARTS_H
+
+#include "recording/counters.h"
+
+#include <CL/cl.h>
+#include <CL/cl_icd.h>
+
+#include <stddef.h>
+
+/* build_event.c: one call of a function that builds, described as it begins, written down when it has ended. */
+struct build_event;
+
+/* Begins one: a call of clBuildProgram ("build"), clCompileProgram ("compile") or clLinkProgram ("link"), or the creation of
+ * "built-in kernels", whose names are the options. It is for these devices (NULL: all that the program has). `driver_options` are the
+ * options that the driver gets in place of the application's, NULL if it gets those. Returns NULL if there is no memory; the
+ * others take that. */
+struct build_event *build_event_begin(const char *operation, cl_uint count, const cl_device_id *devices,
+                                      const char *options, const char *driver_options);
+/* Notes a linked program, or a header under its name. */
+void build_event_input(struct build_event *event, cl_program program);
+void build_event_header(struct build_event *event, cl_program program, const char *name);
+/* Notes what is to be built, and for what, before the driver does it: NULL is the program of a link. */
+void build_event_start(struct build_event *event, cl_program program);
+/* Writes it and frees it. `program` is what was built, NULL if there is none. */
+void build_event_end(struct build_event *event, cl_program program, cl_int status);
+/* Frees it: there was none. */
+void build_event_drop(struct build_event *event);
+
+/* Specialization constants of programs from IL: has forks looked after, for a loading layer. */
+void constants_watch(void);
+/* Keeps a value that was set; in place of an earlier one. */
+void constant_set(cl_program program, cl_uint number, size_t size, const void *value);
+/* The handle is a new program's. */
+void constants_forget(cl_program program);
+
+/* added_options.c: options that a capture adds to what the application builds. */
+/* Takes them from the environment. For a loading layer. */
+void added_options_open(void);
+/* Make the options with what is added to them, in memory of their own; NULL if nothing is. Without devices all that the program has
+ * are meant. */
+char *added_to_build(cl_program program, cl_uint count, const cl_device_id *devices, const char *options);
+char *added_to_link(cl_uint program_count, const cl_program *programs, cl_uint count, const cl_device_id *devices,
+                    const char *options);
+
+/* extension_launches.c: launches through functions that platforms give out by their names. */
+/* Has forks looked after. For a loading layer. */
+void extension_launches_watch(void);
+/* Returns the recorder's function in front of the platform's, if it has one of that name, else the platform's. */
+void *extension_launch_function(cl_platform_id platform, const char *name, void *of_platform);
+/* Returns the sizes of a launch, as they are counted. */
+struct shape shape_of(cl_uint dimensions, const size_t *global, const size_t *local);
+
+/* replaced_programs.c: programs that something else stands in for (recording/replacements.h). */
+/* Puts its functions into the table, in front of those `behind`, if there is something to replace. */
+void replaced_programs_hook(cl_icd_dispatch *dispatch, const cl_icd_dispatch *behind);
+/* Makes a program from what stands in for one made from this IL, for functions that are in no table; NULL if nothing does. */
+cl_program replaced_program_from_il(cl_context context, const void *il, size_t length, cl_int *error_ret);
+
+#endif
