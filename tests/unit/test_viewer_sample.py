@@ -18,7 +18,8 @@ def written() -> str:
 def document_in(text: str) -> dict[str, Any]:
     """The document of a page, unpacked: packed by another zstd it has other bytes."""
     shown = Page(text)
-    return shown.index | {"chunks": {chunk: shown.chunk(chunk) for chunk in shown.index["chunks"]}}
+    document: dict[str, Any] = shown.index | {"chunks": {chunk: shown.chunk(chunk) for chunk in shown.index["chunks"]}}
+    return document
 
 
 def test_the_sample_is_what_is_written_now() -> None:
