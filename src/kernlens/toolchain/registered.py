@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import re
 from functools import cache
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kernlens import log
 from kernlens.errors import NotFoundError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 #: The name that ``toolchain add newest`` registers, and that the root KERNLENS_NEWEST_ROOT gets.
 NEWEST = "newest"
@@ -18,6 +21,8 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}")
 
 def toolchains_folder() -> Path:
     """Return the folder of registered roots: KERNLENS_TOOLCHAINS, else ``kernlens/toolchains`` in the user's data folder."""
+    from pathlib import Path
+
     chosen = os.environ.get("KERNLENS_TOOLCHAINS")
     if chosen:
         return Path(chosen)
@@ -29,6 +34,8 @@ def toolchains_folder() -> Path:
 
 def roots() -> dict[str, Path]:
     """Return registered roots by name, without broken links and half-built folders."""
+    from pathlib import Path
+
     found: dict[str, Path] = {}
     folder = toolchains_folder()
     try:
