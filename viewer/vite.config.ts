@@ -5,7 +5,7 @@ import { defineConfig, type Plugin } from "vite";
 
 const ROOT = import.meta.dirname;
 
-/** The files that the script is made from; a test (tests/unit/test_viewer_build.py) takes the same. */
+/** The files that the script is made from; a test (tests/unit/viewer/test_viewer_build.py) takes the same. */
 function sources(): string[] {
   const own = readdirSync(join(ROOT, "src"), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())

@@ -2,7 +2,7 @@
  *
  * A child process has one thread, and gets the locks as they stand, those of its parent's other threads included. So a fork
  * first takes all short locks, in the order below: the child then gets what they guard as it is between two changes. No other
- * file has locks, or handlers of forks (tests/unit/test_native_locks.py). */
+ * file has locks, or handlers of forks (tests/unit/native/test_native_locks.py). */
 #ifndef KERNLENS_LOCKS_H
 #define KERNLENS_LOCKS_H
 

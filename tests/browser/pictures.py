@@ -19,8 +19,9 @@ from pathlib import Path
 from playwright.sync_api import Browser, sync_playwright
 
 from tests.browser.viewer import Viewer
+from tests.tree import ROOT
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = ROOT / "docs"
 #: Picture -> the address within the report, and the theme.
 PICTURES = {
     "page.png": ("#k=blur&l=blur.cl:20", "light"),

@@ -1,4 +1,4 @@
-"""What lights up is what the document's places and vISA numbers say, which tests/integration/test_explore_links.py
+"""What lights up is what the document's places and vISA numbers say, which tests/integration/report/test_explore_links.py
 compares with ``annotate --json``: 50 random instructions of three kernels, of both compilers."""
 
 from __future__ import annotations

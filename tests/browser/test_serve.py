@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Route
 
 from tests.browser.conftest import LISTEN
 from tests.browser.viewer import Viewer
-from tests.integration.explorer_fixtures import MAIN, SOURCE, Server, serving
+from tests.integration.serve.explorer_fixtures import MAIN, SOURCE, Server, serving
 
 #: What a compile on a busy machine may take.
 LONG = 60_000

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Page
 
-AXE = Path(__file__).parents[2] / "viewer/node_modules/axe-core/axe.min.js"
+from tests.tree import ROOT
+
+AXE = ROOT / "viewer/node_modules/axe-core/axe.min.js"
 
 
 class Viewer:

@@ -3,7 +3,7 @@ import { Kernel } from "../src/document/kernel";
 import type { ProgramInfo } from "../src/document/schema";
 import page from "./add.html?raw";
 
-/** The blocks of the page that kernlens wrote (tests/unit/test_viewer_sample.py), as a browser gives them. */
+/** The blocks of the page that kernlens wrote (tests/unit/viewer/test_viewer_sample.py), as a browser gives them. */
 export function pageOf(html = page): Document {
   const blocks = new Map<string, object>();
   for (const [, id, bytes, text] of html.matchAll(/<script type="application\/x-kernlens" id="(\w+)" data-bytes="(\d*)">([^<]*)</g))

@@ -4,7 +4,7 @@ docs/stages.md lists the files' names and says which of several attempts counts.
 as the stage ends and reports no error if it cannot, so this module judges whether a dump is complete.
 
 The OpenCL layer reads such folders too, in C (``native/opencl_layer``): it runs in an application's process, which has
-no Python, while an offline compile must work without the layer. tests/integration/test_dump_readers.py compares the two.
+no Python, while an offline compile must work without the layer. tests/integration/stages/test_dump_readers.py compares the two.
 """
 
 from __future__ import annotations

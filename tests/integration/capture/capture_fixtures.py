@@ -1,0 +1,107 @@
+"""An application to capture (capture/), the layer that counts what it calls, and kernlens around them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kernlens.model.build import Build
+from kernlens.recording.reader import Recording
+from tests.integration.layers.opencl_layer_fixtures import SLICES, Platform, intel, pocl
+
+HERE = Path(__file__).parent / "sources"
+FLAGS = ["-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror"]
+#: What gcc makes the application of.
+APPLICATION = (
+    *(str(HERE / f"{part}.c") for part in ("application", "application_launches")),
+    *("-lOpenCL", "-lpthread"),
+)
+MAIN = [sys.executable, "-c", "from kernlens.cli.main import main; main()"]
+
+
+@dataclass
+class Done:
+    """How kernlens ended, and what it recorded."""
+
+    status: int
+    out: str
+    err: str
+    recording: Path
+    counted: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def builds(self) -> list[Build]:
+        with Recording(self.recording) as recording:
+            builds = recording.builds()
+            for build in builds:
+                _ = build.log, build.binary, build.debug, build.spirv, build.sources
+            return builds
+
+    @property
+    def noted(self) -> Any:
+        with Recording(self.recording) as recording:
+            return json.loads(recording.metadata["capture"])
+
+    def launches(self) -> Counter[str]:
+        found: Counter[str] = Counter()
+        for kernel in self.noted["kernels"]:
+            found[kernel["name"]] += kernel["launches"]
+        return +found
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The application and the layer that counts."""
+    made = tmp_path_factory.mktemp("capture")
+    subprocess.run(["gcc", *FLAGS, "-o", str(made / "app"), *APPLICATION], check=True, timeout=60)
+    return build_counter(made)
+
+
+def build_counter(folder: Path) -> Path:
+    """Builds the layer that counts in a folder, and returns that."""
+    layer = [*FLAGS, "-shared", "-fPIC", "-o", str(folder / "count.so"), str(HERE / "counting_layer.c")]
+    subprocess.run(["gcc", *layer], check=True, timeout=60)
+    return folder
+
+
+@pytest.fixture(params=["dg2", "pocl"])
+def platform(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Platform:
+    if request.param == "pocl":
+        return pocl(tmp_path_factory.mktemp("pocl-cache"))
+    return intel("dg2", SLICES["dg2"])
+
+
+@pytest.fixture
+def dg2() -> Platform:
+    return intel("dg2", SLICES["dg2"])
+
+
+def environment(platform: Platform, **more: str) -> dict[str, str]:
+    without = {name: value for name, value in os.environ.items() if name != "OPENCL_LAYERS"}
+    return {**without, **platform.environment, **more}
+
+
+def captured(
+    platform: Platform, folder: Path, work: Path, *words: str, options: tuple[str, ...] = (), **more: str
+) -> Done:
+    """Captures the application, below the layer that counts."""
+    counted, recording = work / "counted", work / "x.klens"
+    counted.touch()
+    variables = environment(platform, OPENCL_LAYERS=str(folder / "count.so"), COUNTED=str(counted), **more)
+    command = [*MAIN, "capture", *options, "-o", str(recording), "--", *words]
+    done = subprocess.run(command, cwd=work, env=variables, capture_output=True, text=True, timeout=600, check=False)
+    return Done(done.returncode, done.stdout, done.stderr, recording, Counter(counted.read_text().split()))
+
+
+def alone(platform: Platform, work: Path, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        words, cwd=work, env=environment(platform, **more), capture_output=True, text=True, timeout=600, check=False
+    )

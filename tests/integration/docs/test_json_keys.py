@@ -1,0 +1,353 @@
+"""docs/json.md against what the verbs print: every key is documented, and every documented key was seen."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kernlens.cli import verb_group
+from kernlens.model.figures import COSTS, STATED
+from kernlens.toolchain.toolchains import NEWEST
+from tests.integration.cli.test_cli import kernlens
+from tests.integration.drivers.test_simulated_devices import WAITING
+from tests.integration.stages.stage_fixtures import SMALL
+from tests.integration.stages.test_clang_stages import run_tool
+from tests.tree import ROOT
+
+#: More values at a time than 64 registers hold.
+SPILLING = (
+    "kernel void many(global const float *in, global float *out) {\n"
+    + "".join(f"  float v{number} = in[get_global_id(0) + {number * 64}];\n" for number in range(90))
+    + "  barrier(CLK_GLOBAL_MEM_FENCE);\n  out[get_global_id(0)] = "
+    + " + ".join(f"v{number} * v{(number * 7 + 3) % 90}" for number in range(90))
+    + ";\n}\n"
+)
+
+PAGE = ROOT / "docs/json.md"
+CLI = Path(verb_group.__file__).parent
+#: A quoted key, a mark, or the name of a shape in capital letters; remarks and values are passed over.
+TOKEN = re.compile(r'"([^"]+)"|([{}\[\]:,=])|(?<![\w-])([A-Z]{2,})(?![\w-])')
+MARK, NAME, KEY = 2, 3, 1
+
+#: The modules of one link that has everything: an unresolved symbol, a duplicate, a mismatch and a circle.
+MODULES = {
+    "a.cl": """\
+global int counter = 5;
+int f(int x);
+int h(int x);
+int missing(int x);
+int g(int x) { return f(x) + counter; }
+kernel void k(global int *out) { out[0] = g(1) + h(2) + missing(3); }
+""",
+    "b.cl": "int g(int x);\nint f(int x) { return g(x); }\n",
+    "c.cl": "int f(int x) { return x; }\nfloat h(float x) { return x; }\n",
+    # A use that the compiler may drop; a caller and a function for different registers.
+    "e.cl": "int gone(int x);\nkernel void k(global int *out) { int no = 0; if (no) out[0] = gone(1); }\n",
+    "u.cl": "int v(int x);\nkernel void u(global int *out) { out[0] = v(1); }\n",
+    "v.cl": "int v(int x) { return x * 3; }\n",
+    "d.cl": "static int inside(int x) { return x; }\nint missing(int x) { return inside(x); }\n",
+}
+
+
+class Shape:
+    """What a block of the page says of a value: keys of an object, the shape of a list's entries, or nothing."""
+
+    def __init__(self) -> None:
+        self.keys: dict[str, Shape] = {}
+        #: Keys that are names, as of modules: the page writes ``{NAME: value}``.
+        self.is_open = False
+        self.entry: Shape | None = None
+        self.seen: set[str] = set()
+
+    def check(self, value: Any, place: str) -> None:
+        """Compare with what a verb printed; what was seen is kept."""
+        if isinstance(value, dict):
+            assert self.is_open or set(value) <= set(self.keys), f"{place} is documented with {list(self.keys)}"
+            self.seen |= set(value)
+            for key, inside in value.items():
+                if not self.is_open:
+                    self.keys[key].check(inside, f"{place}.{key}")
+        elif isinstance(value, list):
+            assert self.entry is not None, f"{place} is not documented as a list"
+            for inside in value:
+                self.entry.check(inside, f"{place}[]")
+        else:
+            assert not self.is_open, f"{place} is documented as an object"
+
+    def unseen(self, place: str, done: set[int]) -> list[str]:
+        """The documented keys that no output had."""
+        if id(self) in done:
+            return []
+        done.add(id(self))
+        found = [f"{place}.{key}" for key in self.keys if key not in self.seen]
+        for key, inside in self.keys.items():
+            found += inside.unseen(f"{place}.{key}", done)
+        return found + (self.entry.unseen(f"{place}[]", done) if self.entry else [])
+
+
+class Reader:
+    """Reads the page's notation; ``named`` are the shapes with names."""
+
+    def __init__(self, text: str, named: dict[str, Shape]) -> None:
+        self.tokens = [(match.lastindex or 0, match[0].strip('"')) for match in TOKEN.finditer(text)]
+        self.named = named
+
+    def take(self, mark: str) -> bool:
+        if self.tokens and self.tokens[0] == (MARK, mark):
+            self.tokens.pop(0)
+            return True
+        return False
+
+    def value(self) -> Shape:
+        if self.take("{"):
+            return self.fields()
+        if self.take("["):
+            found = Shape()
+            found.entry = Shape() if self.tokens[0] == (MARK, "]") else self.value()
+            assert self.take("]")
+            return found
+        if self.tokens[0][0] == NAME:
+            return self.named.setdefault(self.tokens.pop(0)[1], Shape())
+        if self.tokens[0][0] == KEY:  # A value that is always the same, as "spirv".
+            self.tokens.pop(0)
+        return Shape()
+
+    def fields(self) -> Shape:
+        found = Shape()
+        while not self.take("}"):
+            kind, word = self.tokens.pop(0)
+            if kind == NAME and self.take(":"):
+                found.is_open = True
+            elif kind == NAME:
+                found.keys |= self.named[word].keys
+            else:
+                assert kind == KEY, f"a key is expected before {self.tokens[:8]}"
+                found.keys[word] = self.value() if self.take(":") else Shape()
+            self.take(",")
+        return found
+
+
+def shapes(heading: str) -> list[Shape]:
+    """The documents of a section of the page, in its order."""
+    section = PAGE.read_text().split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    blocks = re.findall(r"```text\n(.*?)```", section, re.DOTALL)
+    named: dict[str, Shape] = {"FIGURES": Shape(), "COSTS": Shape()}
+    named["FIGURES"].keys = {figure.key: Shape() for figure in STATED}
+    named["COSTS"].keys = {figure.key: Shape() for figure in COSTS}
+    # First the names, so that a document may hold the fields of one.
+    for block in blocks:
+        for name, text in re.findall(r"^([A-Z]+) += (\{.*?\})$", block, re.DOTALL | re.MULTILINE):
+            read = Reader(text, named).value()
+            named.setdefault(name, Shape()).keys.update(read.keys)
+    return [Reader(block.split("\n\n")[0], named).value() for block in blocks]
+
+
+def compare(shape: Shape, *documents: Any) -> None:
+    for document in documents:
+        shape.check(document, "document")
+        assert document["schema"] == 1
+    assert shape.unseen("document", set()) == []
+
+
+def answer(*words: str | Path, cwd: Path | None = None, status: int = 0) -> Any:
+    done = kernlens(*words, "--json", cwd=cwd)
+    assert done.returncode == status, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    found = tmp_path_factory.mktemp("json")
+    for name, text in MODULES.items():
+        (found / name).write_text(text)
+    done = kernlens("compile", "--library", "--device", "dg2", *MODULES, "--options", "", cwd=found)
+    assert done.returncode == 0, done.stderr
+    return found
+
+
+def test_the_documents_of_programs(folder: Path) -> None:
+    (folder / "small.cl").write_text(SMALL)
+    words = ("small.cl", "--device", "dg2", "-o", "small.klens", "--options", "-gline-tables-only")
+    done = kernlens("compile", *words, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    (shape,) = shapes("inspect, disasm, annotate")
+    documents = [answer(verb, "small.klens", cwd=folder) for verb in ("inspect", "disasm", "annotate")]
+    (folder / "called.cl").write_text("__attribute__((noinline)) " + SMALL)
+    done = kernlens("compile", "called.cl", *words[1:3], "-o", "called.klens", *words[5:], cwd=folder)
+    assert done.returncode == 0, done.stderr
+    documents.append(answer("annotate", "called.klens", cwd=folder))
+    library = folder / "include/sycl"
+    library.mkdir(parents=True)
+    (library / "f.h").write_text("float f(float x)\n{\n    return native_sin(x) * 3.0f;\n}\n")
+    (folder / "own.cl").write_text(
+        '#include "include/sycl/f.h"\nkernel void k(global float *a)\n{\n    a[get_global_id(0)] = f(a[0]);\n}\n'
+    )
+    done = kernlens("compile", "own.cl", *words[1:3], "-o", "own.klens", *words[5:], cwd=folder)
+    assert done.returncode == 0, done.stderr
+    documents.append(answer("annotate", "own.klens", "--own-lines", cwd=folder))
+    compare(shape, *documents, answer("inspect", "a.dg2.bin", cwd=folder))
+    (folder / "spill.cl").write_text(SPILLING)
+    kept = ("spill.cl", "--device", "dg2", "-o", "spill.klens")
+    done = kernlens("stages", *kept, cwd=folder, IGC_VISAOptions="-TotalGRFNum 64")
+    assert done.returncode == 0, done.stderr
+    for option in ("--top=3", "--pressure"):
+        (shape,) = shapes(f"annotate {option.removesuffix('=3')}")
+        compare(
+            shape, *(answer("annotate", f"{name}.klens", option, cwd=folder) for name in ("small", "called", "spill"))
+        )
+
+
+def test_recordings(folder: Path) -> None:
+    done = kernlens("compile", "b.cl", "c.spv", "--device", "dg2", "-o", "both.klens", cwd=folder)
+    assert done.returncode in (0, 3), done.stderr
+    listed, written = shapes("recording list")
+    compare(listed, answer("recording", "list", "both.klens", cwd=folder))
+    compare(written, answer("recording", "prune", "both.klens", "--drop", "logs", cwd=folder))
+
+
+def test_symbols(folder: Path) -> None:
+    (shape,) = shapes("symbols")
+    # Without -library-compilation SPIR-V offers functions that stay hidden.
+    assembly = (
+        "OpCapability Addresses\nOpCapability Linkage\nOpCapability Kernel\nOpMemoryModel Physical64 OpenCL\n"
+        "OpDecorate %constant SpecId 7\n%int = OpTypeInt 32 0\n%constant = OpSpecConstant %int 1\n"
+    )
+    (folder / "special.spvasm").write_text(assembly)
+    run_tool("spirv-as", "--target-env", "spv1.2", "-o", folder / "special.spv", folder / "special.spvasm")
+    compare(shape, answer("symbols", "b.spv", "a.dg2.bin", "special.spv", cwd=folder))
+
+
+def test_link_predicted_and_on_a_driver(folder: Path) -> None:
+    predicted, live, spirv, _ = shapes("link")
+    flags = ("--options", "-library-compilation")
+    large = ("--device", "pvc", "--options", "-ze-opt-large-register-file")
+    assert kernlens("compile", "--library", "u.cl", *large, cwd=folder).returncode == 0
+    assert kernlens("compile", "--library", "v.cl", "--device", "pvc", cwd=folder).returncode == 0
+    compare(
+        predicted,
+        answer("link", "a.spv", "b.spv", "c.spv", *flags, cwd=folder, status=1),
+        answer("link", "e.spv", *flags, cwd=folder, status=1),
+        answer("link", "u.pvc.bin", "v.pvc.bin", cwd=folder),
+    )
+    on_dg2 = ("link", "--dynamic", "--device", "dg2")
+    compare(live, answer(*on_dg2, "c.spv", "d.spv", *flags, cwd=folder), answer(*on_dg2, "a.spv", cwd=folder, status=1))
+    newer = folder / "newer.spv"
+    content = (folder / "c.spv").read_bytes()
+    newer.write_bytes(content[:4] + b"\0\x04\x01\0" + content[8:])
+    compare(spirv, answer("link", "--offline", "-o", "linked.spv", newer, "d.spv", cwd=folder))
+
+
+def test_link_offline_of_zebins(folder: Path, newest_root: Path, tmp_path: Path) -> None:
+    sources = {"one.cl": MODULES["a.cl"].replace("global int", "static global int", 1), "two.cl": MODULES["c.cl"]}
+    sources["two.cl"] += "static global int counter = 7;\nint missing(int x) { return x + counter; }\n"
+    for name, text in sources.items():
+        (tmp_path / name).write_text(text)
+    done = kernlens("compile", "--library", "--device", "bmg", "--toolchain", NEWEST, *sources, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    document = answer("link", "--offline", "--map", "-o", "x", "one.bmg.bin", "two.bmg.bin", cwd=tmp_path)
+    compare(shapes("link")[3], document)
+
+
+def test_stages(tmp_path: Path) -> None:
+    listed, chosen, differing, followed = shapes("stages")
+    source, recording = tmp_path / "small.cl", tmp_path / "small.klens"
+    source.write_text(SMALL)
+    compare(listed, answer("stages", source, "--device", "skl", "--all-passes", "-o", recording))
+    ask = ("stages", recording)
+    text, binary = (answer(*ask, "--stage", "spirv", "--form", form) for form in ("text", "binary"))
+    compare(chosen, text, binary)
+    compare(differing, answer(*ask, "--diff", "llvm-unified", "llvm-optimized"))
+    compare(followed, answer(*ask, "--line", "5", "--all-passes"))
+
+
+def test_layer(tmp_path: Path) -> None:
+    shape, capturing = shapes("layer")
+    compare(shape, answer("layer"))
+    compare(capturing, answer("layer", "--capture", tmp_path / "x.klens"))
+
+
+def test_capture(tmp_path: Path) -> None:
+    (shape,) = shapes("capture")
+    path = tmp_path / "answer.json"
+    where = ("--simulate", "dg2", "--build-options", "-DEXTRA", "-o", tmp_path / "x.klens", "--json", path)
+    done = kernlens("capture", *where, "--", sys.executable, "-c", WAITING, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    compare(shape, json.loads(path.read_text()))
+
+
+def test_compile(folder: Path) -> None:
+    built, modules = shapes("compile")
+    (folder / "good.cl").write_text(SMALL)
+    (folder / "bad.cl").write_text("kernel void k() { x; }\n")
+    words = ("compile", "good.cl", "bad.cl", "--device", "dg2", "-o", "both.klens")
+    compare(built, answer(*words, cwd=folder, status=3))
+    compare(modules, answer("compile", "--library", "good.cl", "--device", "dg2", cwd=folder))
+
+
+def test_sweep(folder: Path) -> None:
+    (shape,) = shapes("sweep")
+    (folder / "good.cl").write_text(SMALL)
+    (folder / "bad.cl").write_text("kernel void k() { x; }\n")
+    compare(shape, answer("sweep", "good.cl", "bad.cl", "--device", "dg2", cwd=folder, status=3))
+
+
+def test_diff(tmp_path: Path) -> None:
+    (shape,) = shapes("diff")
+    scaled = SMALL.replace("x * i", "x * i * SCALE")
+    for number in (2, 3):
+        (tmp_path / f"macro{number}.cl").write_text(f"#define SCALE {number}\n{scaled}")
+    (tmp_path / "old.cl").write_text(SMALL)
+    (tmp_path / "new.cl").write_text(SMALL.replace("sum += x * i", "sum += x - i") + "kernel void added() {}\n")
+    words = ("--device", "dg2", "--lines", "--stages", "--all-passes")
+    documents = [
+        answer("diff", *sides, *words, cwd=tmp_path, status=1)
+        for sides in (("old.cl", "new.cl"), ("new.cl", "old.cl"), ("macro2.cl", "macro3.cl"))
+    ]
+    compare(shape, *documents)
+
+
+def test_check(tmp_path: Path) -> None:
+    (shape,) = shapes("check")
+    (tmp_path / "old.cl").write_text(SMALL)
+    (tmp_path / "new.cl").write_text(SMALL.replace("sum += x * i", "sum += sqrt(x) / i") + "kernel void added() {}\n")
+    for name in ("old", "new"):
+        words = ("compile", f"{name}.cl", "--device", "dg2", "-o", f"{name}.klens")
+        assert kernlens(*words, cwd=tmp_path).returncode == 0
+    (tmp_path / "kernlens.toml").write_text('[kernel."*".device.pvc]\nmax-spill = 0\n')
+    documents = [
+        answer("check", "new.klens", "--baseline", "old.klens", "--max-code-size", "1", cwd=tmp_path, status=1),
+        answer("check", "old.klens", "--baseline", "new.klens", cwd=tmp_path, status=0),
+    ]
+    (tmp_path / "kernlens.toml").write_text("[kernel.added]\nmax-spill = 0\n")
+    documents.append(answer("check", "new.klens", cwd=tmp_path))
+    compare(shape, *documents)
+
+
+def test_extract(folder: Path, tmp_path: Path) -> None:
+    (shape,) = shapes("extract")
+    document = answer("extract", "a.dg2.bin", "-o", tmp_path / "parts", cwd=folder)
+    compare(shape, document)
+    assert all((tmp_path / "parts" / part["path"]).stat().st_size == part["size"] for part in document["parts"])
+
+
+@pytest.mark.parametrize("words", ["devices", "toolchain list", "doctor"])
+def test_what_is_here(words: str) -> None:
+    (shape,) = shapes(words)
+    done = kernlens(*words.split(), "--json")
+    assert done.returncode in (0, 1), done.stderr
+    compare(shape, json.loads(done.stdout))
+
+
+def test_every_verb_that_prints_json_is_on_the_page() -> None:
+    headings = {
+        word for line in re.findall(r"^## (.*)$", PAGE.read_text(), re.MULTILINE) for word in re.split(r"[, ]+", line)
+    }
+    sources = {verb: (CLI / f"{verb}.py").read_text() for verb in verb_group.VERBS}
+    # Standard output of capture is the application's: its option names a file.
+    prints = {verb for verb, text in sources.items() if "@json_option()" in text or '"--json", "json_file"' in text}
+    assert prints == headings - {"list", "--top", "--pressure"}

@@ -1,0 +1,16 @@
+"""The native sources have no warning, with more of them switched on than where users build."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.integration.layers import native_builds
+
+WARNINGS = (
+    "-Wall -Wextra -Wshadow -Wconversion -Wpointer-arith -Wstrict-prototypes -Wmissing-prototypes -Wcast-qual"
+    " -Wnull-dereference -Wvla -Wundef"
+)  # not -Wwrite-strings: Python's own interface wants texts that could be written
+
+
+def test_no_warning(tmp_path: Path) -> None:
+    native_builds.build(tmp_path, ("gcc",), f"{WARNINGS} -Werror")

@@ -1,0 +1,58 @@
+"""scripts/build.sh: the sdist holds all that is needed to work on kernlens, the wheel runs on any recent Linux."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.tree import ROOT
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("dist")
+    subprocess.run(["bash", str(ROOT / "scripts/build.sh"), str(folder)], check=True, capture_output=True, timeout=600)
+    return folder
+
+
+def test_the_sdist_holds_every_file_of_the_project(built: Path) -> None:
+    (path,) = built.glob("kernlens-*.tar.gz")
+    with tarfile.open(path) as archive:
+        held = {name.partition("/")[2] for name in archive.getnames()}
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, check=True, capture_output=True, text=True).stdout.split(
+        "\n"
+    )
+    files = {name for name in listed if name and not name.startswith((".ci/", ".git"))}
+    assert files - held == set()
+    assert {name for name in held if name.endswith((".so", ".pyc"))} == set()
+
+
+def test_the_wheel_is_for_any_recent_linux_and_works_alone(built: Path, tmp_path: Path) -> None:
+    (path,) = built.glob("kernlens-*.whl")
+    assert "-cp311-abi3-manylinux_2_" in path.name
+    with zipfile.ZipFile(path) as archive:
+        names = archive.namelist()
+        archive.extractall(tmp_path)
+    assert {"kernlens/py.typed", "kernlens/explorer/viewer/viewer.js"} <= set(names)
+    for layer in ("opencl", "level_zero"):
+        assert f"kernlens/native/libkernlens_{layer}_layer.so" in names
+    assert {"kernlens/native/kernlens_confine", "kernlens/native/kernlens_demangler"} <= set(names)
+    assert not any("libze_intel_gpu" in name for name in names), "the driver is not part of the wheel"
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    script = "import sys; sys.path.insert(0, sys.argv.pop(1)); from kernlens.cli.main import main; main()"
+    for words in (["--version"], ["layer", "--json"]):
+        done = subprocess.run(
+            [sys.executable, "-c", script, str(tmp_path), *words],
+            capture_output=True,
+            text=True,
+            env=environment,
+            cwd=tmp_path,
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "kernlens 0.1" in done.stdout or str(tmp_path) in done.stdout

@@ -1,0 +1,127 @@
+"""The fuzzer itself: that it is guided by coverage, goes on behind a fault, and tells what it found."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.tree import ROOT
+
+# An atheris that is there and cannot be imported is a failure.
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec("atheris") is None,
+    reason="atheris is not installed: pip install -e '.[fuzz]' (on Linux, x86-64)",
+)
+
+#: Fuzzes a target that is broken, or crashes, for inputs that begin like an archive.
+_BROKEN = """
+import ctypes, sys
+from pathlib import Path
+from tests.fuzz import fuzzer
+fuzzer.prepare()
+from kernlens.formats.ar import read_ar
+from tests.fuzz.campaign import report, run
+from tests.fuzz.targets import Target
+findings, work, how = sys.argv[1:]
+def ar(data):
+    if data.startswith(b"!<arch>"):
+        ctypes.string_at(0) if how == "crash" else [][1]
+    read_ar(memoryview(data))
+courses = run([Target(ar, 200)], {"ar": 200}, ["-seed=1"], Path(findings), Path(work), 1)
+sys.exit(report(courses, Path(findings)))
+"""
+
+#: Of three children the second outlives the others, with a copy of the first one's pipe; the third ends at once, before the
+#: campaign looks, and its pipe has the number of the first one's.
+_CHILDREN = """
+import os, sys, time
+from pathlib import Path
+from tests.fuzz import campaign
+from tests.fuzz.targets import Target
+held_reading, held = os.pipe()
+def start(target, options, findings):
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(held)
+        if target.name == "second":
+            os.read(held_reading, 1)
+        os._exit(0)
+    os.close(writing)
+    if target.name != "second":
+        os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
+    if target.name == "third":
+        os.close(held)
+    numbers[target.name] = reading
+    return child, reading
+def first(data): pass
+def second(data): pass
+def third(data): pass
+numbers = {}
+campaign.start = start
+courses = campaign.run([Target(each, 1) for each in (first, second, third)], dict.fromkeys(("first", "second", "third"), 1),
+                       [], Path(sys.argv[1]), Path(sys.argv[2]), 2)
+assert numbers["third"] == numbers["first"], numbers
+print(*sorted(course.target.name for course in courses), *(course.failure for course in courses))
+"""
+
+
+def python(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    path = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
+    environment = {**os.environ, "PYTHONPATH": path}
+    return subprocess.run(
+        [sys.executable, *map(str, words)], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+
+
+def folders(outer: Path) -> tuple[Path, Path]:
+    """Makes one for what is found and one for what is learnt."""
+    found, work = outer / "found", outer / "work"
+    found.mkdir()
+    work.mkdir()
+    return found, work
+
+
+def test_targets_are_fuzzed_with_coverage(tmp_path: Path) -> None:
+    done = python("-m", "tests.fuzz", "--count", "600", "--findings", tmp_path / "found", "zstd", "ze_info")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(r"\n6\d\d inputs, 0 found\n", done.stdout)
+    edges = {name: int(count) for name, count in re.findall(r"^done (\w+) .* (\d+) edges", done.stdout, re.MULTILINE)}
+    assert edges["zstd"] > 20
+    assert edges["ze_info"] > 150
+    assert list((tmp_path / "found").iterdir()) == []
+
+
+def test_a_fault_is_kept_and_fuzzing_goes_on(tmp_path: Path) -> None:
+    found, work = folders(tmp_path)
+    done = python("-c", _BROKEN, found, work, "raise")
+    assert done.returncode == 1
+    assert "200 inputs, 1 found" in done.stdout, done.stdout + done.stderr
+    (finding,) = (path for path in found.iterdir() if path.suffix != ".txt")
+    assert finding.name.startswith("ar-IndexError")
+    assert finding.read_bytes().startswith(b"!<arch>")
+    assert f"again: python -m tests.fuzz --replay {finding}" in done.stdout
+    assert "IndexError: list index out of range" in finding.with_name(finding.name + ".txt").read_text()
+    again = python("-m", "tests.fuzz", "--replay", finding)
+    assert (again.returncode, "is taken as it should be" in again.stdout) == (0, True)
+
+
+def test_a_crash_is_told_with_its_input(tmp_path: Path) -> None:
+    found, work = folders(tmp_path)
+    done = python("-c", _BROKEN, found, work, "crash")
+    assert done.returncode == 1
+    (finding,) = found.glob("ar-crash-*")
+    assert finding.read_bytes().startswith(b"!<arch>")
+    assert "it crashed or hung" in done.stdout
+    assert "ar ended with" in done.stdout
+
+
+def test_children_of_which_each_holds_its_elders_pipes_end_once(tmp_path: Path) -> None:
+    done = python("-c", _CHILDREN, *folders(tmp_path))
+    assert done.stdout.endswith("first second third 0 0 0\n"), done.stdout + done.stderr

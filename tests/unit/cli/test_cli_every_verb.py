@@ -1,0 +1,126 @@
+"""What holds for every verb: help with an example, bad usage, missing files, --debug, --verbose."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from kernlens.cli.verb_group import VERBS
+from tests.tree import ROOT
+from tests.unit.conftest import Kernlens
+
+ACTIONS = {"recording": ("list", "merge", "prune", "redact"), "toolchain": ("list", "add", "remove")}
+COMMANDS = [(verb,) for verb in VERBS] + [(verb, action) for verb, actions in ACTIONS.items() for action in actions]
+#: Words after which a file that is not there is asked for.
+READERS = {
+    "annotate": ("annotate",),
+    "check": ("check", "--max-spill", "0"),
+    "compile": ("compile", "--device", "skl"),
+    "diff": ("diff", "--toolchain", "a,b"),
+    "disasm": ("disasm",),
+    "extract": ("extract", "-o", "parts"),
+    "inspect": ("inspect",),
+    "link": ("link",),
+    "recording": ("recording", "list"),
+    "stages": ("stages", "--device", "skl"),
+    "sweep": ("sweep", "--device", "skl"),
+    "symbols": ("symbols",),
+}
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_help_has_an_example_and_the_options_of_every_verb(words: tuple[str, ...], kernlens: Kernlens) -> None:
+    done = kernlens(*words, "--help")
+    assert (done.status, done.err) == (0, "")
+    assert f"kernlens {words[0]}" in done.out.split("Example:")[1]
+    assert "--debug" in done.out
+    assert "--verbose" in done.out
+
+
+@pytest.mark.parametrize("words", [(), *((verb,) for verb in ACTIONS)], ids=" ".join)
+def test_without_a_word_of_what_to_do_the_help_is_printed(words: tuple[str, ...], kernlens: Kernlens) -> None:
+    done = kernlens(*words)
+    assert done == kernlens(*words, "--help")
+    assert (done.status, done.err) == (0, "")
+    assert done.out.count("\n") > 10
+    assert "\\n" not in done.out
+
+
+PAGES = ROOT / "docs" / "commands"
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_page_of_a_verb_shows_its_help(verb: str, kernlens: Kernlens, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (PAGES / f"{verb}.md").read_text()
+    shown = re.findall(r"```text\n(Usage: .*?)```", page, re.DOTALL)
+    monkeypatch.setenv("COLUMNS", "120")
+    assert shown in ([], [kernlens(verb, "--help").out])
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_an_unknown_option_is_bad_usage(words: tuple[str, ...], kernlens: Kernlens) -> None:
+    done = kernlens(*words, "--no-such-option")
+    assert (done.status, done.out) == (2, "")
+    assert "--no-such-option" in done.err
+    assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize("verb", sorted(set(VERBS) - {"devices", "doctor", "layer", *ACTIONS}))
+def test_a_verb_that_needs_something_says_what_is_missing(verb: str, kernlens: Kernlens) -> None:
+    done = kernlens(verb)
+    assert (done.status, done.out) == (2, "")
+    assert "Missing" in done.err or "there is nothing to link" in done.err
+
+
+@pytest.mark.parametrize("verb", READERS)
+def test_a_file_that_is_not_there(
+    verb: str, kernlens: Kernlens, compiler: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = kernlens(*READERS[verb], "nowhere.cl")
+    assert (done.status, done.out) == (2, "")
+    assert "nowhere.cl" in done.err
+    assert done.err.startswith("kernlens: ")
+    assert done.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("words", [("inspect", "--debug", "/nowhere"), ("--debug", "inspect", "/nowhere")])
+def test_debug_shows_the_traceback_and_changes_nothing_else(words: tuple[str, ...], kernlens: Kernlens) -> None:
+    done = kernlens(*words)
+    assert (done.status, done.out) == (2, "")
+    assert done.err.startswith("Traceback")
+    assert "kernlens.errors.NotFoundError: there is no file /nowhere" in done.err
+    assert done.err.endswith("\nkernlens: there is no file /nowhere\n")
+
+
+def test_the_debug_flag_of_another_program_is_not_ours(kernlens: Kernlens, compiler: Path) -> None:
+    done = kernlens("run", "--simulate", "skl", "--", "/nowhere/app", "--debug")
+    assert done.status == 2
+    assert "there is no program /nowhere/app" in done.err
+
+
+@pytest.mark.parametrize(
+    ("word", "offered"), [("inspct", "did you mean inspect"), ("zzz", "see kernlens --help"), ("lnk", "link")]
+)
+def test_an_unknown_verb_offers_the_nearest(word: str, offered: str, kernlens: Kernlens) -> None:
+    done = kernlens(word)
+    assert done.status == 2
+    assert offered in done.err
+
+
+def test_help_lists_every_verb_with_its_sentence(kernlens: Kernlens) -> None:
+    done = kernlens("--help")
+    words = " ".join(done.out.split())
+    for verb, sentence in VERBS.items():
+        assert f"{verb} {sentence}" in words
+
+
+def test_an_interruption_has_its_own_status(kernlens: Kernlens, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("kernlens.loading.open_file", interrupt)
+    done = kernlens("inspect", file)
+    assert (done.status, done.err) == (130, "kernlens: interrupted\n")

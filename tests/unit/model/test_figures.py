@@ -1,0 +1,147 @@
+"""The list of a kernel's figures: the only one, and what tables, documents, pages and docs are made from."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import kernlens
+from kernlens.model.figures import (
+    COSTS,
+    FIGURES,
+    PRESSURES,
+    STATED,
+    KernelResources,
+    figure_words,
+    figures_of,
+    notes_on_unknown,
+)
+from kernlens.report.document import inspect_document
+from kernlens.report.overview import program_overview
+from tests.explore_reader import Page
+from tests.tree import ROOT
+from tests.unit.report.test_listing import made
+from tests.writers.documents import report_page
+
+PACKAGE = Path(kernlens.__file__).parent
+DOCS = ROOT / "docs"
+#: Rooms that read figures out of something: a format's bytes, a driver's answers.
+READERS = ("formats", "runtime")
+KEYS = {figure.key for figure in (*FIGURES, *PRESSURES, *COSTS)}
+HEADINGS = {figure.heading for figure in (*FIGURES, *PRESSURES, *COSTS)}
+#: How many figures in one place make a list of them.
+A_LIST = 3
+#: What the viewer shows of every kernel, and colours by, whatever others there are.
+ALWAYS_SHOWN = {"instructions", "code_size", "simd", "registers", "spill_bytes", "spills"}
+
+
+def test_no_second_list_of_figures() -> None:
+    found = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        relative = path.relative_to(PACKAGE)
+        if relative.parts[0] not in READERS and str(relative) != "model/figures.py":
+            found += [f"{relative}:{line}" for line in lists_in(path.read_text())]
+    for path in sorted(PACKAGE.rglob("*.js")):
+        if len(KEYS & set(re.findall(r"\w+", path.read_text())) - ALWAYS_SHOWN) >= A_LIST:
+            found.append(str(path.relative_to(PACKAGE)))
+    assert found == [], "model/figures.py has the only list of figures; make this from it"
+
+
+def lists_in(text: str) -> list[int]:
+    """The lines on which something names as many figures as make a list: a literal by keys or headings, a call by its
+    keywords, a function or class by the attributes that it reads or declares."""
+    return sorted({getattr(node, "lineno", 0) for node in ast.walk(ast.parse(text)) if _is_list(node)})
+
+
+def _is_list(node: ast.AST) -> bool:
+    words: set[object] = set()
+    if isinstance(node, ast.Tuple | ast.List | ast.Set):
+        words = {item.value for item in node.elts if isinstance(item, ast.Constant)}
+    elif isinstance(node, ast.Dict):
+        words = {key.value for key in node.keys if isinstance(key, ast.Constant)}
+    elif isinstance(node, ast.Call):
+        words = {keyword.arg for keyword in node.keywords}
+    elif isinstance(node, ast.FunctionDef):
+        words = {inner.attr for inner in ast.walk(node) if isinstance(inner, ast.Attribute)}
+    elif isinstance(node, ast.ClassDef):
+        words = {
+            inner.target.id
+            for inner in node.body
+            if isinstance(inner, ast.AnnAssign) and isinstance(inner.target, ast.Name)
+        }
+    return len(words & KEYS) >= A_LIST or len(words & HEADINGS) >= A_LIST
+
+
+def test_a_second_list_would_be_seen() -> None:
+    for text in (
+        'X = ("kernel", "SIMD", "spill", "SLM")',
+        'X = {"simd": 1, "registers": 2, "barriers": 3}',
+        "X = Row(simd=1, registers=2, barriers=3)",
+        "def row(kernel):\n    r = kernel.resources\n    return r.simd, r.registers, r.spill_bytes",
+        "class Row:\n    simd: int\n    registers: int\n    barriers: int",
+    ):
+        assert lists_in(text) == [1], text
+    assert lists_in('X = ("simd", "registers")') == []
+
+
+def test_every_field_of_the_resources_is_a_figure_or_explained() -> None:
+    named = set(re.findall(r"``(\w+)``", KernelResources.__doc__ or ""))
+    own = {field.name for field in fields(KernelResources)}
+    assert own - KEYS - named == {"required_work_group_size", "required_sub_group_size"}
+    assert {figure.key for figure in FIGURES} - own == {"instructions", "code_size"}
+
+
+def test_documents_and_tables_are_made_from_the_list() -> None:
+    program, kernel = made()
+    keys = [figure.key for figure in STATED]
+    (listed,) = inspect_document([], [program])["programs"][0]["kernels"]
+    assert list(listed) == ["name", *keys, "line_table", "line_table_reason", "line_warning", "functions"]
+    assert [listed[key] for key in keys] == [16, 128, 0, None, None, None, 80]
+    (heading,) = [line for line in program_overview(program) if "registers" in line]
+    places = [heading.index(f" {figure.heading} ") for figure in STATED]
+    assert places == sorted(places)
+    assert figures_of(kernel, FIGURES)["instructions"] == 5
+
+
+def test_listing_a_program_decodes_nothing() -> None:
+    program, kernel = made()
+    list(program_overview(program))
+    figure_words(kernel)
+    assert "instructions" not in vars(kernel)
+
+
+def test_words_leave_out_what_there_is_not() -> None:
+    assert figure_words(made()[1]) == "SIMD16, 128 registers, no spill"
+    spill, barriers = (next(figure for figure in FIGURES if figure.key == key) for key in ("spill_bytes", "barriers"))
+    assert [spill.phrase(value) for value in (None, 0, 1, 1234)] == [
+        "",
+        "no spill",
+        "spills 1 byte",
+        "spills 1,234 bytes",
+    ]
+    assert [barriers.phrase(value) for value in (None, 0, 1, 2)] == ["", "", "1 barrier", "2 barriers"]
+
+
+def test_the_page_gets_the_list_as_data() -> None:
+    figures = Page(report_page(made()[0])).index["figures"]
+    assert [(figure["key"], figure["words"], figure["unit"]) for figure in figures] == [
+        (figure.key, figure.words, figure.unit) for figure in FIGURES
+    ]
+
+
+def test_the_table_of_the_documentation() -> None:
+    rows = [line.strip("|").split("|") for line in (DOCS / "figures.md").read_text().splitlines() if line[:2] == "|`"]
+    expected = [
+        [f"`{one.key}`", one.heading, one.unit, one.meaning, one.origin] for one in (*FIGURES, *PRESSURES, *COSTS)
+    ]
+    assert rows == expected
+    assert all(all(cells) for cells in expected)
+
+
+def test_a_dash_in_a_table_is_explained_once() -> None:
+    known = {figure.key: 0 for figure in FIGURES}
+    (note,) = notes_on_unknown([known, known | {"spill_bytes": None}, known | {"spill_bytes": None, "simd": None}])
+    assert note.startswith("spill is not known everywhere (-): a patch-token binary holds only")
+    assert notes_on_unknown([known]) == notes_on_unknown([]) == []

@@ -1,0 +1,185 @@
+"""What the nouns show of themselves at a prompt and in a notebook, and what a name that is no kernel raises."""
+
+from __future__ import annotations
+
+import pickle
+import re
+from collections.abc import Mapping
+from html.parser import HTMLParser
+
+import pytest
+
+from kernlens.errors import FormatError, NotFoundError, UnknownKernelError
+from kernlens.isa.devices import device
+from kernlens.model.build import Build, HeldParts
+from kernlens.model.instruction import Instructions
+from kernlens.model.kernel import Kernel, KernelParts
+from kernlens.model.line_table import LineRow
+from kernlens.model.notebook import SHOWN
+from kernlens.model.program import Kernels, Program
+from kernlens.model.stage import Snapshot
+from kernlens.model.stages import IGC_2, held
+from kernlens.pipeline.compile_stages import Pipeline
+from tests.unit.report.test_listing import Parts, made
+from tests.writers.instruction_records import record
+
+STAGE = IGC_2.stage("visa")
+
+
+def named(*names: str) -> Program:
+    return Program("p", "zebin", {name: Kernel(name, Parts()) for name in names}, device=device("dg2"))
+
+
+def test_a_wrong_name_offers_the_nearest() -> None:
+    kernels = named("sharpen_mix", "sharpen_hblur", "copy").kernels
+    with pytest.raises(KeyError) as caught:
+        kernels["sharpen_mx"]
+    assert str(caught.value) == (
+        "there is no kernel 'sharpen_mx'; the binary holds sharpen_mix, sharpen_hblur (of 3; kernlens inspect lists all)"
+    )
+    assert isinstance(caught.value, UnknownKernelError | NotFoundError)
+    assert (
+        str(pickle.loads(pickle.dumps(UnknownKernelError("a", ["b"])))) == "there is no kernel 'a'; the binary holds b"
+    )
+    assert "no kernels at all" in str(UnknownKernelError("a", ()))
+
+
+def test_kernels_are_a_view_of_any_mapping() -> None:
+    class Lazy(Mapping[str, Kernel]):
+        """Makes a kernel when it is asked for one, and counts."""
+
+        def __init__(self) -> None:
+            self.made: list[str] = []
+
+        def __getitem__(self, name: str) -> Kernel:
+            if name not in ("a", "b"):
+                raise KeyError(name)
+            self.made.append(name)
+            return Kernel(name, Parts())
+
+        def __iter__(self):  # type: ignore[no-untyped-def]
+            return iter(("a", "b"))
+
+        def __len__(self) -> int:
+            return 2
+
+    lazy = Lazy()
+    program = Program("p", "zebin", lazy)
+    assert isinstance(program.kernels, Mapping)
+    assert (len(program.kernels), list(program.kernels), program.kernels.get("c")) == (2, ["a", "b"], None)
+    assert repr(program.kernels) == "<Kernels count=2: a, b>"
+    assert lazy.made == []
+    assert program.kernels["b"].name == "b"
+    assert lazy.made == ["b"]
+
+
+def test_programs_and_kernels() -> None:
+    assert repr(named("a")) == "<Program 'p' format=zebin device=dg2 kernels=1>"
+    assert repr(made()[0]) == "<Program 'p' format=raw device=None kernels=1>"
+    assert repr(made()[1]) == "<Kernel 'k': SIMD16, 128 registers, no spill, 80 bytes of code>"
+    assert repr(Kernels({})) == "<Kernels count=0>"
+    assert repr(named(*"abcdefghij").kernels) == "<Kernels count=10: a, b, c, d, e, f, g, h, ...>"
+    assert repr(device("dg2")).startswith("<Device dg2: ")
+
+
+def test_instructions_lines_and_maps() -> None:
+    kernel = made()[1]
+    assert repr(kernel.instructions) == "<Instructions count=5 bytes=80>"
+    assert repr(kernel.instructions[1]) == "<Instruction 0x0010: mov r1>"
+    assert repr(kernel.line_table) == "<LineTable rows=6 files=1 version=4>"
+    assert kernel.line_table is not None
+    assert [repr(kernel.line_table.rows[index]) for index in (0, 5)] == [
+        "<LineRow 0x0000: line 10:1 of file 1, statement>",
+        "<LineRow 0x0050: line 0 of file 1, end of sequence>",
+    ]
+    assert repr(LineRow(0, 1, 7, 0)) == "<LineRow 0x0000: line 7 of file 1>"
+    assert repr(kernel.source_map) == "<SourceMap instructions=5 lines=3 files=1>"
+
+
+def test_snapshots_and_pipelines() -> None:
+    snapshot = held(STAGE, b"12345", "text", "k")
+    assert repr(snapshot) == "<Snapshot visa of k: text, 5 bytes>"
+    failed = Snapshot("llvm", None, "binary", ".bc", lambda: b"", failure="the disk is full")
+    assert repr(failed) == "<Snapshot llvm: the disk is full>"
+    assert repr(Snapshot("llvm", None, "binary", ".bc", lambda: b"", attempt=2)) == "<Snapshot llvm: binary, attempt 2>"
+
+    def pipeline(ok: bool, *snapshots: Snapshot) -> Pipeline:
+        reason = None if ok else "1 error"
+        return Pipeline(Build("a", "dg2", ok=ok, reason=reason, path="a.cl", parts=HeldParts(snapshots=snapshots)))
+
+    assert repr(pipeline(True, snapshot)) == "<Pipeline source='a.cl' device=dg2 snapshots=1>"
+    assert repr(pipeline(False)) == "<Pipeline source='a.cl' device=dg2 snapshots=0 reason='1 error'>"
+
+
+class Damaged(Parts):
+    def resources(self):  # type: ignore[no-untyped-def]
+        raise FormatError("it <ends> early", format="ze_info")
+
+
+def test_a_damaged_kernel_has_a_name_all_the_same() -> None:
+    parts: KernelParts = Damaged()
+    kernel = Kernel("k", parts)
+    assert repr(kernel) == "<Kernel 'k': ze_info: it <ends> early>"
+    assert kernel._repr_html_() == "<strong>k</strong> ze_info: it &lt;ends&gt; early"
+    assert "ze_info: it &lt;ends&gt; early" in Kernels({"k": kernel})._repr_html_()
+
+
+def markup(html: str) -> tuple[set[str], str]:
+    """The elements of a piece of HTML, and its text; every element that opens must close."""
+    opened: list[str] = []
+    names: set[str] = set()
+    texts: list[str] = []
+
+    class Reader(HTMLParser):
+        def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+            opened.append(tag)
+            names.add(tag)
+            assert {name for name, _ in attrs} <= {"title", "colspan"}
+
+        def handle_endtag(self, tag: str) -> None:
+            assert opened.pop() == tag
+
+        def handle_data(self, data: str) -> None:
+            texts.append(data)
+
+    reader = Reader()
+    reader.feed(html)
+    reader.close()
+    assert opened == []
+    return names, " ".join(texts)
+
+
+def test_a_notebook_shows_figures_and_instructions_with_their_lines() -> None:
+    program, kernel = made()
+    names, text = markup(kernel._repr_html_())
+    assert names == {"strong", "details", "summary", "pre"}
+    assert re.sub(" +", " ", text).startswith(
+        "k SIMD16, 128 registers, no spill Instructions (5) 0x0000 mov r0\n0x0010 11 mov r1"
+    )
+    assert "0x0040            mov r4" in text, "of no line"
+    assert markup(kernel.instructions._repr_html_())[1].splitlines()[1] == "0x0010    mov r1"
+    assert isinstance(program.kernels, Kernels)
+    names, text = markup(program.kernels._repr_html_())
+    assert names == {"table", "thead", "tbody", "tr", "th", "td"}
+    assert text == "kernel SIMD registers spill scratch SLM barriers code bytes k 16 128 0 - - - 80"
+
+
+def test_what_a_binary_says_is_text_and_never_markup() -> None:
+    evil = "<script>alert(1)</script>"
+    kernel = Kernel(evil, Parts())
+    vars(kernel)["instructions"] = Instructions(record(), ["mov"], lambda: [f"mov {evil}"])
+    vars(kernel)["source_map"] = None
+    for html in (kernel._repr_html_(), kernel.instructions._repr_html_(), Kernels({evil: kernel})._repr_html_()):
+        names, text = markup(html)
+        assert "script" not in names
+        assert evil in text
+
+
+def test_a_long_listing_is_cut() -> None:
+    records = b"".join(record(offset=index * 16) for index in range(SHOWN + 3))
+    lines = markup(Instructions(records, ["mov"], lambda: ["mov"] * (SHOWN + 3))._repr_html_())[1].splitlines()
+    assert (len(lines), lines[-1]) == (SHOWN + 1, "... and 3 more")
+    kernel = made()[1]
+    html = Kernels({str(number): kernel for number in range(SHOWN + 2)})._repr_html_()
+    assert html.count("<tr>") == SHOWN + 1
+    assert html.endswith("<p>and 2 more</p>")

@@ -1,0 +1,133 @@
+"""``kernlens.dataclass``: classes like those of the standard library, whose methods are compiled when they are called."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import dataclasses
+import inspect
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kernlens.dataclass import dataclass
+from tests.unit.rules.test_import_rules import PACKAGE, files, syntax_of
+
+OPTIONS: list[dict[str, bool]] = [
+    {},
+    {"frozen": True},
+    {"frozen": True, "slots": True},
+    {"frozen": True, "eq": False},
+    {"frozen": True, "slots": True, "order": True},
+    {"slots": True},
+]
+
+
+def made(decorator: Callable[..., Any], options: dict[str, bool]) -> Any:
+    class Place:
+        """A place."""
+
+        path: str
+        line: int = 1
+        calls: list[int] = dataclasses.field(default_factory=list, compare=False)
+        text: str | None = dataclasses.field(default=None, repr=False)
+        uses: list[int] = dataclasses.field(default_factory=list, init=False)
+        limit: int = dataclasses.field(default=7, init=False)
+        length: int = dataclasses.field(init=False)
+
+        def __post_init__(self) -> None:
+            if self.line < 0:
+                raise ValueError
+            object.__setattr__(self, "length", len(self.path))
+
+    return decorator(**options)(Place)
+
+
+def outcome(action: Callable[[], Any]) -> Any:
+    """What an action returns, or what it raises."""
+    try:
+        return action()
+    except Exception as error:
+        return type(error), "" if isinstance(error, TypeError) else str(error)
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize(
+    "action",
+    [
+        lambda cls: repr(cls("a.cl", 3, [1], "text")),
+        lambda cls: repr(cls(path="a.cl")),
+        lambda cls: cls("a.cl").calls is cls("a.cl").calls,
+        lambda cls: cls(),
+        lambda cls: cls("a.cl", wrong=1),
+        lambda cls: cls("a.cl", -1),
+        lambda cls: cls("a.cl") == cls("a.cl", 1, [5]),
+        lambda cls: cls("a.cl") != cls("a.cl", text="other"),
+        lambda cls: cls("a.cl") == ("a.cl", 1, None),
+        lambda cls: cls("a.cl") < cls("b.cl"),
+        lambda cls: cls("a.cl", 2) >= cls("a.cl", 2),
+        lambda cls: cls("a.cl") < 5,
+        lambda cls: len({cls("a.cl"), cls("a.cl", 1, [7])}),
+        lambda cls: setattr(cls("a.cl"), "line", 5),
+        lambda cls: delattr(cls("a.cl"), "line"),
+        lambda cls: repr(dataclasses.replace(cls("a.cl", 3), path="b.cl")),
+        lambda cls: dataclasses.asdict(cls("a.cl", 3)),
+        lambda cls: [(field.name, field.type, field.repr) for field in dataclasses.fields(cls)],
+        lambda cls: str(inspect.signature(cls)),
+        lambda cls: cls("a.cl", 1, [], None, [5]),
+        lambda cls: (cls("a.cl").uses is cls("a.cl").uses, cls("a.cl").limit, cls("a.cl").length),
+        lambda cls: repr(copy.copy(cls("a.cl", 3, [1]))),
+        lambda cls: repr(copy.deepcopy(cls("a.cl", 3, [1]))),
+        lambda cls: vars(cls("a.cl", 3)),
+        lambda cls: cls.__match_args__,
+        lambda cls: cls.__doc__,
+    ],
+)
+def test_a_class_is_like_one_of_the_standard_library(action: Callable[[Any], Any], options: dict[str, bool]) -> None:
+    theirs, ours = made(dataclasses.dataclass, options), made(dataclass, options)
+    expected = outcome(lambda: action(theirs))
+    assert outcome(lambda: action(ours)) == expected
+    assert outcome(lambda: action(ours)) == expected, "the second time, when the methods are compiled"
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """An object that goes to another process."""
+
+    name: str
+    size: int = 0
+
+
+def test_frozen_objects_can_be_pickled() -> None:
+    assert pickle.loads(pickle.dumps(Sent("a", 5))) == Sent("a", 5)
+
+
+def test_nothing_is_compiled_before_it_is_called() -> None:
+    cls = made(dataclass, {"frozen": True})
+    stub = cls.__init__
+    cls("a.cl")
+    assert cls.__init__.__code__.co_varnames == ("self", "path", "line", "calls", "text")
+    assert vars(cls)["__hash__"].__code__ is stub.__code__, "as nobody has hashed one"
+
+
+@pytest.mark.parametrize("options", [{"kw_only": True}, {"hash": False}], ids=str)
+def test_what_it_does_not_know_is_refused(options: dict[str, Any]) -> None:
+    class Place:
+        line: int = dataclasses.field(**options)
+
+    with pytest.raises(TypeError, match="Place: fields with kw_only or hash"):
+        dataclass()(Place)
+
+
+@pytest.mark.slow
+def test_no_class_of_the_package_is_made_the_slow_way() -> None:
+    slow = [
+        f"{path.relative_to(PACKAGE)}:{node.lineno}"
+        for path in files()
+        for node in syntax_of(path)
+        if isinstance(node, ast.ImportFrom) and node.module == "dataclasses"
+        if path.name != "dataclass.py" and any(alias.name == "dataclass" for alias in node.names)
+    ]
+    assert slow == []

@@ -1,0 +1,57 @@
+"""Nothing in the package is there for tests alone: what nobody else names is documented, or it goes."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import kernlens
+from tests.tree import ROOT
+
+PACKAGE = Path(kernlens.__file__).parent
+WORD = re.compile(r"\w+")
+
+#: Names that another library calls, and tables of a format that are kept whole.
+CALLED_BY_OTHERS = {"list_commands", "get_command", "format_commands", "capture_signals"}
+CALLED_BY_PYTEST = {"pytest_configure", "pytest_runtest_setup", "pytest_runtest_call"}
+WHOLE_TABLES = {"neo_elf.py"}
+#: Abilities of the Python API that no page names yet.
+OFFERED = {"binary_into"}
+
+
+def defined(tree: ast.AST) -> Iterator[str]:
+    """Names of functions, methods, classes and constants; what a decorator of click takes is in use."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            if not any(
+                isinstance(one, ast.Call) and ast.unparse(one.func).endswith(".command") for one in node.decorator_list
+            ):
+                yield node.name
+        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            yield node.targets[0].id
+
+
+def words_of(paths: Iterator[Path]) -> Counter[str]:
+    return Counter(word for path in paths for word in WORD.findall(path.read_text("utf-8")))
+
+
+@pytest.mark.slow
+def test_nothing_serves_tests_alone() -> None:
+    used = words_of(PACKAGE.rglob("*.py"))
+    named = words_of(path for folder in ("docs", "examples", "benchmarks") for path in (ROOT / folder).rglob("*.??"))
+    named += words_of(ROOT.glob("README.md"))
+    unused = [
+        f"{path.relative_to(PACKAGE)}: {name}"
+        for path in sorted(PACKAGE.rglob("*.py"))
+        if path.name not in WHOLE_TABLES
+        for name in defined(ast.parse(path.read_text("utf-8")))
+        if used[name] == 1 and not named[name] and not name.startswith("__")
+    ]
+    allowed = CALLED_BY_OTHERS | CALLED_BY_PYTEST | OFFERED
+    assert [entry for entry in unused if entry.split(": ")[1] not in allowed] == []
+    assert {entry.split(": ")[1] for entry in unused} == allowed, "a name here is in use by now"
