@@ -1,8 +1,34 @@
-"""The source tree: where it lies, and the package's files, which are parsed once in a process."""
+"""The source tree: where it lies, and the package's files, each of which is read and parsed once in a process."""
 
 from __future__ import annotations
 
+import ast
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "kernlens"
+
+
+@cache
+def package_files() -> tuple[Path, ...]:
+    """Every module of the package."""
+    paths = tuple(sorted(PACKAGE.rglob("*.py")))
+    assert len(paths) > 40
+    return paths
+
+
+@cache
+def text_of(path: Path) -> str:
+    return path.read_text("utf-8")
+
+
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(text_of(path))
+
+
+@cache
+def nodes_of(path: Path) -> tuple[ast.AST, ...]:
+    """Every node of a file's syntax tree: a walk takes longer than the parser."""
+    return tuple(ast.walk(tree_of(path)))

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from tests.tree import ROOT
-from tests.unit.rules.test_import_rules import ALLOWED, PACKAGE
+from tests.tree import PACKAGE, ROOT
+from tests.unit.rules.test_import_rules import ALLOWED
 
 PAGE = ROOT / "docs" / "architecture.md"
 #: Lines of the longest file that is written by hand.

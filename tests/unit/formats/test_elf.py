@@ -19,7 +19,7 @@ from kernlens.formats.host_object import read_host_object
 from kernlens.formats.neo_elf import read_neo_elf
 from kernlens.formats.offload_bundle import read_offload_images
 from kernlens.formats.zebin.zebin_file import read_zebin
-from tests.tree import ROOT
+from tests.tree import ROOT, package_files, text_of
 from tests.writers.elf import (
     FUNC,
     GLOBAL,
@@ -303,9 +303,6 @@ def test_the_error_of_a_damaged_symbol_can_be_garbage() -> None:
 
 
 def test_no_iterator_reads_a_view() -> None:
-    package = ROOT / "src/kernlens"
-    calls = [
-        call for path in package.rglob("*.py") for call in re.findall(r"\.iter_unpack\((.{6})", path.read_text("utf-8"))
-    ]
+    calls = [call for path in package_files() for call in re.findall(r"\.iter_unpack\((.{6})", text_of(path))]
     assert calls
     assert set(calls) == {"bytes("}

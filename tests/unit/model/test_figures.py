@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterable
 from dataclasses import fields
-from pathlib import Path
 
-import kernlens
 from kernlens.model.figures import (
     COSTS,
     FIGURES,
@@ -21,11 +20,10 @@ from kernlens.model.figures import (
 from kernlens.report.document import inspect_document
 from kernlens.report.overview import program_overview
 from tests.explore_reader import Page
-from tests.tree import ROOT
+from tests.tree import PACKAGE, ROOT, nodes_of, package_files
 from tests.unit.report.test_listing import made
 from tests.writers.documents import report_page
 
-PACKAGE = Path(kernlens.__file__).parent
 DOCS = ROOT / "docs"
 #: Rooms that read figures out of something: a format's bytes, a driver's answers.
 READERS = ("formats", "runtime")
@@ -39,20 +37,20 @@ ALWAYS_SHOWN = {"instructions", "code_size", "simd", "registers", "spill_bytes",
 
 def test_no_second_list_of_figures() -> None:
     found = []
-    for path in sorted(PACKAGE.rglob("*.py")):
+    for path in package_files():
         relative = path.relative_to(PACKAGE)
         if relative.parts[0] not in READERS and str(relative) != "model/figures.py":
-            found += [f"{relative}:{line}" for line in lists_in(path.read_text())]
+            found += [f"{relative}:{line}" for line in lists_in(nodes_of(path))]
     for path in sorted(PACKAGE.rglob("*.js")):
         if len(KEYS & set(re.findall(r"\w+", path.read_text())) - ALWAYS_SHOWN) >= A_LIST:
             found.append(str(path.relative_to(PACKAGE)))
     assert found == [], "model/figures.py has the only list of figures; make this from it"
 
 
-def lists_in(text: str) -> list[int]:
+def lists_in(nodes: Iterable[ast.AST]) -> list[int]:
     """The lines on which something names as many figures as make a list: a literal by keys or headings, a call by its
     keywords, a function or class by the attributes that it reads or declares."""
-    return sorted({getattr(node, "lineno", 0) for node in ast.walk(ast.parse(text)) if _is_list(node)})
+    return sorted({getattr(node, "lineno", 0) for node in nodes if _is_list(node)})
 
 
 def _is_list(node: ast.AST) -> bool:
@@ -82,8 +80,8 @@ def test_a_second_list_would_be_seen() -> None:
         "def row(kernel):\n    r = kernel.resources\n    return r.simd, r.registers, r.spill_bytes",
         "class Row:\n    simd: int\n    registers: int\n    barriers: int",
     ):
-        assert lists_in(text) == [1], text
-    assert lists_in('X = ("simd", "registers")') == []
+        assert lists_in(ast.walk(ast.parse(text))) == [1], text
+    assert lists_in(ast.walk(ast.parse('X = ("simd", "registers")'))) == []
 
 
 def test_every_field_of_the_resources_is_a_figure_or_explained() -> None:

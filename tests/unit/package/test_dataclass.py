@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from kernlens.dataclass import dataclass
-from tests.unit.rules.test_import_rules import PACKAGE, files, syntax_of
+from tests.tree import PACKAGE, nodes_of, package_files
 
 OPTIONS: list[dict[str, bool]] = [
     {},
@@ -125,8 +125,8 @@ def test_what_it_does_not_know_is_refused(options: dict[str, Any]) -> None:
 def test_no_class_of_the_package_is_made_the_slow_way() -> None:
     slow = [
         f"{path.relative_to(PACKAGE)}:{node.lineno}"
-        for path in files()
-        for node in syntax_of(path)
+        for path in package_files()
+        for node in nodes_of(path)
         if isinstance(node, ast.ImportFrom) and node.module == "dataclasses"
         if path.name != "dataclass.py" and any(alias.name == "dataclass" for alias in node.names)
     ]

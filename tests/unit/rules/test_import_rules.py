@@ -11,7 +11,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -19,8 +18,7 @@ import pytest
 
 import kernlens
 from kernlens.runtime.driver_environment import WORKER_PARTS
-
-PACKAGE = Path(kernlens.__file__).parent
+from tests.tree import PACKAGE, nodes_of, package_files, text_of
 
 #: What every room may import.
 GROUND = {"errors", "dataclass"}
@@ -74,12 +72,6 @@ OPENERS = {"open", "exec", "eval"}
 FORBIDDEN_WORDS = {"pc", "shader", "asm", "manager", "utils", "util", "helper", "helpers", "info"}
 
 
-def files() -> list[Path]:
-    found = sorted(PACKAGE.rglob("*.py"))
-    assert len(found) > 40
-    return found
-
-
 def room_of(path: Path) -> str:
     relative = path.relative_to(PACKAGE)
     if len(relative.parts) > 1:
@@ -98,16 +90,10 @@ def room_of_module(name: str) -> str | None:
     return room_of(PACKAGE / f"{parts[1]}.py") if (PACKAGE / f"{parts[1]}.py").exists() else None
 
 
-@cache
-def syntax_of(path: Path) -> tuple[ast.AST, ...]:
-    """Every node of a file's syntax tree."""
-    return tuple(ast.walk(ast.parse(path.read_text())))
-
-
 def imports_of(path: Path) -> Iterator[str]:
     """Dotted names of all modules that a file imports, relative ones resolved."""
     package = ("kernlens", *path.relative_to(PACKAGE).parent.parts)
-    for node in syntax_of(path):
+    for node in nodes_of(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -117,13 +103,13 @@ def imports_of(path: Path) -> Iterator[str]:
 
 
 def test_every_room_has_a_rule() -> None:
-    assert {room_of(path) for path in files()} <= set(ALLOWED)
+    assert {room_of(path) for path in package_files()} <= set(ALLOWED)
 
 
 @pytest.mark.slow
 def test_every_module_can_be_imported() -> None:
     """What is imported only when a verb needs it is broken without anybody noticing it."""
-    names = [".".join(("kernlens", *path.relative_to(PACKAGE).with_suffix("").parts)) for path in files()]
+    names = [".".join(("kernlens", *path.relative_to(PACKAGE).with_suffix("").parts)) for path in package_files()]
     own = [name.removesuffix(".__init__") for name in names if not name.endswith("__main__")]
     script = (
         "import importlib, sys, types; [importlib.import_module(name) for name in sys.argv[1:]]; import kernlens\n"
@@ -136,7 +122,7 @@ def test_every_module_can_be_imported() -> None:
 
 def test_imports_point_down() -> None:
     wrong = []
-    for path in files():
+    for path in package_files():
         room = room_of(path)
         allowed = {room, *GROUND} | ALLOWED[room]
         for name in imports_of(path):
@@ -149,14 +135,14 @@ def test_imports_point_down() -> None:
 def test_every_permission_is_used() -> None:
     """A permission that nobody needs would let the next import through unseen."""
     used: dict[str, set[str]] = {room: set() for room in ALLOWED}
-    for path in files():
+    for path in package_files():
         used[room_of(path)] |= {room for room in map(room_of_module, imports_of(path)) if room is not None}
     assert {room: allowed - used[room] for room, allowed in ALLOWED.items() if allowed - used[room]} == {}
 
 
 def test_no_room_is_named_like_a_public_function() -> None:
     """Importing a module of the name would replace the function: ``kernlens.load`` is not a room."""
-    rooms = {room_of(path) for path in files()}
+    rooms = {room_of(path) for path in package_files()}
     assert rooms.isdisjoint(kernlens.__all__)
 
 
@@ -181,9 +167,8 @@ def test_classes_are_made_by_the_dataclass_that_costs_little() -> None:
     """The standard library's compiles each class's methods at import, which a short command feels."""
     wrong = [
         path.name
-        for path in files()
-        if path.name != "dataclass.py"
-        and re.search(r"^from dataclasses import .*\bdataclass\b", path.read_text(), re.M)
+        for path in package_files()
+        if path.name != "dataclass.py" and re.search(r"^from dataclasses import .*\bdataclass\b", text_of(path), re.M)
     ]
     assert wrong == []
 
@@ -193,26 +178,26 @@ def test_processors_are_counted_in_one_way() -> None:
     counts = {"cpu_count", "process_cpu_count", "sched_getaffinity"}
     counting = {
         path.name
-        for path in files()
-        for node in syntax_of(path)
+        for path in package_files()
+        for node in nodes_of(path)
         if getattr(node, "attr", getattr(node, "name", None)) in counts
     }
     assert counting == {"processors.py"}
 
 
 def test_no_modules_import_one_another_in_a_circle() -> None:
-    names = {path: ".".join(("kernlens", *path.relative_to(PACKAGE).with_suffix("").parts)) for path in files()}
+    names = {path: ".".join(("kernlens", *path.relative_to(PACKAGE).with_suffix("").parts)) for path in package_files()}
     graph = {name.removesuffix(".__init__"): set(imports_of(path)) for path, name in names.items()}
     TopologicalSorter(graph).prepare()  # Raises CycleError, which names the circle.
 
 
 def test_rooms_that_only_compute_open_nothing() -> None:
     wrong = []
-    for path in files():
+    for path in package_files():
         if room_of(path) not in PURE_ROOMS:
             continue
         wrong += [f"{path.relative_to(PACKAGE)} imports {name}" for name in imports_of(path) if name in OUTSIDE_WORLD]
-        for node in syntax_of(path):
+        for node in nodes_of(path):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in OPENERS:
                 wrong.append(f"{path.relative_to(PACKAGE)}:{node.lineno} calls {node.func.id}")
     assert wrong == []
@@ -221,11 +206,11 @@ def test_rooms_that_only_compute_open_nothing() -> None:
 def test_names_are_nouns_of_the_field() -> None:
     """No public class, function or module is named with a word that says nothing or means something else here."""
     wrong = []
-    for path in files():
+    for path in package_files():
         names = [(path.stem, 1)]
         names += [
             (node.name, node.lineno)
-            for node in syntax_of(path)
+            for node in nodes_of(path)
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
         ]
         for name, line in names:
@@ -249,7 +234,7 @@ CHILDREN = {PACKAGE / "runtime" / "worker.py"}
 
 def test_only_one_module_writes_to_the_outputs() -> None:
     wrong = []
-    for path in files():
+    for path in package_files():
         if path == OUTPUT or path in CHILDREN:
             continue
         wrong += [f"{path}:{line} {what}" for line, what in _writing(path)]
@@ -258,7 +243,7 @@ def test_only_one_module_writes_to_the_outputs() -> None:
 
 
 def _writing(path: Path) -> Iterator[tuple[int, str]]:
-    for node in syntax_of(path):
+    for node in nodes_of(path):
         if isinstance(node, ast.Call) and (called := ast.unparse(node.func)) in WRITERS:
             yield node.lineno, called
         elif isinstance(node, ast.Attribute) and ast.unparse(node) in ("sys.stdout", "sys.stderr"):

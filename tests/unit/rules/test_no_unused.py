@@ -5,15 +5,13 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 
-import kernlens
-from tests.tree import ROOT
+from tests.tree import PACKAGE, ROOT, nodes_of, package_files, text_of
 
-PACKAGE = Path(kernlens.__file__).parent
 WORD = re.compile(r"\w+")
 
 #: Names that another library calls, and tables of a format that are kept whole.
@@ -24,9 +22,9 @@ WHOLE_TABLES = {"neo_elf.py"}
 OFFERED = {"binary_into"}
 
 
-def defined(tree: ast.AST) -> Iterator[str]:
+def defined(nodes: Iterable[ast.AST]) -> Iterator[str]:
     """Names of functions, methods, classes and constants; what a decorator of click takes is in use."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             if not any(
                 isinstance(one, ast.Call) and ast.unparse(one.func).endswith(".command") for one in node.decorator_list
@@ -36,20 +34,20 @@ def defined(tree: ast.AST) -> Iterator[str]:
             yield node.targets[0].id
 
 
-def words_of(paths: Iterator[Path]) -> Counter[str]:
-    return Counter(word for path in paths for word in WORD.findall(path.read_text("utf-8")))
+def words_of(paths: Iterable[Path]) -> Counter[str]:
+    return Counter(word for path in paths for word in WORD.findall(text_of(path)))
 
 
 @pytest.mark.slow
 def test_nothing_serves_tests_alone() -> None:
-    used = words_of(PACKAGE.rglob("*.py"))
+    used = words_of(package_files())
     named = words_of(path for folder in ("docs", "examples", "benchmarks") for path in (ROOT / folder).rglob("*.??"))
     named += words_of(ROOT.glob("README.md"))
     unused = [
         f"{path.relative_to(PACKAGE)}: {name}"
-        for path in sorted(PACKAGE.rglob("*.py"))
+        for path in package_files()
         if path.name not in WHOLE_TABLES
-        for name in defined(ast.parse(path.read_text("utf-8")))
+        for name in defined(nodes_of(path))
         if used[name] == 1 and not named[name] and not name.startswith("__")
     ]
     allowed = CALLED_BY_OTHERS | CALLED_BY_PYTEST | OFFERED

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import ast
-from pathlib import Path
 
 import pytest
 
-import kernlens
 from kernlens.model.build import Build, BuildParts
-
-PACKAGE = Path(kernlens.__file__).parent
+from tests.tree import PACKAGE, nodes_of, package_files
 
 #: The nouns, and those that read a build's parts when they are asked for.
 HOMES = {"Build", "BuildParts", "HeldParts", "_RecordedParts", "ContainerParts"}
@@ -40,8 +37,8 @@ def fields_of(definition: ast.ClassDef) -> set[str]:
 
 def test_no_other_class_describes_a_build() -> None:
     others = []
-    for path in sorted(PACKAGE.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
+    for path in package_files():
+        for node in nodes_of(path):
             if isinstance(node, ast.ClassDef) and node.name not in HOMES | OTHER:
                 copied = fields_of(node) & FIELDS
                 if len(copied) > MOST:
