@@ -6,7 +6,7 @@ from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
 
-from kernlens.report.explore.document import Document
+from kernlens.report.explore.explore_document import ExploreDocument
 from tests.browser.conftest import Open
 from tests.browser.made import chunk_of, made, with_kernels
 
@@ -14,7 +14,7 @@ Chunk = dict[str, Any]
 HUGE = 1 << 40
 
 
-class Raw(Document):
+class Raw(ExploreDocument):
     """A document whose index is what it is said to be."""
 
     @property

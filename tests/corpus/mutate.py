@@ -89,7 +89,7 @@ def exercise(content: bytes, folder: Path) -> None:
     from kernlens.loading.identify import identify
     from kernlens.loading.open import open_bytes, open_file
     from kernlens.report.costliest import costliest_kernel
-    from kernlens.report.document import inspect_document
+    from kernlens.report.program_document import inspect_document
     from tests.writers.documents import annotate_document
 
     view = memoryview(content)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kernlens.analysis.flow.liveness import liveness_of
-from kernlens.analysis.flow.pressure import pressure_of
+from kernlens.analysis.flow.register_peak import pressure_of
 from kernlens.isa.decode import decode
 from kernlens.isa.devices import device
 from kernlens.isa.iga_library import search_also

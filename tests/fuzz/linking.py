@@ -7,7 +7,7 @@ import struct
 
 from kernlens.analysis.linking.advice import reasons
 from kernlens.analysis.linking.driver_rules import rules_of
-from kernlens.analysis.linking.forecast import obstacles, predict
+from kernlens.analysis.linking.prediction import obstacles, predict
 from kernlens.analysis.linking.static_forecast import predict_static
 from kernlens.errors import KernlensError
 from kernlens.formats.zebin.locate import locate

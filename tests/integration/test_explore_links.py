@@ -16,9 +16,9 @@ import kernlens
 from kernlens.analysis.flow.distance_waits import distance_waits
 from kernlens.model.program import Program
 from kernlens.pipeline.compile_stages import Pipeline
-from kernlens.report.document import kernel_json
-from kernlens.report.explore import document
-from kernlens.report.explore.page import page
+from kernlens.report.explore import explore_document
+from kernlens.report.explore.single_file import page
+from kernlens.report.program_document import kernel_json
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM
 from tests.explore_reader import KernelChunk, Page, summed, unpacked
 
@@ -46,7 +46,7 @@ def program(compiled: Pipeline) -> Program:
 
 @pytest.fixture(scope="module")
 def chunks(program: Program) -> dict[str, KernelChunk]:
-    made = document([program])
+    made = explore_document([program])
     (entry,) = made.index["programs"]
     columns = entry["kernels"]
     chosen = sorted(zip(columns["instructions"], columns["name"], columns["chunk"], strict=True))
@@ -176,7 +176,7 @@ def test_registers_are_tied_to_who_wrote_them(program: Program, chunks: dict[str
 
 
 def test_a_page_is_little_larger_than_the_document(program: Program) -> None:
-    made = document([program])
+    made = explore_document([program])
     read = Page("".join(page(made, "/* the viewer */")))
     packed = sum(entry["packed"] for entry in read.index["chunks"].values()) + len(compressed(made.index))
     assert len(read.text) < 1.3 * packed

@@ -175,14 +175,14 @@ def test_temporary_folders_go(recording: Path, tmp_path: Path) -> None:
 def test_a_chunk_that_takes_long_keeps_nobody_waiting(recording: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The page is answered while a chunk is being made, however long that takes."""
     begun, released = threading.Event(), threading.Event()
-    make = Chunks.made
+    make = Chunks.content_of
 
     def held(chunks: Chunks, chunk: str) -> bytes | None:
         begun.set()
         assert released.wait(60)
         return make(chunks, chunk)
 
-    monkeypatch.setattr(Chunks, "made", held)
+    monkeypatch.setattr(Chunks, "content_of", held)
     limits = Limits()
     served = open_served(
         [str(recording)], source_build=SourceBuild("dg2", "system", ""), include=(), limits=limits, source_roots=()

@@ -209,7 +209,7 @@ def test_two_hundred_modules_at_once(folder: Path, tmp_path: Path) -> None:
         shutil.copy(folder / "a.dg2.bin", tmp_path / f"a{number}.bin")
         shutil.copy(folder / "b.dg2.bin", tmp_path / f"b{number}.bin")
     from kernlens.analysis.linking.driver_rules import RELEASE_22_43
-    from kernlens.analysis.linking.forecast import predict
+    from kernlens.analysis.linking.prediction import predict
     from kernlens.loading import open_file
     from tests.writers.modules import readable_modules
 

@@ -14,7 +14,7 @@ from kernlens.analysis.linking.driver_rules import (
     SUCCESS,
     DriverRules,
 )
-from kernlens.analysis.linking.forecast import Forecast, obstacles, predict
+from kernlens.analysis.linking.prediction import Forecast, obstacles, predict
 from kernlens.analysis.linking.static_forecast import predict_static
 from kernlens.errors import LinkError
 from kernlens.isa.devices import device
@@ -249,7 +249,7 @@ def test_disagreeing_types(driver_environment: DriverEnvironment, spirv: dict[st
         row = Rows(driver, spirv, rules_for(driver_environment))
         modules = row.module("importer"), row.module("mistyped")
     forecast = predict([built.spirv_module for _, built in modules], row.rules)
-    assert [(one.wanted, one.given) for one in forecast.mismatches] == [("int(int)", "float(float)")]
+    assert [(one.declared, one.defined) for one in forecast.mismatches] == [("int(int)", "float(float)")]
     programs = [spirv_program(name, memoryview(spirv[name]), Context()) for name in ("importer", "mistyped")]
     linkable = [(program, module_of(program, options="")) for program in programs]
     with pytest.raises(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kernlens.analysis.linking.forecast import predict
+from kernlens.analysis.linking.prediction import predict
 from kernlens.errors import LinkError
 from kernlens.formats.zebin.merge import LinkedZebin, link_zebins
 from kernlens.formats.zebin.zebin_file import read_zebin
@@ -35,7 +35,9 @@ def test_functions_for_other_registers_are_not_merged(
     library.write_bytes(made.binary)
     modules = [one for path in (zebins[device]["kernels"], library) for one in readable_modules(open_file(path))]
     forecast = predict([module for _, module in modules])
-    assert {(one.symbol, one.holder, one.wanted.registers, one.given.registers) for one in forecast.clashes} == {
+    assert {
+        (one.symbol, one.holder, one.caller_frame.registers, one.callee_frame.registers) for one in forecast.clashes
+    } == {
         ("helper", "use", 128, 256),
         ("helper", "use_too", 128, 256),
     }

@@ -116,8 +116,8 @@ def test_a_binary_without_spirv_has_the_places_of_its_line_table(folder: Path, t
 
 def test_nothing_is_read_of_modules_that_link(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The line tables and the instructions are read only where something is to be said."""
-    from kernlens.analysis.linking.forecast import predict
-    from kernlens.loading import use_places
+    from kernlens.analysis.linking.prediction import predict
+    from kernlens.loading import import_places
     from kernlens.report.link_answer import link_document, link_text
 
     def refuse(*_: object) -> None:
@@ -126,7 +126,7 @@ def test_nothing_is_read_of_modules_that_link(folder: Path, monkeypatch: pytest.
     (folder / "rest.cl").write_text("int helper(int x) { return x; }\nfloat smooth(float a) { return a; }\n")
     done = kernlens("compile", "--library", "--device", "bmg", "--toolchain", NEWEST, "rest.cl", cwd=folder)
     assert done.returncode == 0, done.stderr
-    monkeypatch.setattr(use_places, "_SpirvPlaces", refuse)
+    monkeypatch.setattr(import_places, "_SpirvPlaces", refuse)
     monkeypatch.setattr("kernlens.model.kernel.Kernel.source_map", property(refuse))
     for names in (("places.bmg.bin", "rest.bmg.bin"), ("places.spv", "rest.spv")):
         modules = [

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kernlens.analysis.linking.forecast import predict
+from kernlens.analysis.linking.prediction import predict
 from kernlens.analysis.linking.static_forecast import predict_static
 from kernlens.loading.context import Context
 from kernlens.loading.linkable import module_of

@@ -10,9 +10,9 @@ import pytest
 
 from kernlens.model.build import Build
 from kernlens.opencl import OpenCLError
-from kernlens.runtime.answers import build_of, from_json
 from kernlens.runtime.driver_environment import DriverEnvironment
 from kernlens.runtime.isolation import OPENCL, IsolatedDriver
+from kernlens.runtime.worker_answers import build_of, from_json
 from kernlens.toolchain.simulation import simulated_driver
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM
 from tests.corpus.build import build

@@ -15,8 +15,8 @@ from kernlens.model.instruction_kind import Access, InstructionKind
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.report.costliest import costliest_kernel, costliest_program, costliest_table
-from kernlens.report.document import inspect_document
 from kernlens.report.overview import program_overview
+from kernlens.report.program_document import inspect_document
 from kernlens.report.style import rendered
 from tests.unit.conftest import Kernlens
 from tests.unit.test_listing import made

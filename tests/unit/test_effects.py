@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kernlens.isa.device_table import GEN9, XE2, XE3, XE3P
-from kernlens.isa.effects import effects_of
+from kernlens.isa.effect_reader import effects_of
 from kernlens.model.effects import (
     ACCUMULATORS,
     ADDRESSES,

@@ -21,7 +21,7 @@ from kernlens.loading.stage_texts import KeptStageTexts
 from kernlens.model.build import Build, BuildToolchain, HeldParts, Source
 from kernlens.model.program import Program
 from kernlens.model.stage import Snapshot
-from kernlens.report.explore import Document, document
+from kernlens.report.explore import ExploreDocument, explore_document
 from kernlens.report.explore.chunks import id_of
 from kernlens.report.explore.packing import ALPHABET, deltas, encoded, in_base85, within
 from kernlens.report.explore.program_index import instruction_count
@@ -78,13 +78,13 @@ def opened(build: Build) -> Program:
     return program
 
 
-def kernel_of(made: Document, name: str = "scale") -> KernelChunk:
+def kernel_of(made: ExploreDocument, name: str = "scale") -> KernelChunk:
     columns = made.index["programs"][0]["kernels"]
     return KernelChunk(unpacked(made.chunks[columns["chunk"][columns["name"].index(name)]]))
 
 
 def test_what_the_index_says() -> None:
-    made = document([opened(built())], title="a title", version="1.2.3")
+    made = explore_document([opened(built())], title="a title", version="1.2.3")
     index = made.index
     assert (index["schema"], index["kernlens"], index["title"], index["redacted"]) == (2, "1.2.3", "a title", [])
     (entry,) = index["programs"]
@@ -109,14 +109,14 @@ def test_what_the_index_says() -> None:
 
 
 def test_rows_of_code_and_their_places() -> None:
-    chunk = kernel_of(document([opened(built())]))
+    chunk = kernel_of(explore_document([opened(built())]))
     assert [place and (place.path, place.line) for place in chunk.places] == [("scale.cl", 2)] * 2 + [("scale.cl", 3)]
     assert chunk.offsets == [0, 16, 32]
     assert chunk.opcodes == ["mov"] * 3
 
 
 def test_a_stage_is_cut_to_the_kernel() -> None:
-    chunk = kernel_of(document([opened(built())]))
+    chunk = kernel_of(explore_document([opened(built())]))
     stage = chunk.stages["llvm-codegen"]
     assert stage.rows == [
         "define spir_kernel void @scale() {", "  call void @other() ; scale", "  ret void", "}", "declare void @other()",
@@ -127,7 +127,7 @@ def test_a_stage_is_cut_to_the_kernel() -> None:
 
 
 def test_metadata_is_a_chunk_of_its_own() -> None:
-    made = document([opened(built())])
+    made = explore_document([opened(built())])
     (stage, _) = made.index["programs"][0]["stages"]
     assert unpacked(made.chunks[stage["meta"]])["stages"] == [{"stage": "llvm-codegen", "text": '!0 = !{!"scale"}'}]
 
@@ -136,7 +136,7 @@ def test_metadata_is_a_chunk_of_its_own() -> None:
 def test_hostile_words_are_text(word: str) -> None:
     """Every parser takes the document (lone halves of characters are none), and what it holds is the word."""
     failed = built(word, ok=False, reason=f"it is {word}")
-    made = document([opened(built(word))], title=word, failed=[failed])
+    made = explore_document([opened(built(word))], title=word, failed=[failed])
     index = encoded(made.index).decode("utf-8", "strict")
     everything = [index] + [json.dumps(unpacked(frame), ensure_ascii=False) for frame in made.chunks.values()]
     for text in everything:
@@ -156,7 +156,7 @@ def test_no_kernel_is_decoded_for_the_index(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr("kernlens.isa.decode.decode_many", counted)
     programs = [opened(replace(built(), name=f"p{number}")) for number in range(150)]
     with processor_time(20):
-        made = document(programs)
+        made = explore_document(programs)
         assert sum(len(entry["kernels"]["name"]) for entry in made.index["programs"]) == 300
     assert calls == []
     columns = made.index["programs"][3]["kernels"]
@@ -168,18 +168,18 @@ def test_no_kernel_is_decoded_for_the_index(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_chunk_keeps_nothing() -> None:
     program = opened(built())
-    made = document([program])
+    made = explore_document([program])
     kernel_of(made)
     assert "instructions" not in vars(program.kernels["scale"])
 
 
 def test_ids_are_of_what_chunks_are_made_from() -> None:
-    first, same = document([opened(built())]), document([opened(built())])
+    first, same = explore_document([opened(built())]), explore_document([opened(built())])
     assert set(first.chunks) == set(same.chunks)
     others = [
-        document([opened(built())], version="2"),
-        document([opened(replace(built(), name="b"))]),
-        document([opened(replace(built(), options="-O1"))], has_stages=False),
+        explore_document([opened(built())], version="2"),
+        explore_document([opened(replace(built(), name="b"))]),
+        explore_document([opened(replace(built(), options="-O1"))], has_stages=False),
     ]
     for other in others:
         kernels = {chunk for chunk in other.chunks if other.chunks.kind(chunk) == "kernel"}
@@ -188,7 +188,7 @@ def test_ids_are_of_what_chunks_are_made_from() -> None:
 
 
 def test_without_stages() -> None:
-    made = document([opened(built())], has_stages=False)
+    made = explore_document([opened(built())], has_stages=False)
     (entry,) = made.index["programs"]
     assert entry["stages"] == []
     assert "left out" in entry["no_stages"]
@@ -198,14 +198,14 @@ def test_without_stages() -> None:
 def test_why_there_are_no_stages_of_what_has_no_source() -> None:
     build = built()
     plain = replace(build, path="", created="2026-01-01", parts=HeldParts(binary=build.binary))
-    (entry,) = document([opened(plain)]).index["programs"]
+    (entry,) = explore_document([opened(plain)]).index["programs"]
     assert "kernlens stages RECORDING --device skl -o FILE" in entry["no_stages"]
 
 
 def test_why_there_are_no_stages_and_how_to_keep_them() -> None:
     build = built()
     plain = replace(build, path="scale.cl", parts=HeldParts(binary=build.binary))
-    (entry,) = document([opened(plain)]).index["programs"]
+    (entry,) = explore_document([opened(plain)]).index["programs"]
     assert "kernlens stages scale.cl --device skl -o FILE" in entry["no_stages"]
 
 
@@ -216,7 +216,7 @@ def test_what_cannot_be_read_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     def damaged(*words: Any, **others: Any) -> Any:
         raise FormatError("the table ends early", format="dwarf")
 
-    made = document([opened(built())])
+    made = explore_document([opened(built())])
     chunk = made.index["programs"][0]["kernels"]["chunk"][0]
     with monkeypatch.context() as broken:
         broken.setattr("kernlens.analysis.correlate.correlate", damaged)
@@ -231,7 +231,7 @@ def test_what_cannot_be_read_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_is_too_large_for_a_chunk_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = document([opened(built())])
+    made = explore_document([opened(built())])
     chunk = made.index["programs"][0]["kernels"]["chunk"][0]
     whole = made.chunks.packed(chunk).size
     monkeypatch.setattr("kernlens.report.explore.chunks.RAW_LIMIT", whole - 1)
@@ -245,7 +245,7 @@ def test_what_is_too_large_for_a_chunk_is_left_out(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_failed_build_has_its_log() -> None:
-    made = document([], failed=[built(ok=False, reason="it does not compile")])
+    made = explore_document([], failed=[built(ok=False, reason="it does not compile")])
     (entry,) = made.index["programs"]
     assert (entry["ok"], entry["kernels"]["name"]) == (False, [])
     assert "it does not compile" in entry["reason"]
@@ -254,7 +254,7 @@ def test_a_failed_build_has_its_log() -> None:
 
 def test_a_file_without_its_text_says_so() -> None:
     build = built()
-    (entry,) = document([opened(replace(build, parts=HeldParts(binary=build.binary)))]).index["programs"]
+    (entry,) = explore_document([opened(replace(build, parts=HeldParts(binary=build.binary)))]).index["programs"]
     (file,) = entry["files"]
     assert (file["path"], file["chunk"], file["lines"]) == ("scale.cl", None, None)
     assert "--source-root" in file["missing"]
@@ -274,7 +274,7 @@ class Stars:
 
 def test_redacted_documents_hold_no_source() -> None:
     build = built("int id = get_global_id(0);")
-    made = document([opened(build)], redaction=Stars("int id = get_global_id(0);"), failed=[])
+    made = explore_document([opened(build)], redaction=Stars("int id = get_global_id(0);"), failed=[])
     assert made.index["redacted"] == ["source"]
     for chunk, frame in made.chunks.items():
         assert made.chunks.kind(chunk) != "source"
@@ -327,7 +327,7 @@ def test_what_each_pass_changed() -> None:
     )
     part = replace(snapshots[3], find_content=lambda: b"loop")
     build = replace(built(), parts=HeldParts(binary=binary("a.cl"), snapshots=(*snapshots[:3], part, snapshots[4])))
-    made = document([opened(build)])
+    made = explore_document([opened(build)])
     steps = unpacked(made.chunks[made.index["programs"][0]["passes"]])["passes"]
     assert [(step["pass"], step["changed"], step["added"], step["removed"]) for step in steps] == [
         ("0000-CG-First", False, 0, 0),
@@ -338,12 +338,12 @@ def test_what_each_pass_changed() -> None:
     assert steps[1]["diff"] == "@@ -19,4 +19,5 @@\n line 17\n line 18\n line 19\n+  %a = add i32 1, 2\n "
     assert steps[3]["diff"] is None
     assert "--diff 0003-CG-Last" in steps[3]["missing"]
-    assert document([opened(build)], has_stages=False).index["programs"][0]["passes"] is None
+    assert explore_document([opened(build)], has_stages=False).index["programs"][0]["passes"] is None
 
 
 def test_a_large_log_is_cut() -> None:
     with memory(200 << 20):
-        made = document([], failed=[replace(built(), parts=HeldParts(log="a" * (20 << 20)))])
+        made = explore_document([], failed=[replace(built(), parts=HeldParts(log="a" * (20 << 20)))])
         (entry,) = made.index["programs"]
         text = unpacked(made.chunks[entry["log"]])["text"]
     assert text.endswith("too large to be shown")

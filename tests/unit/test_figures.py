@@ -18,8 +18,8 @@ from kernlens.model.figures import (
     figures_of,
     notes_on_unknown,
 )
-from kernlens.report.document import inspect_document
 from kernlens.report.overview import program_overview
+from kernlens.report.program_document import inspect_document
 from tests.explore_reader import Page
 from tests.unit.test_listing import made
 from tests.writers.documents import report_page

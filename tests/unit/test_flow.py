@@ -9,12 +9,12 @@ from kernlens.analysis.flow import liveness as liveness_module
 from kernlens.analysis.flow.blocks import blocks_of
 from kernlens.analysis.flow.definitions import definitions_of
 from kernlens.analysis.flow.liveness import Liveness
-from kernlens.analysis.flow.pressure import HeldValues, held_at, pressure_of
-from kernlens.analysis.flow.register_links import register_links, register_rows
+from kernlens.analysis.flow.register_peak import HeldValues, held_at, pressure_of
+from kernlens.analysis.flow.register_uses import register_links, register_rows
 from kernlens.model.effects import GENERAL, Access, Effect, Effects, Route, mask, registers_in
 from kernlens.model.instruction import Instructions
 from kernlens.model.register_links import BEFORE_THE_CODE, RegisterLinks, RegisterRows
-from kernlens.report.pressure import peak_words
+from kernlens.report.pressure_answer import peak_words
 from tests.limits import processor_time
 from tests.unit.test_listing import made
 from tests.writers.instruction_records import record

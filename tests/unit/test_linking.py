@@ -15,8 +15,8 @@ from kernlens.analysis.linking.driver_rules import (
     nearest,
     rules_of,
 )
-from kernlens.analysis.linking.forecast import notes, obstacles, predict
 from kernlens.analysis.linking.graph import Duplicate, Mismatch
+from kernlens.analysis.linking.prediction import notes, obstacles, predict
 from kernlens.analysis.linking.static_forecast import predict_static
 from kernlens.errors import NotFoundError
 from kernlens.isa.devices import device
@@ -102,7 +102,7 @@ def test_callers_and_functions_for_other_registers_or_simd_widths() -> None:
     for given, clashing in ((Frame(128, 32), 0), (Frame(256, 32), 2), (Frame(128, 16), 2), (Frame(None, None), 0)):
         forecast = predict([caller, dataclasses.replace(module("b", exports="f g"), function_frame=given)])
         assert forecast.links
-        assert [(one.symbol, one.holder, one.given) for one in forecast.clashes] == [
+        assert [(one.symbol, one.holder, one.callee_frame) for one in forecast.clashes] == [
             (symbol, "k", given) for symbol in "fg"[:clashing]
         ]
     variable = dataclasses.replace(module("b", "f g", kind=SymbolKind.VARIABLE), function_frame=Frame(256, 16))
@@ -138,7 +138,7 @@ def test_disagreeing_types_are_found_though_the_driver_does_not_check() -> None:
 
 def test_a_function_where_a_variable_is_wanted_is_a_mismatch() -> None:
     forecast = predict([module("a", imports="f", kind=SymbolKind.VARIABLE), module("b", "f")])
-    assert [(one.wanted, one.given) for one in forecast.mismatches] == [("variable", "function")]
+    assert [(one.declared, one.defined) for one in forecast.mismatches] == [("variable", "function")]
 
 
 def test_what_the_compiler_adds_to_every_module_is_no_duplicate() -> None:

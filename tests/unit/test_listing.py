@@ -11,8 +11,8 @@ import pytest
 
 from kernlens.analysis.correlate import correlate
 from kernlens.analysis.costs import costs_of
-from kernlens.analysis.flow.pressure import pressure_of
-from kernlens.analysis.flow.register_links import register_links, register_rows
+from kernlens.analysis.flow.register_peak import pressure_of
+from kernlens.analysis.flow.register_uses import register_links, register_rows
 from kernlens.analysis.functions import functions_of
 from kernlens.model.binary import EMPTY
 from kernlens.model.build import Build, Source
@@ -30,9 +30,9 @@ from kernlens.model.register_links import RegisterLinks, RegisterRows
 from kernlens.model.source_map import SourceMap, SourcePlace
 from kernlens.model.spilled_value import SpilledValue
 from kernlens.report.costliest import costliest_kernel, costliest_table
-from kernlens.report.document import kernel_json
 from kernlens.report.listing import CHANGED_BY_DEBUG, GAP, Rows, annotated, disassembly, where_from
 from kernlens.report.overview import program_overview
+from kernlens.report.program_document import kernel_json
 from kernlens.report.rows import HEADING, csv_lines
 from kernlens.report.style import rendered
 from tests.explore_reader import Page

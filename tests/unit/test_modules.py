@@ -145,7 +145,7 @@ def test_a_module_is_walked_over_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_uses_are_the_same_at_known_places() -> None:
     found = read_spirv_uses(spirv())
     assert [len(found.in_functions), len(found.variables), len(found.taken)].count(0) == 0
-    assert read_spirv_uses(spirv(), spirv_module.read_spirv(spirv()).use_places) == found
+    assert read_spirv_uses(spirv(), spirv_module.read_spirv(spirv()).use_words) == found
 
 
 def test_words_that_do_not_fit() -> None:

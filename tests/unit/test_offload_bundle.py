@@ -15,7 +15,7 @@ from kernlens.formats import zstd_frame
 from kernlens.formats.offload_bundle import read_offload_images
 from kernlens.formats.zstd_frame import unpack_frame
 from kernlens.loading.identify import identify
-from kernlens.model.budget import Budget
+from kernlens.model.allowance import Allowance
 from tests.limits import memory, processor_time
 from tests.unit.conftest import Kernlens
 from tests.writers.ar import archive, member
@@ -145,13 +145,13 @@ def test_packed_images_share_one_bound() -> None:
     frame = packed(bytes(12 << 20))
     entries = table(*((0x2000 + index * len(frame), 12 << 20) for index in range(10)))
     file = host(entries, images=frame * 10).build()
-    budget = Budget(len(file))
+    allowance = Allowance(len(file))
     with memory(32 << 20):
-        images = read_offload_images(file, budget)
+        images = read_offload_images(file, allowance)
         assert len(images[0].read()) == 12 << 20
     assert [image.unreadable is None for image in images] == [True, True, *[False] * 8]
     assert "would unpack to 37,748,736" in (images[2].unreadable or "")
-    assert not any(image.unreadable is None for image in read_offload_images(file, budget))
+    assert not any(image.unreadable is None for image in read_offload_images(file, allowance))
 
 
 @pytest.mark.parametrize("says_its_size", [True, False])
@@ -164,7 +164,7 @@ def test_packed_images_of_all_libraries_in_an_archive_share_one_bound(
     libraries = [library(tmp_path, *[(frame, size)] * 10).read_bytes() for _ in range(5)]
     path = tmp_path / "libraries.a"
     path.write_bytes(archive([member("m", one) for one in libraries]))
-    allowed = Budget(path.stat().st_size).limit // size
+    allowed = Allowance(path.stat().st_size).limit // size
     with memory((allowed + 10) * size):
         images = [
             image for one in kernlens("inspect", path, "--json").document["containers"][0]["containers"]

@@ -13,7 +13,7 @@ from kernlens.loading.stage_maps import Beside
 from kernlens.model.kernel import Kernel
 from kernlens.model.source_map import SourcePlace
 from kernlens.model.spilled_value import SpilledValue
-from kernlens.report.pressure import spilled_document, spilled_table
+from kernlens.report.pressure_answer import spilled_document, spilled_table
 from kernlens.report.style import rendered
 from tests.limits import processor_time
 from tests.unit.test_listing import made

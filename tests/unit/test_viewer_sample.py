@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from kernlens.report.explore.page import page
+from kernlens.report.explore.single_file import page
 from tests.browser.made import made
 from tests.explore_reader import Page
 

@@ -17,7 +17,7 @@ from kernlens.errors import KernlensError, NotFoundError, ToolError
 from kernlens.runtime import isolation
 from kernlens.runtime.driver_environment import DriverEnvironment, copy_worker
 from kernlens.runtime.isolation import DriverDiedError, IsolatedDriver
-from kernlens.verbs.capture.building_again import BuildingAgain, built_again
+from kernlens.verbs.capture.second_builds import SecondBuildPlan, second_builds
 from kernlens.verbs.capture.spool import BuildEvent, BuiltDevice
 from tests.processes import PATIENCE, have_ended
 
@@ -233,7 +233,7 @@ def test_an_interrupt_ends_what_is_built_again(tmp_path: Path) -> None:
         operation="build", source="text", devices=[BuiltDevice(1, "dg2", platform="Intel(R) OpenCL Graphics")]
     )
     # Unconfined, as the fake driver writes who it is into a folder that no compiler is shown.
-    wanted = BuildingAgain({}, worker.environment.python, stages=True, unconfined=True)
+    wanted = SecondBuildPlan({}, worker.environment.python, stages=True, unconfined=True)
     begun: list[int] = []
 
     def interrupt() -> None:
@@ -242,5 +242,5 @@ def test_an_interrupt_ends_what_is_built_again(tmp_path: Path) -> None:
 
     threading.Thread(target=interrupt).start()
     with pytest.raises(KeyboardInterrupt):
-        list(built_again([event], wanted))
+        list(second_builds([event], wanted))
     assert worker.was_ended()

@@ -9,8 +9,8 @@ from typing import Any
 from kernlens.cli.listings import Json, listed_of
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
-from kernlens.report.explore import document
-from kernlens.report.explore.page import page
+from kernlens.report.explore import explore_document
+from kernlens.report.explore.single_file import page
 
 
 def annotate_document(selection: Iterable[tuple[Program, Sequence[Kernel]]]) -> dict[str, Any]:
@@ -23,4 +23,6 @@ def annotate_document(selection: Iterable[tuple[Program, Sequence[Kernel]]]) -> 
 
 def report_page(program: Program, kernels: Sequence[str] | None = None) -> str:
     """The page of a program, or of these kernels of it, with a script that is no viewer."""
-    return "".join(page(document([program], kernels=None if kernels is None else [kernels]), "/* the viewer */"))
+    return "".join(
+        page(explore_document([program], kernels=None if kernels is None else [kernels]), "/* the viewer */")
+    )

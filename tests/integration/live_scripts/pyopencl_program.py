@@ -11,7 +11,7 @@ import pyopencl
 
 from kernlens.errors import KernlensError
 from kernlens.opencl import kernel_arguments, kernel_binary, live_builds
-from kernlens.runtime.answers import to_json
+from kernlens.runtime.worker_answers import to_json
 
 
 def main() -> None:

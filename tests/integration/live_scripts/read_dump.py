@@ -20,7 +20,7 @@ FOLDER, KEEP, STAGE = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
 os.environ["KERNLENS_SNAPSHOT_DIR"] = str(KEEP)  # the library reads it when it is loaded
 
 from kernlens.model.stages import IGC_1  # noqa: E402
-from kernlens.pipeline.kept_build import keeping  # noqa: E402
+from kernlens.pipeline.own_build import keeping  # noqa: E402
 
 #: What the front end, the application or the driver hands over, and the compiler does not dump for a request.
 NOT_DUMPED = frozenset({("source", "text"), ("spirv", "binary"), ("program", "binary")})
