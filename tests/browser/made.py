@@ -21,7 +21,7 @@ ROWS = [
 ]
 
 
-def made(
+def small_document(
     *,
     name: str = "add",
     path: str = "add.cl",
@@ -110,7 +110,7 @@ def with_kernels(
     passes: Sequence[dict[str, Any]] | None = None,
 ) -> ExploreDocument:
     """One program with these kernels, by name; all else is as ``made`` makes it."""
-    document = made()
+    document = small_document()
     (program,) = document.index["programs"]
     chunks = Chunks()
     for number, chunk in enumerate(kernels.values()):

@@ -21,7 +21,7 @@ from kernlens.report.explore.chunks import Chunks
 from kernlens.report.explore.explore_document import ExploreDocument
 from kernlens.report.explore.packing import deltas
 from kernlens.report.explore.single_file import page, viewer_script
-from tests.browser.made import made
+from tests.browser.made import small_document
 
 LINES, LLVM, VISA, CODE = 2_000, 60_000, 30_000, 25_000
 
@@ -48,7 +48,9 @@ addEventListener("mousemove", event => {
 def large() -> ExploreDocument:
     """A kernel as large as the largest, with every line of its source spread over all texts."""
     rng = random.Random(14)
-    small = made(source="\n".join(f"  value += input[{line}] * weight; // line {line}" for line in range(1, LINES + 1)))
+    small = small_document(
+        source="\n".join(f"  value += input[{line}] * weight; // line {line}" for line in range(1, LINES + 1))
+    )
     place = [min(LINES - 1, int(rng.expovariate(1 / 300))) for _ in range(LLVM)]
     chunks = Chunks()
     columns: dict[str, Any] = small.index["programs"][0]

@@ -52,8 +52,8 @@ def patch_tokens(data: bytes) -> None:
     """A patch-token program, or its debug data."""
     view = memoryview(data)
     if identify(view) == "debug-data":
-        for one in read_debug_data(view).kernels:
-            assert len(one.elf) <= len(data)
+        for entry in read_debug_data(view).kernels:
+            assert len(entry.elf) <= len(data)
         return
     program = read_patch_tokens(view)
     _ = program.symbols, program.relocations

@@ -43,7 +43,7 @@ def _link(modules: list[tuple[str, memoryview]]) -> None:
 
 
 def _foresee(modules: list[tuple[str, memoryview]]) -> None:
-    found = [
+    parsed = [
         module_of(program, name=name)
         for name, content in modules
         for program in open_bytes(content, name, Context()).programs
@@ -51,8 +51,8 @@ def _foresee(modules: list[tuple[str, memoryview]]) -> None:
     ]
     for release in ("22.43", "26.27"):
         rules = rules_of(release)
-        forecast, why_not = predict(found, rules), obstacles(found, rules)
-        static = predict_static(found, rules)
+        forecast, why_not = predict(parsed, rules), obstacles(parsed, rules)
+        static = predict_static(parsed, rules)
         reasons(forecast)
         check_lines(link_text(forecast, why_not, static))
         check_lines(link_graph(forecast))

@@ -71,8 +71,8 @@ def test_every_byte_of_code_is_listed_where_calls_stay(
     built, failed = build([program("piglit/calls"), program(SAMPLE[0])], [device], compiler=VARIANTS[variant](compiler))
     assert not failed
     total = Outcome("bytes of code")
-    for one in built:
-        total.add(check_code_bytes(one))
+    for entry in built:
+        total.add(check_code_bytes(entry))
     assert total.differences == []
     assert total.compared > 10_000
 

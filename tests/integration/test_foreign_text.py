@@ -43,7 +43,7 @@ def traces(text: bytes) -> list[str]:
     ]
 
 
-def said(trick: Trick, device: str, *, unconfined: bool = False) -> bytes:
+def told_by(trick: Trick, device: str, *, unconfined: bool = False) -> bytes:
     """All that a compile of the trick brings, but for its own text: every stage, the log, the reason."""
     build = Build("trick", device, options=trick.options, parts=HeldParts(sources=trick.sources))
     try:
@@ -60,8 +60,8 @@ def test_no_spelling_of_an_include_opens_a_file(part: int, canary: Path, monkeyp
     monkeypatch.setenv("CPATH", str(canary.parent))
     shown = {True: 0, False: 0}
     for trick in list(tricks(str(canary), TRICKS, seed=20))[part::PARTS]:
-        assert traces(said(trick, "spirv")) == [], trick
-        shown[bool(traces(said(trick, "spirv", unconfined=True)))] += 1
+        assert traces(told_by(trick, "spirv")) == [], trick
+        shown[bool(traces(told_by(trick, "spirv", unconfined=True)))] += 1
     assert shown[True] >= AT_LEAST, "tricks that show nothing to a compiler that is not confined say nothing"
 
 
@@ -77,8 +77,8 @@ def test_neither_do_other_compilers(device: str, how: str, canary: Path, monkeyp
     shown = 0
     for text in texts:
         trick = trick_of("own", f"{text}\n")
-        assert traces(said(trick, device)) == []
-        shown += bool(traces(said(trick, device, unconfined=True)))
+        assert traces(told_by(trick, device)) == []
+        shown += bool(traces(told_by(trick, device, unconfined=True)))
     assert shown
 
 

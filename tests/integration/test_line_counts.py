@@ -118,9 +118,9 @@ def of_top_json(program: Program, kernel: Kernel) -> Counts:
 
 def of_page(program: Program, kernel: Kernel) -> Counts:
     """As the viewer counts: rows whose flags say that the place is their own."""
-    made = explore_document([program])
-    columns = made.index["programs"][0]["kernels"]
-    chunk = KernelChunk(unpacked(made.chunks[columns["chunk"][columns["name"].index(kernel.name)]]))
+    document = explore_document([program])
+    columns = document.index["programs"][0]["kernels"]
+    chunk = KernelChunk(unpacked(document.chunks[columns["chunk"][columns["name"].index(kernel.name)]]))
     own: Counter[tuple[str, int]] = Counter()
     inherited: Counter[tuple[str, int]] = Counter()
     for place, flags in zip(chunk.places, chunk.flags, strict=True):

@@ -118,7 +118,7 @@ def test_recorded_paths_stay_within_the_folder(tmp_path: Path) -> None:
     for path in ("", "/", ".."):  # a program that an application built has no path
         written, _ = written_sources((Source(path, "x"),), "", folder)
         assert (written, written.read_text()) == (folder / "program.cl", "x")
-    assert [one.name for one in tmp_path.iterdir()] == ["inside"]
+    assert [path.name for path in tmp_path.iterdir()] == ["inside"]
 
 
 @pytest.mark.parametrize(

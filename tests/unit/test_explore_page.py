@@ -45,10 +45,10 @@ def no_library(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_page_holds_the_document() -> None:
-    made = explore_document([opened(built())], title="a title")
-    read = Page("".join(page(made, VIEWER)))
-    assert set(read.index["chunks"]) == set(made.chunks)
-    for chunk, frame in made.chunks.items():
+    document = explore_document([opened(built())], title="a title")
+    read = Page("".join(page(document, VIEWER)))
+    assert set(read.index["chunks"]) == set(document.chunks)
+    for chunk, frame in document.chunks.items():
         assert read.chunk(chunk) == unpacked(frame)
     columns = read.index["programs"][0]["kernels"]
     assert columns["memory"] == [0, 0], "the page's kernels were all decoded"

@@ -75,9 +75,9 @@ FORBIDDEN_WORDS = {"pc", "shader", "asm", "manager", "utils", "util", "helper", 
 
 
 def files() -> list[Path]:
-    found = sorted(PACKAGE.rglob("*.py"))
-    assert len(found) > 40
-    return found
+    result = sorted(PACKAGE.rglob("*.py"))
+    assert len(result) > 40
+    return result
 
 
 def room_of(path: Path) -> str:

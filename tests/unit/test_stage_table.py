@@ -41,8 +41,10 @@ A_LIST = 3
 
 def documented(heading: str) -> dict[str, list[str]]:
     """Name -> cells of each row of the table under a heading."""
-    _, found, rest = DOCUMENT.read_text("utf-8").partition(f"\n## {heading}\n")
-    assert found, f"docs/stages.md: write a section '## {heading}' with a table {COLUMNS}, as model/stages.py lists it"
+    _, section, rest = DOCUMENT.read_text("utf-8").partition(f"\n## {heading}\n")
+    assert section, (
+        f"docs/stages.md: write a section '## {heading}' with a table {COLUMNS}, as model/stages.py lists it"
+    )
     table = rest.split("\n## ", 1)[0].partition(f"\n{COLUMNS}\n")[2].partition("\n\n")[0]
     rows = [row[1:-1].split("|") for row in table.splitlines()[1:]]
     return {row[0].strip("`"): row[1:] for row in rows}

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from kernlens.report.explore.single_file import page
-from tests.browser.made import made
+from tests.browser.made import small_document
 from tests.explore_reader import Page
 
 SAMPLE = Path(__file__).parents[2] / "viewer/tests/add.html"
@@ -12,7 +12,7 @@ SAMPLE = Path(__file__).parents[2] / "viewer/tests/add.html"
 
 def written() -> str:
     """The page of a document that was made by hand."""
-    return "".join(page(made(), ""))
+    return "".join(page(small_document(), ""))
 
 
 def document_in(text: str) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from kernlens.report.explore.single_file import page
 def annotate_document(selection: Iterable[tuple[Program, Sequence[Kernel]]]) -> dict[str, Any]:
     """What ``annotate --json`` prints of these kernels."""
     form = Json(is_placed=True)
-    pieces = "".join(form.text(one) for one in listed_of(selection))
+    pieces = "".join(form.text(kernel) for kernel in listed_of(selection))
     document: dict[str, Any] = json.loads(form.head + pieces[len(form.separator) :] + form.tail)
     return document
 

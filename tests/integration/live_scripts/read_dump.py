@@ -31,12 +31,12 @@ def delivered(binary: bytes) -> Iterator[tuple[str, str, str, str, str]]:
         for form in ("text", "binary"):
             if form not in stage.forms or (stage.name, form) in NOT_DUMPED:
                 continue
-            with keeping("libOpenCL.so.1", 0, stage.name, text=form == "text") as kept:
-                assert kept is not None, "the library cannot change the settings of this IGC"
+            with keeping("libOpenCL.so.1", 0, stage.name, text=form == "text") as own_build:
+                assert own_build is not None, "the library cannot change the settings of this IGC"
                 (folder,) = KEEP.iterdir()
                 for path in FOLDER.iterdir():
                     shutil.copyfile(path, folder / path.name)
-            for content, ending, kernel in kept.snapshots(binary):
+            for content, ending, kernel in own_build.snapshots(binary):
                 yield stage.name, form, ending, kernel, sha256(content).hexdigest()
 
 
