@@ -68,11 +68,11 @@ def main() -> None:
         print(f"run {run:.2f} s, capture {capture:.2f} s: {capture / run - 1:+.1%}", flush=True)
     # Each processor once for each side, so that neither's speed counts.
     both = [
-        sum(one["capture"] for one in two) / sum(one["run"] for one in two) - 1
+        sum(program["capture"] for program in two) / sum(program["run"] for program in two) - 1
         for two in zip(pairs[::2], pairs[1::2], strict=False)
     ]
     print(f"median of two pairs each, processors exchanged: {statistics.median(both or [0.0]):+.1%}")
-    total = sum(one["capture"] for one in pairs) / sum(one["run"] for one in pairs) - 1
+    total = sum(entry["capture"] for entry in pairs) / sum(pair["run"] for pair in pairs) - 1
     print(f"all: {total:+.1%}")
 
 

@@ -34,26 +34,26 @@ def work(name: str, *files: Path) -> list[str]:
 
 
 def answer(command: Sequence[str]) -> dict[str, float]:
-    found: dict[str, float] = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
-    return found
+    answer_: dict[str, float] = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+    return answer_
 
 
 def whole_corpus(built: Sequence[Built], scratch: Path) -> Iterator[str]:
     """The library on all binaries, then whole commands on a folder of them, against ``ocloc disasm``."""
     peer, environment = ocloc(built, scratch)
-    files = [one.binary for one in built]
+    files = [build.binary for build in built]
     for name, title in (("records", "records, lines, join"), ("texts", "the same with the text of every instruction")):
-        found = compare(running([work(name, *files)]), running(peer, environment))
-        yield row(f"in Python, {title}: {len(built)} binaries", PEER, found)
-    chosen = [one for one in built if one.device == DEVICE]
+        comparison = compare(running([work(name, *files)]), running(peer, environment))
+        yield row(f"in Python, {title}: {len(built)} binaries", PEER, comparison)
+    chosen = [entry for entry in built if entry.device == DEVICE]
     folder = scratch / DEVICE
     folder.mkdir()
-    for number, one in enumerate(chosen):
-        shutil.copy(one.binary, folder / f"{number:03}-{one.binary.name}")
+    for number, choice in enumerate(chosen):
+        shutil.copy(choice.binary, folder / f"{number:03}-{choice.binary.name}")
     peer, environment = ocloc(chosen, scratch)
     for words in (["annotate"], ["annotate", "--json"], ["disasm"], ["inspect"], ["symbols"]):
-        found = compare(running([[command(), *words, str(folder)]]), running(peer, environment))
-        yield row(f"`kernlens {' '.join(words)} DIR`, {len(chosen)} binaries", PEER, found)
+        comparison = compare(running([[command(), *words, str(folder)]]), running(peer, environment))
+        yield row(f"`kernlens {' '.join(words)} DIR`, {len(chosen)} binaries", PEER, comparison)
 
 
 def ocloc(built: Sequence[Built], scratch: Path) -> tuple[list[list[str]], dict[str, str]]:
@@ -66,7 +66,9 @@ def ocloc(built: Sequence[Built], scratch: Path) -> tuple[list[list[str]], dict[
     link.symlink_to(library)
     environment = {"LD_LIBRARY_PATH": str(link.parent)}
     dump.mkdir(exist_ok=True)
-    peer = [["ocloc", "disasm", "-file", str(one.binary), "-device", one.device, "-dump", str(dump)] for one in built]
+    peer = [
+        ["ocloc", "disasm", "-file", str(build.binary), "-device", build.device, "-dump", str(dump)] for build in built
+    ]
     running(peer[:1], environment)()
     if not list(dump.glob("*.asm")):
         raise SystemExit("ocloc disasm wrote no assembly: it did not find libiga64")
@@ -74,24 +76,24 @@ def ocloc(built: Sequence[Built], scratch: Path) -> tuple[list[list[str]], dict[
 
 
 def command() -> str:
-    found = shutil.which("kernlens", path=str(Path(sys.executable).parent))
-    if found is None:
+    program = shutil.which("kernlens", path=str(Path(sys.executable).parent))
+    if program is None:
         raise SystemExit("kernlens is not installed beside this Python")
-    return found
+    return program
 
 
-def row(what: str, peer: str, found: Comparison) -> str:
-    return f"|{what}|{peer}|{found.ours:.2f} s|{found.theirs:.2f} s|**{found.ratio:.2f}**|"
+def row(what: str, peer: str, comparison: Comparison) -> str:
+    return f"|{what}|{peer}|{comparison.ours:.2f} s|{comparison.theirs:.2f} s|**{comparison.ratio:.2f}**|"
 
 
 def line_tables(built: Sequence[Built]) -> str:
-    found = sorted(
-        (answer(work("line-tables", *(one.debug for one in built))) for _ in range(3)),
-        key=lambda one: one["ours"] / one["theirs"],
+    result = sorted(
+        (answer(work("line-tables", *(build.debug for build in built))) for _ in range(3)),
+        key=lambda entry: entry["ours"] / entry["theirs"],
     )[1]
-    ratio = found["ours"] / found["theirs"]
+    ratio = result["ours"] / result["theirs"]
     return (
-        f"|line tables: {int(found['rows']):,} rows|pyelftools|{found['ours']:.2f} s|{found['theirs']:.2f} s|"
+        f"|line tables: {int(result['rows']):,} rows|pyelftools|{result['ours']:.2f} s|{result['theirs']:.2f} s|"
         f"**{ratio:.3f}** (1/{1 / ratio:.0f})|"
     )
 
@@ -107,10 +109,10 @@ def start_up(binary: Path, scratch: Path) -> Iterator[str]:
         ("inspect FILE", ["inspect", str(binary)]),
         ("annotate FILE --kernel K", ["annotate", str(binary), "--kernel", kernel]),
     ):
-        found = compare(running([[command(), *words]], environment), bare, rounds=15)
+        comparison = compare(running([[command(), *words]], environment), bare, rounds=15)
         yield (
-            f"|`kernlens {title}`|bare `python -c pass`|{found.ours * 1e3:.0f} ms|{found.theirs * 1e3:.0f} ms|"
-            f"{(found.ours - found.theirs) * 1e3:.0f} ms more|"
+            f"|`kernlens {title}`|bare `python -c pass`|{comparison.ours * 1e3:.0f} ms|{comparison.theirs * 1e3:.0f} ms|"
+            f"{(comparison.ours - comparison.theirs) * 1e3:.0f} ms more|"
         )
 
 
@@ -120,21 +122,21 @@ def archive(built: Sequence[Built], scratch: Path) -> Iterator[str]:
     members = 0
     with path.open("wb") as file:
         file.write(b"!<arch>\n")
-        for one in cycle(built):
-            content = one.binary.read_bytes()
+        for each in cycle(built):
+            content = each.binary.read_bytes()
             file.write(f"{f'm{members}/':<16}{0:<12}{0:<6}{0:<6}{'100644':<8}{len(content):<10}`\n".encode())
             file.write(content + b"\n" * (len(content) % 2))
             members += 1
             if file.tell() >= ARCHIVE_SIZE:
                 break
     size = path.stat().st_size
-    found = answer(work("listing", path))
+    answer_ = answer(work("listing", path))
     yield (
-        f"|{size / 1e6:.0f} MB archive of {members} programs: {int(found['kernels']):,} kernels listed, in-process||"
-        f"{found['best']:.0f} ms (first time {found['first']:.0f} ms)|||"
+        f"|{size / 1e6:.0f} MB archive of {members} programs: {int(answer_['kernels']):,} kernels listed, in-process||"
+        f"{answer_['best']:.0f} ms (first time {answer_['first']:.0f} ms)|||"
     )
-    yield f"|peak memory of that, file included||{found['peak'] / 1e6:.0f} MB|||"
-    largest = max((one.binary for one in built), key=lambda one: one.stat().st_size)
+    yield f"|peak memory of that, file included||{answer_['peak'] / 1e6:.0f} MB|||"
+    largest = max((build.binary for build in built), key=lambda entry: entry.stat().st_size)
     used = answer(work("memory", largest))["peak"]
     yield f"|peak memory, everything of a {largest.stat().st_size / 1e6:.1f} MB program||{used / 1e6:.0f} MB|||"
 
@@ -145,7 +147,7 @@ def main() -> None:
         "--program", default="darktable/", help="which programs of the corpus: the start of their names"
     )
     chosen = parser.parse_args()
-    built, failed = build([one for one in programs() if one.name.startswith(chosen.program)])
+    built, failed = build([program for program in programs() if program.name.startswith(chosen.program)])
     if failed:
         raise SystemExit(f"{failed[0].program.name} does not compile: {failed[0].log}")
     print(f"Python {platform.python_version()}, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}\n")

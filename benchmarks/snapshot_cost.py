@@ -79,12 +79,12 @@ def main() -> None:
     stages = arguments.stages.split(",")
     with tempfile.TemporaryDirectory() as folder:
         program = [*shlex.split(arguments.run), str(build_program(Path(folder)))]
-        found = {
+        mains = {
             source: cost(program, source, arguments.options, stages, arguments.rounds) for source in arguments.sources
         }
-    print(f"{'':20}" + "".join(f"{source.stem:>20.18}" for source in found))
+    print(f"{'':20}" + "".join(f"{source.stem:>20.18}" for source in mains))
     for row in ("without the layer", "layer, no request", *stages):
-        print(f"{row:20}" + "".join(f"{rows[row][0]:11.3f}s {rows[row][1]:+7.1%}" for rows in found.values()))
+        print(f"{row:20}" + "".join(f"{rows[row][0]:11.3f}s {rows[row][1]:+7.1%}" for rows in mains.values()))
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ def line_tables(files: list[str]) -> None:
     from kernlens.formats.dwarf.line_tables import read_kernel_debug_elf
     from kernlens.formats.patch_tokens.debug_data import read_debug_data
 
-    elves = [one.elf for file in files for one in read_debug_data(memoryview(Path(file).read_bytes())).kernels]
+    elves = [kernel.elf for file in files for kernel in read_debug_data(memoryview(Path(file).read_bytes())).kernels]
     start = time.perf_counter()
     rows = sum(len(table) for elf in elves if (table := read_kernel_debug_elf(elf)) is not None)
     ours = time.perf_counter() - start

@@ -15,8 +15,8 @@ from pathlib import Path
 import zstandard
 
 import kernlens
-from kernlens.report.explore import document
-from kernlens.report.explore.page import page
+from kernlens.report.explore import explore_document
+from kernlens.report.explore.single_file import page
 
 
 def main() -> None:
@@ -24,7 +24,7 @@ def main() -> None:
     parser.add_argument("path")
     parser.add_argument("-o", "--output", type=Path, required=True)
     words = parser.parse_args()
-    whole = document(kernlens.load(words.path), title=Path(words.path).name, version=kernlens.__version__)
+    whole = explore_document(kernlens.load(words.path), title=Path(words.path).name, version=kernlens.__version__)
     folder = words.output / "chunks"
     folder.mkdir(parents=True, exist_ok=True)
     (words.output / "index.json").write_text(json.dumps(whole.index, indent=1))

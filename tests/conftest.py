@@ -84,7 +84,7 @@ def user_namespaces() -> None:
 def _built(names: tuple[str, ...], devices: tuple[str, ...] = DEVICES, compiler: Compiler = DEBIAN) -> list[Built]:
     chosen = [program(name) for name in names]
     try:
-        fetch(dict.fromkeys(package for one in chosen for package in one.packages))
+        fetch(dict.fromkeys(package for choice in chosen for package in choice.packages))
     except CorpusError as error:  # without a mirror, that is; a compiler that is missing or broken is a failure
         pytest.skip(f"the corpus: {error}")
     built, failed = build(chosen, devices, compiler=compiler)

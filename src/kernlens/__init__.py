@@ -58,9 +58,9 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'kernlens' has no attribute {name!r}")
     from importlib import import_module
 
-    found: object = getattr(import_module(home), name)
-    globals()[name] = found
-    return found
+    value: object = getattr(import_module(home), name)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

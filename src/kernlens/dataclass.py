@@ -78,8 +78,8 @@ def _init(cls: Any, name: str, frozen: bool) -> tuple[str, dict[str, Any]]:
             parameter, value = f"{value}=_default_{value}", value if entry.init else f"_default_{value}"
         elif entry.default_factory is not dataclasses.MISSING:
             names[f"_make_{value}"] = entry.default_factory
-            made = f"_make_{value}()"
-            parameter, value = f"{value}=_made", f"{made} if {value} is _made else {value}" if entry.init else made
+            call = f"_make_{value}()"
+            parameter, value = f"{value}=_made", f"{call} if {value} is _made else {value}" if entry.init else call
         elif not entry.init:
             continue  # ``__post_init__`` sets it.
         if entry.init:

@@ -65,18 +65,18 @@ def kernlens_capture(request: pytest.FixtureRequest, tmp_path: Path) -> Callable
     def captured(command: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], **options: Any) -> list[Program]:
         import kernlens
 
-        given = [command] if isinstance(command, str | os.PathLike) else command
-        words = [os.fspath(word) for word in given]
+        parts = [command] if isinstance(command, str | os.PathLike) else command
+        words = [os.fspath(word) for word in parts]
         if words[0].endswith(".py"):
             words.insert(0, sys.executable)
         number = len(request.node.stash.setdefault(_PROGRAMS, []))
-        found = kernlens.capture(words, tmp_path / f"captured-{number}.klens", **options)
+        capture = kernlens.capture(words, tmp_path / f"captured-{number}.klens", **options)
         named = " ".join(words)
-        if found.exit_status:
-            pytest.fail(f"{named} ended with status {found.exit_status}", pytrace=False)
-        if found.recording is None:
-            pytest.fail(f"nothing was captured of {named}: {found.reason}", pytrace=False)
-        return _noted(request.node, (program for program in kernlens.load(found.recording) if program.kernels))
+        if capture.exit_status:
+            pytest.fail(f"{named} ended with status {capture.exit_status}", pytrace=False)
+        if capture.recording is None:
+            pytest.fail(f"nothing was captured of {named}: {capture.reason}", pytrace=False)
+        return _noted(request.node, (program for program in kernlens.load(capture.recording) if program.kernels))
 
     return captured
 
@@ -116,7 +116,7 @@ def _rules(item: pytest.Item) -> list[Rule]:
 def _check(programs: list[Program], rules: Sequence[Rule]) -> None:
     from kernlens.errors import KernlensError
     from kernlens.report.style import rendered
-    from kernlens.report.verdict import verdict_lines
+    from kernlens.report.verdict_text import verdict_lines
     from kernlens.verbs.check import judged
 
     if not programs:

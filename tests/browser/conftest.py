@@ -10,8 +10,8 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 import kernlens
-from kernlens.report.explore import Document, document
-from kernlens.report.explore.page import page, viewer_script
+from kernlens.report.explore import ExploreDocument, explore_document
+from kernlens.report.explore.single_file import page, viewer_script
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM
 from tests.browser.viewer import Viewer
 
@@ -44,10 +44,10 @@ def open_report(browser: Browser, tmp_path: Path) -> Iterator[Open]:
     contexts = []
 
     def open_one(
-        shown: Document | Path, *, width: int = 1440, height: int = 900, theme: str = "light", at: str = ""
+        shown: ExploreDocument | Path, *, width: int = 1440, height: int = 900, theme: str = "light", at: str = ""
     ) -> Viewer:
         path = shown if isinstance(shown, Path) else tmp_path / f"report{len(opened)}.html"
-        if isinstance(shown, Document):
+        if isinstance(shown, ExploreDocument):
             path.write_text("".join(page(shown, viewer_script())))
         context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=theme)  # type: ignore[arg-type]
         contexts.append(context)
@@ -75,14 +75,14 @@ def open_report(browser: Browser, tmp_path: Path) -> Iterator[Open]:
 
 
 @pytest.fixture(scope="session")
-def sharpen(darktable_kernels: Path) -> Document:
+def sharpen(darktable_kernels: Path) -> ExploreDocument:
     """Two small kernels with all stages: of dg2, Debian's compiler."""
     stages = kernlens.stages(darktable_kernels / "sharpen.cl", "dg2", toolchain=SYSTEM)
-    return document([program for program in stages.programs if program.kernels], title="sharpen.klens")
+    return explore_document([program for program in stages.programs if program.kernels], title="sharpen.klens")
 
 
 @pytest.fixture(scope="session")
-def sharpen_page(sharpen: Document, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def sharpen_page(sharpen: ExploreDocument, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The report of ``sharpen``, on disk."""
     path = tmp_path_factory.mktemp("sharpen") / "sharpen.html"
     path.write_text("".join(page(sharpen, viewer_script())))
@@ -90,10 +90,10 @@ def sharpen_page(sharpen: Document, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 @pytest.fixture(scope="session", params=["dg2", "bmg"])
-def denoise(request: pytest.FixtureRequest, darktable_kernels: Path) -> Document:
+def denoise(request: pytest.FixtureRequest, darktable_kernels: Path) -> ExploreDocument:
     """darktable's denoiseprofile with its stages, by both compilers."""
     if request.param == "bmg":
         request.getfixturevalue("newest_root")
     toolchain = NEWEST if request.param == "bmg" else SYSTEM
     stages = kernlens.stages(darktable_kernels / "denoiseprofile.cl", request.param, toolchain=toolchain)
-    return document([program for program in stages.programs if program.kernels], title="denoiseprofile.klens")
+    return explore_document([program for program in stages.programs if program.kernels], title="denoiseprofile.klens")

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from kernlens.report.explore.chunks import Chunks
-from kernlens.report.explore.document import Document
+from kernlens.report.explore.explore_document import ExploreDocument
 from kernlens.report.explore.packing import deltas
 
 SOURCE = "kernel void add(global int *a)\n{\n  a[0] += 1;\n}\n"
@@ -21,7 +21,7 @@ ROWS = [
 ]
 
 
-def made(
+def small_document(
     *,
     name: str = "add",
     path: str = "add.cl",
@@ -38,7 +38,7 @@ def made(
     has_code: bool = True,
     is_damaged: bool = False,
     has_program: bool = True,
-) -> Document:
+) -> ExploreDocument:
     """One program with one kernel of a few instructions, each of line 3 of ``path``; or what is left of it."""
     chunks = Chunks()
     rows = ROWS if rows is None else rows
@@ -94,10 +94,10 @@ def made(
         "opcodes": {},
         "programs": [program] if has_program else [],
     }
-    return Document(index | {"chunks": {chunk: {"kind": chunks.kind(chunk)} for chunk in chunks}}, chunks)
+    return ExploreDocument(index | {"chunks": {chunk: {"kind": chunks.kind(chunk)} for chunk in chunks}}, chunks)
 
 
-def chunk_of(document: Document) -> dict[str, Any]:
+def chunk_of(document: ExploreDocument) -> dict[str, Any]:
     """The chunk of a made document's only kernel."""
     chunk: dict[str, Any] = orjson.loads(document.chunks.content("a" * 16))
     return chunk
@@ -108,9 +108,9 @@ def with_kernels(
     *,
     opcodes: Mapping[str, str] | None = None,
     passes: Sequence[dict[str, Any]] | None = None,
-) -> Document:
+) -> ExploreDocument:
     """One program with these kernels, by name; all else is as ``made`` makes it."""
-    document = made()
+    document = small_document()
     (program,) = document.index["programs"]
     chunks = Chunks()
     for number, chunk in enumerate(kernels.values()):
@@ -121,7 +121,7 @@ def with_kernels(
     program |= {"kernels": columns}
     if passes is not None:
         program["passes"] = chunks.add("passes", "f" * 16, lambda: {"passes": passes, "missing": None})
-    return Document(document.index | {"opcodes": opcodes or {}, "programs": [program]}, chunks)
+    return ExploreDocument(document.index | {"opcodes": opcodes or {}, "programs": [program]}, chunks)
 
 
 def code(rows: list[str], place: int) -> dict[str, Any]:

@@ -18,10 +18,10 @@ from typing import Any
 from playwright.sync_api import Browser, sync_playwright
 
 from kernlens.report.explore.chunks import Chunks
-from kernlens.report.explore.document import Document
+from kernlens.report.explore.explore_document import ExploreDocument
 from kernlens.report.explore.packing import deltas
-from kernlens.report.explore.page import page, viewer_script
-from tests.browser.made import made
+from kernlens.report.explore.single_file import page, viewer_script
+from tests.browser.made import small_document
 
 LINES, LLVM, VISA, CODE = 2_000, 60_000, 30_000, 25_000
 
@@ -45,10 +45,12 @@ addEventListener("mousemove", event => {
 """
 
 
-def large() -> Document:
+def large() -> ExploreDocument:
     """A kernel as large as the largest, with every line of its source spread over all texts."""
     rng = random.Random(14)
-    small = made(source="\n".join(f"  value += input[{line}] * weight; // line {line}" for line in range(1, LINES + 1)))
+    small = small_document(
+        source="\n".join(f"  value += input[{line}] * weight; // line {line}" for line in range(1, LINES + 1))
+    )
     place = [min(LINES - 1, int(rng.expovariate(1 / 300))) for _ in range(LLVM)]
     chunks = Chunks()
     columns: dict[str, Any] = small.index["programs"][0]
@@ -97,10 +99,10 @@ def large() -> Document:
         {"name": name, "attempt": 1, "scope": "kernel", "title": title, "sentence": "", "meta": None}
         for name, title in (("llvm-codegen", "LLVM IR, last"), ("visa", "vISA"))
     ]
-    return Document(small.index | {"programs": [columns]}, chunks)
+    return ExploreDocument(small.index | {"programs": [columns]}, chunks)
 
 
-def source_of(document: Document) -> str:
+def source_of(document: ExploreDocument) -> str:
     from tests.explore_reader import unpacked
 
     return str(unpacked(document.chunks["b" * 16])["text"])

@@ -6,15 +6,15 @@ from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
 
-from kernlens.report.explore.document import Document
+from kernlens.report.explore.explore_document import ExploreDocument
 from tests.browser.conftest import Open
-from tests.browser.made import chunk_of, made, with_kernels
+from tests.browser.made import chunk_of, small_document, with_kernels
 
 Chunk = dict[str, Any]
 HUGE = 1 << 40
 
 
-class Raw(Document):
+class Raw(ExploreDocument):
     """A document whose index is what it is said to be."""
 
     @property
@@ -97,12 +97,12 @@ NAMED = [
 
 
 def test_a_damaged_kernel_is_an_error_of_its_own(open_report: Open) -> None:
-    right = chunk_of(made())
+    right = chunk_of(small_document())
     kernels: dict[str, Chunk] = {}
     for name, change in WRONG.items():
         kernels[name] = deepcopy(right)
         change(kernels[name])
-    kernels["named"] = chunk_of(made(rows=NAMED))
+    kernels["named"] = chunk_of(small_document(rows=NAMED))
     kernels["named"]["code"]["opcode"] = ["__proto__"]
     # Nobody tells who is waited for: that is nothing wrong.
     kernels["untold"] = deepcopy(right)
@@ -128,7 +128,7 @@ def test_a_damaged_kernel_is_an_error_of_its_own(open_report: Open) -> None:
 
 
 def test_a_damaged_program_is_listed_as_one(open_report: Open) -> None:
-    document = with_kernels({"right": chunk_of(made())})
+    document = with_kernels({"right": chunk_of(small_document())})
     index = document.index
     columns = deepcopy(index["programs"][0]["kernels"])
     index["programs"] += [
@@ -148,7 +148,7 @@ def test_a_damaged_program_is_listed_as_one(open_report: Open) -> None:
 
 
 def test_an_index_that_is_none_is_said(open_report: Open) -> None:
-    document = made()
+    document = small_document()
     for change, words in (({"schema": 3}, "schema 3"), ({"programs": {}}, "programs is no list")):
         viewer = open_report(Raw(document.index | change, document.chunks))
         assert words in viewer.text(".source-pane .message")

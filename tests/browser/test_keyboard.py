@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.browser.conftest import Open
-from tests.browser.made import chunk_of, made, with_kernels
+from tests.browser.made import chunk_of, small_document, with_kernels
 
 
 def test_a_walk_by_keys(open_report: Open, sharpen_page: Path) -> None:
@@ -72,7 +72,7 @@ def test_finding(open_report: Open, sharpen_page: Path) -> None:
 
 
 def test_machine_code(open_report: Open) -> None:
-    viewer = open_report(made())
+    viewer = open_report(small_document())
     # Short operands: no subregister 0, no contiguous region, one value for all channels as <0>.
     row = viewer.line("gen", "add ")
     assert row.inner_text().split() == ["add", "(16|M0)", "r4:f", "r2:f", "-r3<0>:f"]
@@ -105,7 +105,7 @@ def test_machine_code(open_report: Open) -> None:
 
 
 def test_copying_gives_the_text_of_iga(open_report: Open) -> None:
-    viewer = open_report(made())
+    viewer = open_report(small_document())
     viewer.find(".gen .cm-content").focus()
     viewer.press("Control+a")
     copied = viewer.find(".gen .cm-content").evaluate(
@@ -144,7 +144,9 @@ def test_what_is_drawn_again_leaves_the_focus_where_it_was(open_report: Open) ->
             ("first", ["first"], True), ("idle", ["idle", "lazy", "calm"], False), ("last", ["last"], True)
         ]
     ]  # fmt: skip
-    viewer = open_report(with_kernels({name: chunk_of(made()) for name in ("one", "two", "three")}, passes=passes))
+    viewer = open_report(
+        with_kernels({name: chunk_of(small_document()) for name in ("one", "two", "three")}, passes=passes)
+    )
     # The list of kernels: sorted, and a kernel opened.
     viewer.find(".kh button", has_text="instr").focus()
     viewer.press("Enter")

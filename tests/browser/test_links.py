@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import random
 
-from kernlens.report.explore import Document
+from kernlens.report.explore import ExploreDocument
 from tests.browser.conftest import Open
 from tests.explore_reader import KernelChunk, unpacked
 
@@ -40,7 +40,7 @@ READ = """async offsets => {
 NOT_OWN = 1 | 2 | 4
 
 
-def test_links_are_those_of_the_map(open_report: Open, denoise: Document) -> None:
+def test_links_are_those_of_the_map(open_report: Open, denoise: ExploreDocument) -> None:
     (program,) = denoise.index["programs"]
     kernels = sorted(
         zip(program["kernels"]["instructions"], program["kernels"]["name"], program["kernels"]["chunk"], strict=True)

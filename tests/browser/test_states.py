@@ -6,22 +6,26 @@ import pytest
 
 from kernlens.report.explore.kernel_chunk import MOST_INSTRUCTIONS
 from tests.browser.conftest import Open
-from tests.browser.made import ROWS, made
+from tests.browser.made import ROWS, small_document
 
 HOSTILE = "</script><img src=x onerror=document.title='got'><b>\x1b[31m\"'&amp;\u202egpj"
 
 STATES = {
-    "lines": (made(has_lines=False), ".source-pane .message", ["-gline-tables-only", "built without"]),
-    "source": (made(source=None), ".source-pane .tools", ["no text", "redacted"]),
-    "stages": (made(stage=None), ".stage-pane .message", ["Recorded without", "kernlens stages add.cl --device dg2"]),
-    "a stage": (made(stage_missing="it is too large to be shown"), ".stage-pane .message", ["too large"]),
-    "code": (made(has_code=False, rows=[]), ".code-pane .message", ["no decoder knows"]),
+    "lines": (small_document(has_lines=False), ".source-pane .message", ["-gline-tables-only", "built without"]),
+    "source": (small_document(source=None), ".source-pane .tools", ["no text", "redacted"]),
+    "stages": (
+        small_document(stage=None),
+        ".stage-pane .message",
+        ["Recorded without", "kernlens stages add.cl --device dg2"],
+    ),
+    "a stage": (small_document(stage_missing="it is too large to be shown"), ".stage-pane .message", ["too large"]),
+    "code": (small_document(has_code=False, rows=[]), ".code-pane .message", ["no decoder knows"]),
     "kernels": (
-        made(has_kernels=False, log="error: 3 <b>"),
+        small_document(has_kernels=False, log="error: 3 <b>"),
         ".source-pane .message",
         ["found an error", "error: 3 <b>"],
     ),
-    "a chunk": (made(is_damaged=True), ".code-pane .message", ["without this part", "Try again"]),
+    "a chunk": (small_document(is_damaged=True), ".code-pane .message", ["without this part", "Try again"]),
 }
 
 
@@ -38,7 +42,7 @@ def test_what_is_missing_is_said(open_report: Open, state: str) -> None:
 
 
 def test_hostile_texts_are_shown_as_texts(open_report: Open) -> None:
-    document = made(
+    document = small_document(
         name=HOSTILE, path=HOSTILE, source=f"{HOSTILE}\n\n{HOSTILE}", options=HOSTILE, command=HOSTILE, title=HOSTILE,
         rows=[HOSTILE, *([HOSTILE + " L0"] * 2), "x" * 200_000], stage=f"{HOSTILE}\n{HOSTILE}\n{'y' * 200_000}",
     )  # fmt: skip
@@ -63,17 +67,17 @@ def test_hostile_texts_are_shown_as_texts(open_report: Open) -> None:
 
 
 def test_a_hostile_log_is_shown_as_text(open_report: Open) -> None:
-    viewer = open_report(made(has_kernels=False, log=HOSTILE))
+    viewer = open_report(small_document(has_kernels=False, log=HOSTILE))
     viewer.find(".log").wait_for()
     assert viewer.text(".log").startswith("</script><img")
     assert viewer.find("img[src]").count() == 0
 
 
 def test_a_document_without_programs(open_report: Open) -> None:
-    viewer = open_report(made(has_program=False))
+    viewer = open_report(small_document(has_program=False))
     assert "holds no program" in viewer.text(".source-pane .message")
 
 
 def test_the_most_instructions_that_a_document_has_are_shown(open_report: Open) -> None:
-    viewer = open_report(made(rows=[ROWS[0]] * MOST_INSTRUCTIONS))
+    viewer = open_report(small_document(rows=[ROWS[0]] * MOST_INSTRUCTIONS))
     viewer.find(".gen .cm-line", has_text="mov").first.wait_for()

@@ -10,7 +10,7 @@ import pytest
 import kernlens
 from kernlens.analysis.stage_changes import pass_steps
 from kernlens.model.program import Program
-from kernlens.report.explore import document
+from kernlens.report.explore import explore_document
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM
 from kernlens.verbs.diff import between
 from tests.browser.conftest import Open
@@ -39,7 +39,7 @@ def two(tmp_path: Path) -> list[Program]:
 
 
 def test_an_edited_line_is_the_one_that_differs(open_report: Open, two: list[Program]) -> None:
-    viewer = open_report(document(two, title="two"))
+    viewer = open_report(explore_document(two, title="two"))
     viewer.press("c")
     rows = viewer.find(".compare .lines tbody tr")
     rows.nth(1).wait_for()
@@ -71,14 +71,14 @@ def test_an_edited_line_is_the_one_that_differs(open_report: Open, two: list[Pro
 
 
 def test_equal_kernels_differ_in_nothing(open_report: Open, two: list[Program]) -> None:
-    viewer = open_report(document([two[0], two[0]], title="same"))
+    viewer = open_report(explore_document([two[0], two[0]], title="same"))
     viewer.press("c")
     viewer.find(".compare .lines p", has_text="No line differs").wait_for()
     assert "are the same" in viewer.text(".differences")
 
 
 def test_one_kernel_alone_has_nothing_to_be_compared_with(open_report: Open, two: list[Program]) -> None:
-    viewer = open_report(document(two[:1], title="one"))
+    viewer = open_report(explore_document(two[:1], title="one"))
     viewer.press("c")
     assert "kernlens serve old.klens new.klens" in viewer.text(".compare .message")
 
@@ -92,7 +92,7 @@ def test_passes_are_those_of_stages(
     (tmp_path / "twice.cl").write_text(OLD)
     stages = kernlens.stages(tmp_path / "twice.cl", "dg2", toolchain=toolchain, all_passes=True)
     steps = list(pass_steps(stages.snapshots))
-    viewer = open_report(document([program for program in stages.programs if program.kernels], title="passes"))
+    viewer = open_report(explore_document([program for program in stages.programs if program.kernels], title="passes"))
     viewer.find("button", has_text="Passes").click()
     viewer.find(".passes li.on").wait_for()
     changed = [step for step in steps if step.changed]
@@ -109,7 +109,7 @@ def test_passes_are_those_of_stages(
 
 
 def test_passes_that_were_not_kept_say_how_to_keep_them(open_report: Open, two: list[Program]) -> None:
-    viewer = open_report(document(two[:1], title="one"), at="#v=passes")
+    viewer = open_report(explore_document(two[:1], title="one"), at="#v=passes")
     assert "--all-passes" in viewer.text(".passes .diff .message")
 
 
@@ -121,7 +121,7 @@ def test_a_sweep_has_a_cell_for_each_kernel_and_configuration(open_report: Open,
         for program in kernlens.compile(tmp_path / "twice.cl", ["dg2", "pvc", "tgllp"])
     ]
     devices = [str(program.device) for program in programs]
-    viewer = open_report(document(programs, title="swept"), at="#v=sweep&figure=code_size")
+    viewer = open_report(explore_document(programs, title="swept"), at="#v=sweep&figure=code_size")
     cells = viewer.find(".sweep tbody td")
     cells.nth(2).wait_for()
     sizes = {program.device.name: len(program.kernels["twice"].code) for program in programs if program.device}

@@ -95,12 +95,12 @@ class Viewer:
                 "awaitPromise": True,
             },
         )
-        found: list[str] = json.loads(answer["result"]["value"])
-        return found
+        violations: list[str] = json.loads(answer["result"]["value"])
+        return violations
 
     def cut_texts(self) -> list[str]:
         """Labels whose text is wider than they are, and that neither end in dots with a title nor scroll."""
-        found: list[str] = self.tab.evaluate(
+        result: list[str] = self.tab.evaluate(
             """() => {
               const root = document.getElementById("kernlens").shadowRoot;
               const cut = [];
@@ -126,7 +126,7 @@ class Viewer:
               return cut;
             }"""
         )
-        return found
+        return result
 
     def scrolls_sideways(self) -> bool:
         return bool(

@@ -99,7 +99,7 @@ def build(
                 options,
                 place,
                 version,
-                compiler.kept,
+                compiler.dumps,
             ]
             key += [compiler.settings] if compiler.settings else []
             stamp = hashlib.sha256(json.dumps(key).encode()).hexdigest()[:16]
@@ -111,20 +111,20 @@ def build(
     return [item for item in results if isinstance(item, Built)], failures
 
 
-def _build(wanted: Built, compiler: Compiler, source: str, options: str) -> Built | Failure:
-    if wanted.folder.is_dir():
-        return wanted
-    with tempfile.TemporaryDirectory(dir=wanted.folder.parent) as scratch:
-        made = Path(scratch) / "made"
-        log = compiler.compile(source, wanted.device, options, made)
+def _build(target: Built, compiler: Compiler, source: str, options: str) -> Built | Failure:
+    if target.folder.is_dir():
+        return target
+    with tempfile.TemporaryDirectory(dir=target.folder.parent) as scratch:
+        folder = Path(scratch) / "made"
+        log = compiler.compile(source, target.device, options, folder)
         if log is not None:
-            return Failure(wanted.program, wanted.device, log)
+            return Failure(target.program, target.device, log)
         try:
-            made.rename(wanted.folder)
+            folder.rename(target.folder)
         except OSError:  # another process made the same at the same time
-            if not wanted.folder.is_dir():
+            if not target.folder.is_dir():
                 raise
-    return wanted
+    return target
 
 
 def _main_source(program: CorpusProgram) -> str:

@@ -138,7 +138,10 @@ def check_dump(built: Built) -> Outcome:
         rows = tables.get(kernel.name, [])
         start = min((address for _, _, address in rows if address), default=0)
         offsets = kernel.instructions.offsets
-        held = [one.place and (Path(one.place[0]).name, one.place[1]) for one in dump.instructions]
+        held = [
+            instruction.place and (Path(instruction.place[0]).name, instruction.place[1])
+            for instruction in dump.instructions
+        ]
         judged = [index for index in _judged(kernel) if index < len(held) and offsets[index] >= start]
         _compare_places(outcome, where, kernel, {index: held[index] for index in judged}, rows)
     return outcome
@@ -154,7 +157,7 @@ def check_distances(built: Built) -> Outcome:
         if instructions.pipes is None:
             continue
         dump = _dump_of(kernel, dumps)
-        listed = [] if dump is None else [stated_pipe(one.text) for one in dump.instructions]
+        listed = [] if dump is None else [stated_pipe(instruction.text) for instruction in dump.instructions]
         is_told = [pipe != "" and (pipe != "M" or built.device in WIDE_REGISTERS) for pipe in listed]
         ours = [pipe for pipe, is_one in zip(instructions.pipes.own, is_told, strict=False) if is_one]
         outcome.compare(where, ours, [pipe for pipe, is_one in zip(listed, is_told, strict=True) if is_one])
@@ -179,12 +182,14 @@ def check_numbers(built: Built) -> Outcome:
         where = f"{built.name} {kernel.name}"
         if kernel.source_map is None:
             continue
-        said = _said(built, kernel)
-        if said is None:
+        stated = _stated(built, kernel)
+        if stated is None:
             outcome.differences.append(f"{where}: no dump of its instructions")
             continue
-        located = {index: one.place for index, one in enumerate(said) if one.place is not None}
-        last = said[-1].place
+        located = {
+            index: instruction.place for index, instruction in enumerate(stated) if instruction.place is not None
+        }
+        last = stated[-1].place
         prologue = [index for index in located if index < kernel.source_map.prologue and located[index] != last]
         if prologue:
             outcome.differences.append(
@@ -244,8 +249,8 @@ def _tables(built: Built, oracle: Oracle) -> list[tuple[str, Sequence[Any]]]:
     if not built.debug.exists():
         sections = [section[1] for section in elf_contents(built.binary).sections]
         kernels = [name.removeprefix(".text.") for name in sections if name.startswith(".text.")]
-        found = zip(kernels, oracle(built.binary), strict=True)
-        return [(kernel, table) for kernel, table in found if kernel != PSEUDO_KERNEL]
+        result = zip(kernels, oracle(built.binary), strict=True)
+        return [(kernel, table) for kernel, table in result if kernel != PSEUDO_KERNEL]
     with _debug_elves(built) as elves:
         return [(name, table) for name, path in elves for table in oracle(path)]
 
@@ -318,19 +323,19 @@ def _attempt(codegen: Path) -> int:
     return int(match[1]) if match else 0
 
 
-def _said(built: Built, kernel: Kernel) -> list[Said] | None:
+def _stated(built: Built, kernel: Kernel) -> list[Said] | None:
     """What the compiler says of each instruction, in the last attempt whose listing is of the kernel's code."""
     sizes = [size == 8 for size in kernel.instructions.sizes]
     fitting = []
     for path in built.assembly:
         dump = read_dump(path)
-        same = [one.compacted for one in dump.instructions[: len(sizes)]] == sizes
+        same = [instruction.compacted for instruction in dump.instructions[: len(sizes)]] == sizes
         if (dump.kernel, dump.simd) == (kernel.name, kernel.resources.simd) and same:
             fitting.append((dump.attempt, path))
     if not fitting:
         return None
     attempt, path = max(fitting)
-    codegen = [one for one in path.parent.glob("*_codegen*.ll") if _attempt(one) == attempt]
+    codegen = [path_ for path_ in path.parent.glob("*_codegen*.ll") if _attempt(path_) == attempt]
     return said_of_instructions(path, codegen[0])[: len(sizes)] if codegen else None
 
 

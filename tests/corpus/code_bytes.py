@@ -117,11 +117,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         search_also(lambda: {"newest": str(chosen.newest_root)})
     compiler: Compiler = newest(chosen.newest_root) if chosen.newest_root else DEBIAN
     prefixes = tuple(chosen.program or [""])
-    wanted = [program for program in programs() if program.name.startswith(prefixes)]
+    selected = [program for program in programs() if program.name.startswith(prefixes)]
     is_right = True
     for variant in chosen.variant or VARIANTS:
         for device in chosen.device or (NEWEST_DEVICES if chosen.newest_root else DEVICES):
-            built, failed = build(wanted, [device], compiler=VARIANTS[variant](replace(compiler, kept=())))
+            built, failed = build(selected, [device], compiler=VARIANTS[variant](replace(compiler, dumps=())))
             total = Outcome("bytes of code")
             for item in built:
                 total.add(check_code_bytes(item))

@@ -35,7 +35,7 @@ class Compiler:
     root: Path | None = None
     options: str = ""
     settings: tuple[tuple[str, str], ...] = ()
-    kept: tuple[str, ...] = KEPT_DUMPS
+    dumps: tuple[str, ...] = KEPT_DUMPS
 
     def __str__(self) -> str:
         return self.version
@@ -61,7 +61,7 @@ class Compiler:
                 done = self._run(command, dumps)
             except subprocess.TimeoutExpired:
                 return f"{self.command} did not end within {TIME_LIMIT_SECONDS} s"
-            if done.returncode != 0 or not _collect(scratch, folder, self.kept):
+            if done.returncode != 0 or not _collect(scratch, folder, self.dumps):
                 return done.stdout.decode(errors="replace") + f"(exit status {done.returncode})"
         return None
 
@@ -90,18 +90,18 @@ DEBIAN = Compiler("ocloc", ("intel-opencl-icd", "libigc1"))
 
 def newest(root: Path) -> Compiler:
     """The compiler of a root folder made by ``kernlens toolchain add``. Raises CorpusError if it has none."""
-    found = sorted((root / "usr/bin").glob("ocloc-*"))
-    if not found:
+    result = sorted((root / "usr/bin").glob("ocloc-*"))
+    if not result:
         raise CorpusError(f"{root} holds no /usr/bin/ocloc-*")
-    return Compiler(str(found[-1]), root=root)
+    return Compiler(str(result[-1]), root=root)
 
 
 def _collect(scratch: Path, folder: Path, kept_dumps: tuple[str, ...]) -> bool:
     """Moves the results into ``folder``; False if there is no binary (ocloc makes none of a source without kernels)."""
     (folder / "dump").mkdir(parents=True)
-    for made, kept in RESULTS.items():
-        if (scratch / "out" / made).is_file():
-            shutil.move(scratch / "out" / made, folder / kept)
+    for result, name in RESULTS.items():
+        if (scratch / "out" / result).is_file():
+            shutil.move(scratch / "out" / result, folder / name)
     for path in (path for pattern in kept_dumps for path in (scratch / "dump").glob(pattern)):
         shutil.move(path, folder / "dump" / path.name)
     return (folder / "program").is_file()

@@ -71,15 +71,17 @@ def judged(instructions: Instructions) -> Iterator[tuple[int, str]]:
         back, awaited = pipes.distances[row]
         users = list(_users(instructions, row))
         farther = (
-            [one for row in rows for one in _further_back(rows_of[pipes.own[row]], row)] if back == FARTHEST else []
+            [row_ for row in rows for row_ in _further_back(rows_of[pipes.own[row]], row)] if back == FARTHEST else []
         )
-        others = [rows_of[one] for one in awaited if one in rows_of and one not in {pipes.own[told] for told in rows}]
-        untold = [one[at - back] for one in others if (at := bisect_left(one, row)) >= back]
+        others = [
+            rows_of[pipe] for pipe in awaited if pipe in rows_of and pipe not in {pipes.own[told] for told in rows}
+        ]
+        untold = [other[at - back] for other in others if (at := bisect_left(other, row)) >= back]
         if _are_hazards(instructions, rows, users):
             yield row, HAZARD
         elif _are_hazards(instructions, rows, users, by_register=True):
             yield row, REGISTER
-        elif any(effects.effects[one].is_lower_bound for one in (*users, *rows)):
+        elif any(effects.effects[user].is_lower_bound for user in (*users, *rows)):
             yield row, UNKNOWN
         elif back == 1 and (
             len(awaited) > 1
@@ -141,13 +143,13 @@ def _touched(instructions: Instructions, row: int, by_register: bool) -> tuple[i
 
 def _whole(accesses: Sequence[Access], size: int) -> int:
     """All of the registers that these are in; all flags, all address registers and the scalar registers count as one each."""
-    found = 0
+    grains = 0
     for start, pattern in accesses:
         grain = ADDRESSES - FLAGS if start < ACCUMULATORS else size
         begin = start - start % grain
         end = start + pattern.bit_length()
-        found |= (1 << -(-(end - begin) // grain) * grain) - 1 << begin
-    return found
+        grains |= (1 << -(-(end - begin) // grain) * grain) - 1 << begin
+    return grains
 
 
 #: The pipe of most instructions, where a wrong rule names it.
@@ -213,14 +215,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         totals: dict[str, Counter[str]] = defaultdict(Counter)
         with ProcessPoolExecutor(os.cpu_count()) as pool:
             for counts in pool.map(partial(_counted, root=root), built, chunksize=4):
-                for rule, found in counts.items():
-                    totals[rule].update(found)
+                for rule, total in counts.items():
+                    totals[rule].update(total)
         print(f"{device} ({compiler}), {len(built)} programs:")
-        for rule, found in totals.items():
-            told = found.total() - found[_ALL]
-            words = ", ".join(f"{found[one]:,} {one}" for one in JUDGEMENTS)
-            share = 100 * found[NO_HAZARD] / max(1, told)
-            print(f"    {rule}: {told:,} of {found[_ALL]:,} distances told: {words} ({share:.2f}%)")
+        for rule, total in totals.items():
+            told = total.total() - total[_ALL]
+            words = ", ".join(f"{total[judgement]:,} {judgement}" for judgement in JUDGEMENTS)
+            share = 100 * total[NO_HAZARD] / max(1, told)
+            print(f"    {rule}: {told:,} of {total[_ALL]:,} distances told: {words} ({share:.2f}%)")
         is_right = is_right and not totals["kernlens"][NO_HAZARD]
     return 0 if is_right else 1
 

@@ -22,16 +22,16 @@ def compared_effects(instructions: Instructions, effects: Effects) -> Iterator[t
 @lru_cache(1 << 15)
 def _compared(text: str, effect: Effect, register_bytes: int) -> tuple[object, object]:
     """A pair that is easy to keep, if the two are equal."""
-    ours, theirs = _said(text, effect, register_bytes)
+    ours, theirs = _stated(text, effect, register_bytes)
     return (text, text) if ours == theirs else (ours, theirs)
 
 
-def _said(text: str, effect: Effect, register_bytes: int) -> tuple[object, object]:
+def _stated(text: str, effect: Effect, register_bytes: int) -> tuple[object, object]:
     theirs = said_of_registers(text, register_bytes)
     reads, writes = places_of(effect.reads), places_of(effect.writes)
     if not theirs.is_send:
-        said = theirs.reads, theirs.writes, theirs.is_predicated and theirs.mnemonic not in _SELECTS, theirs.is_open
-        return (reads, writes, effect.is_partial, effect.is_lower_bound), said
+        stated = theirs.reads, theirs.writes, theirs.is_predicated and theirs.mnemonic not in _SELECTS, theirs.is_open
+        return (reads, writes, effect.is_partial, effect.is_lower_bound), stated
 
     def numbers(places: Places) -> list[int]:
         return list(registers_in(places, register_bytes))

@@ -89,7 +89,7 @@ def exercise(content: bytes, folder: Path) -> None:
     from kernlens.loading.identify import identify
     from kernlens.loading.open import open_bytes, open_file
     from kernlens.report.costliest import costliest_kernel
-    from kernlens.report.document import inspect_document
+    from kernlens.report.program_document import inspect_document
     from tests.writers.documents import annotate_document
 
     view = memoryview(content)
@@ -170,19 +170,19 @@ def seeds_of(paths: Sequence[Path], size_limit: int = 200_000) -> list[bytes]:
     """The files, and each container and kernel within them as a seed of its own; large ones are left out."""
     from kernlens.loading import open_file
 
-    found: dict[bytes, None] = {}
+    seeds: dict[bytes, None] = {}
     for path in paths:
         contents = open_file(path)
         stack = list(contents.containers)
         while stack:
             container = stack.pop()
-            found[bytes(container.content)] = None
+            seeds[bytes(container.content)] = None
             stack += container.children
         for program in contents.programs:
-            found.update((bytes(kernel.code), None) for kernel in list(program.kernels.values())[:2])
+            seeds.update((bytes(kernel.code), None) for kernel in list(program.kernels.values())[:2])
         if path.suffix == ".klens":
-            found[path.read_bytes()] = None
-    return [content for content in found if 0 < len(content) <= size_limit]
+            seeds[path.read_bytes()] = None
+    return [content for content in seeds if 0 < len(content) <= size_limit]
 
 
 def main() -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kernlens.analysis.flow.liveness import liveness_of
-from kernlens.analysis.flow.pressure import pressure_of
+from kernlens.analysis.flow.register_peak import pressure_of
 from kernlens.isa.decode import decode
 from kernlens.isa.devices import device
 from kernlens.isa.iga_library import search_also
@@ -65,7 +65,7 @@ class Compared:
 def stating(compiler: Compiler, *, in_place: bool = False) -> Compiler:
     """The compiler, which writes what it counts; with ``in_place`` its instructions stay in the order that it counted in."""
     options = " ".join([STATING, *([IN_PLACE] if in_place else [])])
-    return replace(compiler, settings=(("IGC_VISAOptions", options),), kept=KEPT)
+    return replace(compiler, settings=(("IGC_VISAOptions", options),), dumps=KEPT)
 
 
 def compared(built: Built) -> Iterator[Compared]:
@@ -144,7 +144,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name in devices:
         of_device = [program for program, other in pairs if other == name]
         built, _ = build(of_device, [name], compiler=compiler, jobs=chosen.jobs)
-        attempts = [attempt for one in built for attempt in compared(one)]
+        attempts = [attempt for build in built for attempt in compared(build)]
         unlike = [attempt for attempt in attempts if attempt.named != attempt.stated_named]
         far = [attempt for attempt in attempts if not attempt.is_close]
         unspilled = sum(not attempt.spilled for attempt in attempts)

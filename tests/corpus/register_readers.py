@@ -10,27 +10,27 @@ from kernlens.model.effects import Effect, mask
 
 def readers_of(liveness: Liveness, index: int) -> dict[int, int]:
     """Which instructions may read what instruction ``index`` writes, and of each which places."""
-    found: dict[int, int] = {}
+    readers: dict[int, int] = {}
     effects, blocks = liveness.effects.effects, liveness.blocks
     followed = [0] * len(blocks.code)
     block = blocks.block_of(index)
     own = range(index + 1, blocks.code[block].stop)
-    waiting = [(block, _read(effects, own, mask(effects[index].writes), found))]
+    waiting = [(block, _read(effects, own, mask(effects[index].writes), readers))]
     while waiting:
         block, held = waiting.pop()
         for successor in blocks.successors[block]:
             if more := held & ~followed[successor]:
                 followed[successor] |= more
-                waiting.append((successor, _read(effects, blocks.code[successor], more, found)))
-    return found
+                waiting.append((successor, _read(effects, blocks.code[successor], more, readers)))
+    return readers
 
 
-def _read(effects: Sequence[Effect], forwards: Iterable[int], held: int, found: dict[int, int]) -> int:
+def _read(effects: Sequence[Effect], forwards: Iterable[int], held: int, result: dict[int, int]) -> int:
     """Notes in ``found`` which of these instructions read the places; returns what still holds its value behind them."""
     for index in forwards:
         effect = effects[index]
         if read := mask(effect.reads) & held:
-            found[index] = found.get(index, 0) | read
+            result[index] = result.get(index, 0) | read
         if not effect.is_partial:
             held &= ~mask(effect.writes)
     return held

@@ -30,73 +30,85 @@ _FIRST_LABEL = ("if", "else", "while", "jmpi", "brd", "call")
 _LAST_LABEL = ("break", "cont", "halt", "goto", "brc")
 
 
-def live_bytes(offsets: Sequence[int], said: Sequence[SaidOfRegisters]) -> list[Places]:
+def live_bytes(offsets: Sequence[int], stated: Sequence[SaidOfRegisters]) -> list[Places]:
     """The bytes of general registers that are live before each instruction."""
-    following = [list(_following(index, offsets, said)) for index in range(len(said))]
-    _add_returns(said, following, offsets)
+    following = [list(_following(index, offsets, stated)) for index in range(len(stated))]
+    _add_returns(stated, following, offsets)
     before = defaultdict[int, list[int]](list)
     for index, targets in enumerate(following):
         for target in targets:
             before[target].append(index)
     entries: list[int] = []
     reached: set[int] = set()
-    for index in range(len(said)):
+    for index in range(len(stated)):
         if index not in reached:  # No way leads here: a function that only other code calls begins.
             entries.append(index)
             reached |= _reached(index, following)
-    reads, writes = _by_byte(one.reads for one in said), _by_byte(one.writes for one in said)
+    reads, writes = (
+        _by_byte(instruction.reads for instruction in stated),
+        _by_byte(instruction.writes for instruction in stated),
+    )
     groups = defaultdict[tuple[frozenset[int], frozenset[int]], Places](int)
     for byte in reads.keys() | writes.keys():
         groups[frozenset(reads[byte]), frozenset(writes[byte])] |= 1 << byte
-    live = [0] * len(said)
+    live = [0] * len(stated)
     for (readers, writers), places in groups.items():
-        for index in _live_group(readers, writers, said, before, following, entries):
+        for index in _live_group(readers, writers, stated, before, following, entries):
             live[index] |= places
     return live
 
 
 def _by_byte(of: Iterable[Places]) -> dict[int, set[int]]:
     """The indexes of those that have each byte of general registers."""
-    found = defaultdict[int, set[int]](set)
+    result = defaultdict[int, set[int]](set)
     for index, places in enumerate(of):
         bits = f"{places >> GENERAL:b}"[::-1]
         at = bits.find("1")
         while at >= 0:
-            found[GENERAL + at].add(index)
+            result[GENERAL + at].add(index)
             at = bits.find("1", at + 1)
-    return found
+    return result
 
 
-def _following(index: int, offsets: Sequence[int], said: Sequence[SaidOfRegisters]) -> Iterator[int]:
+def _following(index: int, offsets: Sequence[int], stated: Sequence[SaidOfRegisters]) -> Iterator[int]:
     """The instructions that a lane may come to."""
-    one = said[index]
-    is_left = one.is_end or one.mnemonic in ("ret", *_FIRST_LABEL, *_LAST_LABEL)
-    if one.mnemonic == "call" or one.mnemonic == "if" or not is_left or (one.is_predicated and one.mnemonic != "else"):
-        yield from range(index + 1, min(index + 2, len(said)))
-    if one.mnemonic == "call" or not one.labels or one.mnemonic not in (*_FIRST_LABEL, *_LAST_LABEL):
+    instruction = stated[index]
+    is_left = instruction.is_end or instruction.mnemonic in ("ret", *_FIRST_LABEL, *_LAST_LABEL)
+    if (
+        instruction.mnemonic == "call"
+        or instruction.mnemonic == "if"
+        or not is_left
+        or (instruction.is_predicated and instruction.mnemonic != "else")
+    ):
+        yield from range(index + 1, min(index + 2, len(stated)))
+    if (
+        instruction.mnemonic == "call"
+        or not instruction.labels
+        or instruction.mnemonic not in (*_FIRST_LABEL, *_LAST_LABEL)
+    ):
         return
-    label = one.labels[-1 if one.mnemonic in _LAST_LABEL else 0]
+    label = instruction.labels[-1 if instruction.mnemonic in _LAST_LABEL else 0]
     if label in offsets:
         target = offsets.index(label)
-        is_passed = (one.mnemonic, said[target].mnemonic) in (("if", "else"), ("break", "while"))
-        yield from range(target + is_passed, min(target + is_passed + 1, len(said)))
+        is_passed = (instruction.mnemonic, stated[target].mnemonic) in (("if", "else"), ("break", "while"))
+        yield from range(target + is_passed, min(target + is_passed + 1, len(stated)))
 
 
-def _add_returns(said: Sequence[SaidOfRegisters], following: list[list[int]], offsets: Sequence[int]) -> None:
+def _add_returns(stated: Sequence[SaidOfRegisters], following: list[list[int]], offsets: Sequence[int]) -> None:
     """Leads calls into their functions and these back behind every call of them."""
     calls = {
-        index: offsets.index(one.labels[0])
-        for index, one in enumerate(said)
-        if one.mnemonic == "call" and one.labels and one.labels[0] in offsets
+        index: offsets.index(instruction.labels[0])
+        for index, instruction in enumerate(stated)
+        if instruction.mnemonic == "call" and instruction.labels and instruction.labels[0] in offsets
     }
     behind = {index: list(following[index]) for index in calls}
     bodies = {function: _reached(function, following) for function in set(calls.values())}
     for index, function in calls.items():
-        following[index] = [function, *(behind[index] if said[index].is_predicated else ())]
+        following[index] = [function, *(behind[index] if stated[index].is_predicated else ())]
         # Functions that share code return to each other's calls.
         for body in (body for body in bodies.values() if body & bodies[function]):
             for inner in body:
-                if said[inner].mnemonic == "ret":
+                if stated[inner].mnemonic == "ret":
                     following[inner] += behind[index]
 
 
@@ -113,17 +125,17 @@ def _reached(start: int, following: Sequence[Sequence[int]]) -> set[int]:
 def _live_group(
     readers: frozenset[int],
     writers: frozenset[int],
-    said: Sequence[SaidOfRegisters],
+    stated: Sequence[SaidOfRegisters],
     before: dict[int, list[int]],
     following: Sequence[Sequence[int]],
     entries: Iterable[int],
 ) -> set[int]:
     """Before which instructions bytes are live that all are read and written by the same."""
-    ends = {index for index in writers if not said[index].is_predicated or said[index].mnemonic in ("sel", "csel")}
-    wanted = _backwards(readers, ends, before)
+    ends = {index for index in writers if not stated[index].is_predicated or stated[index].mnemonic in ("sel", "csel")}
+    read_later = _backwards(readers, ends, before)
     # What the first instruction needs, whichever lanes write, was there before it; so was what functions' first ones need.
-    given = _backwards(readers, set(writers), before)
-    starts = [index for index in entries if index in given]
+    written_before = _backwards(readers, set(writers), before)
+    starts = [index for index in entries if index in written_before]
     starts += [target for index in writers for target in following[index]]
     written: set[int] = set()
     while starts:
@@ -131,17 +143,17 @@ def _live_group(
         if index not in written:
             written.add(index)
             starts += following[index]
-    return wanted & written
+    return read_later & written
 
 
 def _backwards(readers: Iterable[int], ends: set[int], before: dict[int, list[int]]) -> set[int]:
-    wanted, waiting = set(readers), list(readers)
+    reached, waiting = set(readers), list(readers)
     while waiting:
         for index in before[waiting.pop()]:
-            if index not in wanted and index not in ends:
-                wanted.add(index)
+            if index not in reached and index not in ends:
+                reached.add(index)
                 waiting.append(index)
-    return wanted
+    return reached
 
 
 def difference(kernel: Kernel, register_bytes: int) -> str | None:
@@ -149,11 +161,11 @@ def difference(kernel: Kernel, register_bytes: int) -> str | None:
     instructions = kernel.instructions
     effects = instructions.effects
     assert effects is not None
-    said = [said_of_registers(text, register_bytes) for text in instructions.texts]
+    stated = [said_of_registers(text, register_bytes) for text in instructions.texts]
     for index, effect in enumerate(effects.effects):
-        if said[index].is_send:  # No text says how many bytes of its registers a message takes.
-            said[index] = said[index].with_places(places_of(effect.reads), places_of(effect.writes))
-    theirs = live_bytes(list(instructions.offsets), said)
+        if stated[index].is_send:  # No text says how many bytes of its registers a message takes.
+            stated[index] = stated[index].with_places(places_of(effect.reads), places_of(effect.writes))
+    theirs = live_bytes(list(instructions.offsets), stated)
     liveness = Liveness(effects)
     for index, expected in enumerate(theirs):
         ours = liveness.before(index) >> GENERAL << GENERAL
@@ -168,14 +180,14 @@ def difference(kernel: Kernel, register_bytes: int) -> str | None:
 def sample(built: Iterable[Built], count: int, longest: int) -> Iterator[tuple[Kernel, int]]:
     """So many kernels, evenly from all programs, none with more bytes than ``longest`` instructions have; each with the
     size of its registers."""
-    found = [
-        (kernel, 64 if one.device in WIDE_REGISTERS else 32)
-        for one in built
-        for kernel in load(one).kernels.values()
+    kernels = [
+        (kernel, 64 if build.device in WIDE_REGISTERS else 32)
+        for build in built
+        for kernel in load(build).kernels.values()
         if kernel.code_size <= 16 * longest
     ]
-    for position in range(min(count, len(found))):
-        yield found[position * len(found) // min(count, len(found))]
+    for position in range(min(count, len(kernels))):
+        yield kernels[position * len(kernels) // min(count, len(kernels))]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -39,7 +39,7 @@ _TOGETHER = 8
 
 def with_few_registers(compiler: Compiler, registers: int = FEW_REGISTERS[0]) -> Compiler:
     """The compiler, which has to spill."""
-    return replace(compiler, settings=(("IGC_VISAOptions", f"-TotalGRFNum {registers}"),), kept=KEPT)
+    return replace(compiler, settings=(("IGC_VISAOptions", f"-TotalGRFNum {registers}"),), dumps=KEPT)
 
 
 def check_spills(built: Built) -> dict[str, Outcome]:
@@ -50,8 +50,8 @@ def check_spills(built: Built) -> dict[str, Outcome]:
         dump = read_dump(path)
         theirs = {
             index: match[1]
-            for index, one in enumerate(dump.instructions)
-            if (match := _COMMENT.search(one.text)) and _MESSAGE.search(one.text.split("//")[0])
+            for index, instruction in enumerate(dump.instructions)
+            if (match := _COMMENT.search(instruction.text)) and _MESSAGE.search(instruction.text.split("//")[0])
         }
         instructions = decode(device(built.device), path.with_suffix(".dat").read_bytes())[: len(dump.instructions)]
         ours = {
@@ -63,13 +63,15 @@ def check_spills(built: Built) -> dict[str, Outcome]:
             continue
         outcome = Outcome("messages")
         sizes = [size == 8 for size in instructions.sizes]
-        outcome.compare(f"{built.name} {path.name}", sizes, [one.compacted for one in dump.instructions])
+        outcome.compare(
+            f"{built.name} {path.name}", sizes, [instruction.compacted for instruction in dump.instructions]
+        )
         outcome.compared = len(ours.keys() | theirs.keys())
         for index in sorted(ours.keys() | theirs.keys()):
             if ours.get(index) != theirs.get(index):
-                said = f"kernlens {ours.get(index)}, the dump {theirs.get(index)}"
+                sentence = f"kernlens {ours.get(index)}, the dump {theirs.get(index)}"
                 outcome.differences.append(
-                    f"{built.name} {path.name}[{index}]: {said}: {dump.instructions[index].text}"
+                    f"{built.name} {path.name}[{index}]: {sentence}: {dump.instructions[index].text}"
                 )
         outcomes[f"{built.folder.name} {path.stem}"] = outcome
     return outcomes
@@ -77,15 +79,15 @@ def check_spills(built: Built) -> dict[str, Outcome]:
 
 def spilling(compiler: Compiler, name: str, least: int) -> dict[str, Outcome]:
     """``least`` kernels that spill, compiled for the device ``name``, as far as the corpus has them."""
-    found: dict[str, Outcome] = {}
-    others = [one for one in programs() if one.name not in _MOST]
-    for some in ([program(one) for one in _MOST], *batches(others)):
+    outcomes: dict[str, Outcome] = {}
+    others = [program for program in programs() if program.name not in _MOST]
+    for some in ([program(name) for name in _MOST], *batches(others)):
         for registers in FEW_REGISTERS:
-            for one in build(some, [name], compiler=with_few_registers(compiler, registers))[0]:
-                found |= check_spills(one)
-            if len(found) >= least:
-                return found
-    return found
+            for program_name in build(some, [name], compiler=with_few_registers(compiler, registers))[0]:
+                outcomes |= check_spills(program_name)
+            if len(outcomes) >= least:
+                return outcomes
+    return outcomes
 
 
 def batches(chosen: Sequence[CorpusProgram]) -> Iterator[Sequence[CorpusProgram]]:

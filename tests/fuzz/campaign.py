@@ -101,9 +101,9 @@ def run(
 
 def report(courses: Sequence[Course], findings: Path) -> int:
     """Says what was found, and how to try it again. Returns the exit status: 1 if anything was."""
-    found = sorted(path for path in findings.iterdir() if path.suffix != ".txt")
-    print(f"{sum(course.inputs for course in courses):,} inputs, {len(found)} found")
-    for path in found:
+    result = sorted(path for path in findings.iterdir() if path.suffix != ".txt")
+    print(f"{sum(course.inputs for course in courses):,} inputs, {len(result)} found")
+    for path in result:
         story = path.with_name(path.name + ".txt")
         last = story.read_text("utf-8").rstrip().rsplit("\n", 1)[-1] if story.exists() else "it crashed or hung"
         print(f"  {path}\n    {last[:300]}\n    again: python -m tests.fuzz --replay {path}")
@@ -111,4 +111,4 @@ def report(courses: Sequence[Course], findings: Path) -> int:
         if course.failure:
             print(f"{course.target.name} ended with {course.failure}:")
             print(b"\n".join(course.lines).decode("utf-8", "backslashreplace"))
-    return 1 if found or any(course.failure for course in courses) else 0
+    return 1 if result or any(course.failure for course in courses) else 0

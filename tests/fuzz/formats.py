@@ -20,7 +20,7 @@ from kernlens.formats.spirv.uses import read_spirv_uses
 from kernlens.formats.zebin.zebin_file import read_zebin
 from kernlens.formats.zstd_frame import claimed_size, frame_size, is_zstd, unpack_frame
 from kernlens.loading.identify import identify
-from kernlens.model.budget import Budget
+from kernlens.model.allowance import Allowance
 from tests.fuzz.texts import everything_of
 
 #: The most that a zstd frame of the fuzzer may unpack to.
@@ -52,8 +52,8 @@ def patch_tokens(data: bytes) -> None:
     """A patch-token program, or its debug data."""
     view = memoryview(data)
     if identify(view) == "debug-data":
-        for one in read_debug_data(view).kernels:
-            assert len(one.elf) <= len(data)
+        for entry in read_debug_data(view).kernels:
+            assert len(entry.elf) <= len(data)
         return
     program = read_patch_tokens(view)
     _ = program.symbols, program.relocations
@@ -76,7 +76,7 @@ def offload_bundle(data: bytes) -> None:
     for image in read_offload_images(memoryview(data)):
         assert len(image.stored) <= len(data)
         try:
-            assert len(image.read()) <= Budget(len(data)).limit
+            assert len(image.read()) <= Allowance(len(data)).limit
         except KernlensError:
             continue  # The next image may be whole.
 
@@ -103,7 +103,7 @@ def spirv(data: bytes) -> None:
     assert has_line_information(view) or not module.lines
     _ = module.linkages, module.entry_points, module.sources, module.lines
     uses = read_spirv_uses(view)
-    assert uses == read_spirv_uses(view, module.use_places)
+    assert uses == read_spirv_uses(view, module.use_words)
     uses.variables_of(uses.reached(uses.entry_points))
 
 

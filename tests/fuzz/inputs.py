@@ -28,8 +28,8 @@ def folder() -> Iterator[Path]:
 
 def parts(data: bytes, count: int) -> list[bytes]:
     """The first ``count`` parts of an input; those that it does not have are empty, and the last has all that remains."""
-    found = data.split(SEPARATOR, count - 1)
-    return found + [b""] * (count - len(found))
+    result = data.split(SEPARATOR, count - 1)
+    return result + [b""] * (count - len(result))
 
 
 def texts(data: bytes, count: int) -> list[str]:

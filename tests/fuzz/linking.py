@@ -7,7 +7,7 @@ import struct
 
 from kernlens.analysis.linking.advice import reasons
 from kernlens.analysis.linking.driver_rules import rules_of
-from kernlens.analysis.linking.forecast import obstacles, predict
+from kernlens.analysis.linking.prediction import obstacles, predict
 from kernlens.analysis.linking.static_forecast import predict_static
 from kernlens.errors import KernlensError
 from kernlens.formats.zebin.locate import locate
@@ -43,7 +43,7 @@ def _link(modules: list[tuple[str, memoryview]]) -> None:
 
 
 def _foresee(modules: list[tuple[str, memoryview]]) -> None:
-    found = [
+    parsed = [
         module_of(program, name=name)
         for name, content in modules
         for program in open_bytes(content, name, Context()).programs
@@ -51,8 +51,8 @@ def _foresee(modules: list[tuple[str, memoryview]]) -> None:
     ]
     for release in ("22.43", "26.27"):
         rules = rules_of(release)
-        forecast, why_not = predict(found, rules), obstacles(found, rules)
-        static = predict_static(found, rules)
+        forecast, why_not = predict(parsed, rules), obstacles(parsed, rules)
+        static = predict_static(parsed, rules)
         reasons(forecast)
         check_lines(link_text(forecast, why_not, static))
         check_lines(link_graph(forecast))

@@ -109,7 +109,7 @@ def recording_bytes(data: bytes) -> None:
             if data.startswith(b"SQLite format 3"):
                 print_everything(open_file(path))
         finally:
-            left = {one.name for one in inside.iterdir()}
+            left = {path.name for path in inside.iterdir()}
             assert left == {"input.klens"}, f"reading left {left}"
 
 
@@ -122,7 +122,7 @@ def _read(recording: Recording) -> None:
         for read in (
             lambda build=build: (build.binary, build.debug, build.spirv, build.log),
             lambda build=build: (build.sources, build.parts),
-            lambda build=build: [one.content for one in build.snapshots],
+            lambda build=build: [snapshot.content for snapshot in build.snapshots],
         ):
             try:
                 read()

@@ -20,7 +20,9 @@ def check_lines(lines: Iterable[str]) -> None:
         printed = rendered(line)
         if printed.isprintable():
             continue
-        wrong = [one for one in printed if one != "\t" and unicodedata.category(one) in _FORBIDDEN]
+        wrong = [
+            character for character in printed if character != "\t" and unicodedata.category(character) in _FORBIDDEN
+        ]
         assert not wrong, f"{wrong[:8]} in {printed[:200]!r}"
 
 

@@ -33,7 +33,7 @@ class Target:
         """Where its kept inputs are."""
         return CORPUS / self.name
 
-    def kept(self) -> list[Path]:
+    def kept_inputs(self) -> list[Path]:
         """Its kept inputs."""
         return sorted(self.folder.iterdir())
 

@@ -44,10 +44,10 @@ def ze_info(data: bytes) -> None:
 
 def ze_info_merge(data: bytes) -> None:
     """Several, merged. The result must be readable: a driver is to load it."""
-    found = [(f"module {number}", text) for number, text in enumerate(texts(data, 3)) if text]
-    for _, text in found:
+    inputs = [(f"module {number}", text) for number, text in enumerate(texts(data, 3)) if text]
+    for _, text in inputs:
         everything_of(read_ze_info(memoryview(text.encode())))
-    merged = merge_ze_info(found)
+    merged = merge_ze_info(inputs)
     try:
         everything_of(read_ze_info(memoryview(merged.encode())))
     except KernlensError as error:
@@ -114,18 +114,18 @@ def stages(data: bytes) -> None:
         if part
     ]
     check_lines(snapshot_list(snapshots, "dg2"))
-    for found in stage_maps(snapshots, ()):
-        assert len(found.positions) == len(found.places)
-        for place in itertools.islice(found.lines, 5):
+    for stage_map in stage_maps(snapshots, ()):
+        assert len(stage_map.positions) == len(stage_map.places)
+        for place in itertools.islice(stage_map.lines, 5):
             check_lines(place[:1])
-    passes = [one for one in snapshots if one.is_pass]
-    steps = list(pass_steps([one for one in snapshots if one.ending == ".ll"]))
+    passes = [snapshot for snapshot in snapshots if snapshot.is_pass]
+    steps = list(pass_steps([snapshot for snapshot in snapshots if snapshot.ending == ".ll"]))
     check_lines(pass_list(steps))
-    for one in passes:
-        check_lines(difference(before_pass(snapshots, one), one))
+    for step in passes:
+        check_lines(difference(before_pass(snapshots, step), step))
     check_lines(line_pass_list(list(passes_of_line(pass_lines(snapshots), LineChoice(None, 1)))))
-    for one in snapshots:
-        of_one_kernel(one, "k")
+    for step in snapshots:
+        of_one_kernel(step, "k")
 
 
 def sources(data: bytes) -> None:

@@ -36,8 +36,8 @@ def fault_of(run: Callable[[bytes], None], data: bytes, seconds: float = SECONDS
 
 
 def _name(error: Exception) -> str:
-    frames = [one for one in traceback.extract_tb(error.__traceback__) if one.filename.startswith(_ROOT)]
-    inside = [one for one in frames if "/src/kernlens/" in one.filename] or frames
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename.startswith(_ROOT)]
+    inside = [frame for frame in frames if "/src/kernlens/" in frame.filename] or frames
     if not inside:
         return type(error).__name__
     return f"{type(error).__name__}-{Path(inside[-1].filename).stem}-{inside[-1].name}"

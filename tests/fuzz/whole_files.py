@@ -14,10 +14,10 @@ from kernlens.loading.linkable import LINKABLE, module_of
 from kernlens.loading.open import Contents, open_bytes
 from kernlens.model.program import Program
 from kernlens.report.costliest import costliest_kernel, costliest_table
-from kernlens.report.document import inspect_document, kernel_json
 from kernlens.report.listing import annotated, disassembly
 from kernlens.report.overview import overview, program_lines
-from kernlens.report.pressure import pressure_lines
+from kernlens.report.pressure_answer import pressure_lines
+from kernlens.report.program_document import inspect_document, kernel_json
 from kernlens.report.rows import csv_lines
 from kernlens.report.symbol_tables import symbols_document, symbols_text
 from tests.fuzz.inputs import parts

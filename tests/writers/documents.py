@@ -9,18 +9,20 @@ from typing import Any
 from kernlens.cli.listings import Json, listed_of
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
-from kernlens.report.explore import document
-from kernlens.report.explore.page import page
+from kernlens.report.explore import explore_document
+from kernlens.report.explore.single_file import page
 
 
 def annotate_document(selection: Iterable[tuple[Program, Sequence[Kernel]]]) -> dict[str, Any]:
     """What ``annotate --json`` prints of these kernels."""
     form = Json(is_placed=True)
-    pieces = "".join(form.text(one) for one in listed_of(selection))
+    pieces = "".join(form.text(kernel) for kernel in listed_of(selection))
     document: dict[str, Any] = json.loads(form.head + pieces[len(form.separator) :] + form.tail)
     return document
 
 
 def report_page(program: Program, kernels: Sequence[str] | None = None) -> str:
     """The page of a program, or of these kernels of it, with a script that is no viewer."""
-    return "".join(page(document([program], kernels=None if kernels is None else [kernels]), "/* the viewer */"))
+    return "".join(
+        page(explore_document([program], kernels=None if kernels is None else [kernels]), "/* the viewer */")
+    )

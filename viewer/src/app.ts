@@ -276,23 +276,23 @@ export class App implements Page {
 
   private find(query: Query | null): void {
     this.query = query;
-    this.links.found.clear();
+    this.links.hits.clear();
     let all = 0;
     if (query !== null && this.kernel !== null) {
       for (const linked of this.links.linkedPanes()) {
         const lines = find(this.kernel, linked, query);
-        this.links.found.set(linked, lines);
+        this.links.hits.set(linked, lines);
         all += lines.length;
       }
       this.search.tell(all === 0 ? "nothing" : `${all}`);
       this.status.say(`${all} found`);
     }
-    for (const linked of this.links.linkedPanes()) linked.pane.mark(this.links.found.get(linked) ?? null);
+    for (const linked of this.links.linkedPanes()) linked.pane.mark(this.links.hits.get(linked) ?? null);
     this.links.mark(null);
   }
 
   private stepFound(by: number): void {
-    const places = this.links.linkedPanes().flatMap((linked) => Array.from(this.links.found.get(linked) ?? [], (line) => ({ linked, line })));
+    const places = this.links.linkedPanes().flatMap((linked) => Array.from(this.links.hits.get(linked) ?? [], (line) => ({ linked, line })));
     if (places.length === 0) return;
     this.at = (this.at + by + places.length) % places.length;
     const { linked, line } = places[this.at];

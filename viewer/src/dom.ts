@@ -103,13 +103,13 @@ export function count(value: number): string {
 
 /** The largest of many numbers, and of `least`: more than fit into the arguments of one call. */
 export function largest(values: Iterable<number>, least: number): number {
-  let found = least;
-  for (const value of values) found = Math.max(found, value);
-  return found;
+  let largest = least;
+  for (const value of values) largest = Math.max(largest, value);
+  return largest;
 }
 
-export function plural(value: number, one: string, many = `${one}s`): string {
-  return `${count(value)} ${value === 1 ? one : many}`;
+export function plural(value: number, single: string, many = `${single}s`): string {
+  return `${count(value)} ${value === 1 ? single : many}`;
 }
 
 export function hex(offset: number): string {

@@ -142,8 +142,8 @@ export class Filler {
       const [reason, command] = why.split("; ");
       return slot.message(h("p", {}, `${reason.replace(/^[a-z]/, (letter) => letter.toUpperCase())}.`), command === undefined ? "" : copyOf(command, this.page));
     }
-    const wanted = slot.stage || this.page.state.stage;
-    const stage = kernel.stages.find(({ name }) => name === wanted) ?? kernel.stages.findLast(({ name, missing }) => name.startsWith("llvm") && missing === null) ?? kernel.stages[0];
+    const chosen = slot.stage || this.page.state.stage;
+    const stage = kernel.stages.find(({ name }) => name === chosen) ?? kernel.stages.findLast(({ name, missing }) => name.startsWith("llvm") && missing === null) ?? kernel.stages[0];
     slot.stage = stage.name;
     if (stage.missing !== null) return slot.message(h("p", {}, `${this.titleOf(stage.name)}: ${stage.missing}`));
     const pane = new StagePane(kernel, stage, this.titleOf(stage.name), this.pinning);

@@ -6,29 +6,29 @@ import type { Linked } from "./panes/linked";
 
 /** The lines of a pane that a query finds, ascending. */
 export function find(kernel: Kernel, linked: Linked, query: Query): Int32Array {
-  const found: number[] = [];
-  const add = (line: number, isFound: boolean): void => void (isFound && found.push(line));
+  const lines: number[] = [];
+  const add = (line: number, isFound: boolean): void => void (isFound && lines.push(line));
   if (query.kind === "line") {
     for (let line = 0; line < linked.pane.lineCount; line++) {
       const key = linked.keyAt(line);
       add(line, linked.kind === "source" ? line + 1 === query.line : key >= 0 && kernel.places.keyLine[key] === query.line);
     }
-    return Int32Array.from(found);
+    return Int32Array.from(lines);
   }
   if (linked instanceof CodePane) {
     const { code } = kernel;
     for (let row = 0; row < code.count; row++) add(linked.lineOf(row), inCode(linked, row, query));
-    return Int32Array.from(found);
+    return Int32Array.from(lines);
   }
   if (query.kind === "opcode" || query.kind === "register") {
     if (linked.kind === "source") return new Int32Array(0);
     const word = query.kind === "opcode" ? query.text : query.name;
     const pattern = new RegExp(`\\b${word.replace(/[^\w.]/g, "\\$&")}${query.kind === "register" ? "\\b" : ""}`, "i");
     eachLine(linked, (text, line) => add(line, pattern.test(text)));
-    return Int32Array.from(found);
+    return Int32Array.from(lines);
   }
   eachLine(linked, (text, line) => add(line, matches(text, query)));
-  return Int32Array.from(found);
+  return Int32Array.from(lines);
 }
 
 function inCode(pane: CodePane, row: number, query: Query): boolean {

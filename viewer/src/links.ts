@@ -21,7 +21,7 @@ export class Links {
   exact = false;
   /** The register that was clicked in the pinned instruction; null: all of its registers. */
   register: number | null = null;
-  found: Map<Linked, Int32Array> = new Map();
+  hits: Map<Linked, Int32Array> = new Map();
 
   constructor(
     private readonly lighting: Lighting,
@@ -123,11 +123,11 @@ export class Links {
       const { linked } = slot;
       if (linked === null) continue;
       const marks: Marks[] = [];
-      const found = this.found.get(linked);
-      if (found !== undefined) marks.push({ lines: found, colour: "hit" });
+      const lines = this.hits.get(linked);
+      if (lines !== undefined) marks.push({ lines, colour: "hit" });
       if (target !== null) marks.push({ lines: this.lines(target, linked), colour: "lit" });
       linked.pane.ruler.set(marks);
-      this.tell(slot, marks.at(-1)?.colour === "lit" ? marks.at(-1)?.lines.length ?? 0 : null, found?.length ?? null);
+      this.tell(slot, marks.at(-1)?.colour === "lit" ? marks.at(-1)?.lines.length ?? 0 : null, lines?.length ?? null);
     }
   }
 
@@ -166,9 +166,9 @@ export class Links {
     return this.layout.slots.flatMap(({ linked }) => (linked === null ? [] : [linked]));
   }
 
-  private tell(slot: Slot, lit: number | null, found: number | null): void {
+  private tell(slot: Slot, lit: number | null, hits: number | null): void {
     const parts: string[] = [];
-    if (found !== null) parts.push(`${found} found`);
+    if (hits !== null) parts.push(`${hits} found`);
     if (lit !== null) parts.push(`${lit} lit`);
     const text = parts.join(" · ");
     if (slot.told.textContent !== text) slot.told.textContent = text;

@@ -72,7 +72,7 @@ test("exactly: what is of the same vISA instruction, where stages have numbers",
 });
 
 test("a hover lights up its line, and marks it in each pane's ruler", () => {
-  links.found.set(llvm, Int32Array.of(3));
+  links.hits.set(llvm, Int32Array.of(3));
   links.hover(kernel, target(code, 1));
   expect(lighting.hover).toHaveBeenCalledWith(kernel, { key: 1, exact: null });
   expect(code.marks).toHaveBeenCalledWith([{ lines: Int32Array.of(1), colour: "lit" }]);

@@ -12,32 +12,32 @@ from kernlens.errors import AmbiguousKernelError, UnknownKernelError, nearest
 _WORD = re.compile(r"[A-Za-z_]\w{2,}")
 
 
-def kernels_named(wanted: str, known: Collection[str]) -> list[str]:
+def kernels_named(name: str, known: Collection[str]) -> list[str]:
     """The names among ``known`` that are asked for: as the binary or as C++ has them, or by a pattern of these. Raises
     UnknownKernelError, with the nearest, if there is none."""
-    alike = _alike(wanted, known)
+    alike = _alike(name, known)
     if not alike:
-        raise UnknownKernelError(wanted, _near(wanted, known) or sorted(map(kernel_title, known)))
+        raise UnknownKernelError(name, _near(name, known) or sorted(map(kernel_title, known)))
     return alike
 
 
-def kernels_meant(wanted: str, known: Collection[str]) -> list[str]:
-    """As ``kernels_named``, or the one kernel whose name ends with ``::`` and ``wanted``, or else has it as a part. Raises
+def kernels_meant(asked: str, known: Collection[str]) -> list[str]:
+    """As ``kernels_named``, or the one kernel whose name ends with ``::`` and ``asked``, or else has it as a part. Raises
     AmbiguousKernelError if these are several, and names them."""
-    alike = _alike(wanted, known)
+    alike = _alike(asked, known)
     for has_part in (_ends_with, _holds):
-        if not alike and wanted:
-            alike = [name for name in known if any(has_part(each, wanted) for each in called(name))]
+        if not alike and asked:
+            alike = [name for name in known if any(has_part(each, asked) for each in called(name))]
             titles = {kernel_title(name) for name in alike}
             if len(titles) > 1:
-                raise AmbiguousKernelError(wanted, sorted(titles, key=lambda title: (len(title), title)))
-    return alike or kernels_named(wanted, known)
+                raise AmbiguousKernelError(asked, sorted(titles, key=lambda title: (len(title), title)))
+    return alike or kernels_named(asked, known)
 
 
-def _alike(wanted: str, known: Collection[str]) -> list[str]:
-    if wanted in known:
-        return [wanted]
-    return [name for name in known if wanted in called(name)] or [name for name in known if is_named(wanted, name)]
+def _alike(asked: str, known: Collection[str]) -> list[str]:
+    if asked in known:
+        return [asked]
+    return [name for name in known if asked in called(name)] or [name for name in known if is_named(asked, name)]
 
 
 def _ends_with(name: str, part: str) -> bool:
@@ -61,13 +61,13 @@ def called(name: str) -> tuple[str, ...]:
     return name, readable(name), kernel_title(name)
 
 
-def _near(wanted: str, known: Collection[str]) -> list[str]:
+def _near(asked_name: str, known: Collection[str]) -> list[str]:
     """C++ names in which a word is like one that was asked for."""
     words_of = {name: set(_WORD.findall(readable(name))) for name in known if name.startswith("_Z")}
     if not words_of:
         return []
     every = set().union(*words_of.values())
-    near = {word for asked in _WORD.findall(wanted) for word in nearest(asked, every)[:1]}
+    near = {word for asked in _WORD.findall(asked_name) for word in nearest(asked, every)[:1]}
     ranked = sorted(words_of, key=lambda name: (-len(near & words_of[name]), len(name))) if near else []
     return [kernel_title(name) for name in ranked[:4]]
 

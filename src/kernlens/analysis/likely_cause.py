@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from kernlens.analysis.comparison.kernel_changes import WITHOUT_LINE, KernelChange, LineChange
 from kernlens.analysis.costs import costliest_lines, costs_of
-from kernlens.analysis.source_texts import source_line, source_texts
+from kernlens.analysis.source_lines import source_line, source_texts
 from kernlens.model.figures import LINE_COLUMNS, PEAK, Figure, LineColumn
 from kernlens.model.instruction_kind import InstructionKind
 from kernlens.model.kernel import Kernel
@@ -23,10 +23,10 @@ def costliest_cause(program: Program, kernel: Kernel, figure: Figure) -> Cause |
     if figure.caused_by == (PEAK,):
         return _peak(program, kernel)
     column = _column(figure)
-    found = costliest_lines(kernel.instructions.kinds, kernel.source_map, column, 1).lines
-    if not found:
+    lines = costliest_lines(kernel.instructions.kinds, kernel.source_map, column, 1).lines
+    if not lines:
         return f"no line has {column.heading}"
-    line = found[0]
+    line = lines[0]
     source = _source_line(program, line.path, line.line)
     return Cause(line.path, line.line, source, column.heading, column.sum(line.costs), column.sum(kernel.costs))
 

@@ -86,13 +86,13 @@ class _Names:
         if ending and stem.endswith(ending):
             stem = stem[: -len(ending)] or "unnamed"
         path = (*folder, stem + ending)
-        wanted = key = tuple(component.lower() for component in path)
-        number = self._numbers.get(wanted, 1)
+        plain = key = tuple(component.lower() for component in path)
+        number = self._numbers.get(plain, 1)
         while key in self._taken:
             number += 1
             path = (*folder, f"{stem}-{number}{ending}")
-            key = (*wanted[:-1], path[-1].lower())
-        self._numbers[wanted] = number
+            key = (*plain[:-1], path[-1].lower())
+        self._numbers[plain] = number
         self._taken.add(key)
         return path
 

@@ -33,21 +33,21 @@ def match_sources(
     Source without text for what must not be read. Text from disk that differs from the table's own checksum is not
     taken: the file has changed since.
     """
-    wanted = _wanted(tables)
+    listed = _listed_files(tables)
     matched: dict[str, Source] = {}
     claimed: set[int] = set()
     names = _SourceNames(available)
-    for path, (file, directory) in wanted.items():
+    for path, (file, directory) in listed.items():
         if file.text is not None:
             matched[path] = Source(path, file.text, "binary")
         elif not is_nameless(path) and (source := names.find(path, directory)) is not None:
             matched[path] = replace(source, path=path)
             claimed.add(id(source))
     nameless = _nameless([source for source in available if id(source) not in claimed])
-    is_named = any(path not in matched and not is_nameless(path) for path in wanted)
+    is_named = any(path not in matched and not is_nameless(path) for path in listed)
     counted = _counted_lines(source for source in available if id(source) not in claimed) if is_named else {}
     reads = 0
-    for path, (file, directory) in wanted.items():
+    for path, (file, directory) in listed.items():
         if path in matched:
             continue
         if is_nameless(path):
@@ -60,18 +60,18 @@ def match_sources(
             on_disk = read(joined(directory, path))
             if on_disk is not None and (on_disk.unread or _is_unchanged(on_disk.text, file.md5)):
                 matched[path] = replace(on_disk, path=path)
-    return tuple(matched[path] for path in wanted if path in matched)
+    return tuple(matched[path] for path in listed if path in matched)
 
 
-def _wanted(tables: Iterable[LineTable]) -> dict[str, tuple[SourceFile, str]]:
+def _listed_files(tables: Iterable[LineTable]) -> dict[str, tuple[SourceFile, str]]:
     """Returns the files that rows name, with their table's compile directory, by path."""
-    wanted: dict[str, tuple[SourceFile, str]] = {}
+    listed: dict[str, tuple[SourceFile, str]] = {}
     for table in tables:
         for number in sorted(set(table.files_of)):
             file = table.files[number]
             if file.path:
-                wanted.setdefault(file.path, (file, table.directory))
-    return wanted
+                listed.setdefault(file.path, (file, table.directory))
+    return listed
 
 
 def is_nameless(path: str) -> bool:

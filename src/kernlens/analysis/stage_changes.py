@@ -171,10 +171,10 @@ def program_lines(snapshot: Snapshot, known: KnownLines | None = None) -> list[C
     lines = without_heading(snapshot)
     if snapshot.ending not in (".ll", ".visa.ll"):
         return [CodeLine(line, line) for line in lines]
-    made: KnownLines = {} if known is None else known
-    for line in set(lines) - made.keys():
-        made[line] = CodeLine(line, _METADATA_NUMBER.sub("", line))
-    return [made[line] for line in lines if not line.startswith(_TABLES)]
+    code_lines: KnownLines = {} if known is None else known
+    for line in set(lines) - code_lines.keys():
+        code_lines[line] = CodeLine(line, _METADATA_NUMBER.sub("", line))
+    return [code_lines[line] for line in lines if not line.startswith(_TABLES)]
 
 
 def difference(before: Snapshot, after: Snapshot, known: KnownLines | None = None) -> Iterator[str]:

@@ -141,7 +141,7 @@ def _pressure(format_name: str, *, is_printed: bool) -> Form:
 
     if format_name == "json":
         return PressureJson()
-    from kernlens.report.pressure import pressure_lines
+    from kernlens.report.pressure_answer import pressure_lines
 
     return Lines(pressure_lines, is_printed=is_printed, has_texts=False)
 

@@ -43,8 +43,10 @@ def bound_options() -> Decorator:
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(command)
         def decorated(*words: Any, **values: Any) -> Any:
-            given = {name: values.pop(_parameter(name)) for name in names}
-            return command(*words, bounds={name: value for name, value in given.items() if value is not None}, **values)
+            values_of = {name: values.pop(_parameter(name)) for name in names}
+            return command(
+                *words, bounds={name: value for name, value in values_of.items() if value is not None}, **values
+            )
 
         for name, (figure, is_least) in reversed(names.items()):
             is_shown = figure in FIGURES and name[4:] == figure.names[0] and is_least == figure.more_is_better
@@ -139,7 +141,7 @@ def command(
 
             print_json(verdict_document(verdict))
         else:
-            from kernlens.report.verdict import verdict_lines
+            from kernlens.report.verdict_text import verdict_lines
 
             print_lines(verdict_lines(verdict))
     sys.exit(verdict.exit_status)

@@ -212,7 +212,7 @@ def _rows(compiled: Build, kernels: list[Kernel]) -> list[dict[str, Cell]]:
 
 
 def _document(recording: Path, builds: Builds) -> dict[str, Any]:
-    from kernlens.report.document import toolchain_keys
+    from kernlens.report.program_document import toolchain_keys
 
     return {
         "schema": 1,

@@ -52,15 +52,15 @@ def _rows() -> list[dict[str, Any]]:
     simulated: dict[str, list[str]] = {}
     for toolchain in find_toolchains():
         compiles = devices_of(toolchain) if toolchain.ocloc else ()
-        for found, names in ((compiled, compiles), (simulated, simulated_devices(toolchain))):
+        for toolchains_of, names in ((compiled, compiles), (simulated, simulated_devices(toolchain))):
             for name in names:
                 try:
                     known = device(name).name
                 except NotFoundError:
                     # A family of devices (gen9, xe), or a device newer than the table.
                     continue
-                if toolchain.name not in found.setdefault(known, []):
-                    found[known].append(toolchain.name)
+                if toolchain.name not in toolchains_of.setdefault(known, []):
+                    toolchains_of[known].append(toolchain.name)
     return [
         {
             "name": device.name,

@@ -13,9 +13,9 @@ from kernlens.loading.open import Folder
 from kernlens.model.binary import Container
 from kernlens.model.figures import Figure
 from kernlens.model.program import Program
-from kernlens.report.document import SCHEMA, inspected_container, inspected_program
 from kernlens.report.json_text import encoded, indented
 from kernlens.report.overview import container_overview, program_overview
+from kernlens.report.program_document import SCHEMA, inspected_container, inspected_program
 from kernlens.report.style import style
 from kernlens.verbs.programs import containers_for, for_device
 

@@ -38,7 +38,7 @@ def command(path: str, device: str | None, sort: str | None, as_json: bool) -> N
         form = json_form(order, is_indented=is_terminal()) if as_json else lines_form(path, order)
         print_pieces(folder_overview(contents, device, form))
     elif as_json:
-        from kernlens.report.document import inspect_document
+        from kernlens.report.program_document import inspect_document
 
         programs = for_device(contents.programs, device)
         print_json(inspect_document(containers_for(contents.containers, device), programs, order))

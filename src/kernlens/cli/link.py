@@ -97,8 +97,8 @@ def command(
     if how in ("dynamic", "static"):
         if device is None:
             raise click.UsageError(f"--{how} needs --device (kernlens devices lists what can be simulated)")
-        given = answers.rules_of_toolchain(toolchain)
-        _, modules = _modules(paths, options, options_for, specialize, device, given)
+        own_rules = answers.rules_of_toolchain(toolchain)
+        _, modules = _modules(paths, options, options_for, specialize, device, own_rules)
         sys.exit(answers.link_live(modules, device, toolchain, how == "static", output, as_json))
     chosen = answers.rules_of_toolchain(toolchain) if is_compiled else rules_of(driver) if driver else None
     rules, modules = _modules(paths, options, options_for, specialize, device, chosen)
@@ -116,7 +116,7 @@ def _modules(
     options_for: Sequence[tuple[str, str]],
     specialize: Sequence[str],
     device: str | None,
-    given: DriverRules | None,
+    own_rules: DriverRules | None,
 ) -> tuple[DriverRules, list[Linkable]]:
     """The rules to follow and the modules of all paths, as ``linkable_modules`` returns them."""
     from kernlens.cli.link_answers import REAL_DEVICE
@@ -131,9 +131,9 @@ def _modules(
     constants = dict(map(constant_of, specialize))
     target = None if device == REAL_DEVICE else device
     # A path that is named twice counts once, as a handle given twice does to the driver.
-    programs = [(path, *found) for path in dict.fromkeys(paths) for found in linkable_programs(path, target)]
+    programs = [(path, *program) for path in dict.fromkeys(paths) for program in linkable_programs(path, target)]
     rules, modules = linkable_modules(
-        programs, options=options, options_for=module_options, constants=constants, rules=given
+        programs, options=options, options_for=module_options, constants=constants, rules=own_rules
     )
     twice = [path for path in dict.fromkeys(paths) if paths.count(path) > 1]
     if twice:

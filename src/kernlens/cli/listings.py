@@ -102,7 +102,7 @@ class Json:
     has_texts = True
 
     def __init__(self, only: LineChoice | None = None, *, is_placed: bool, is_indented: bool = False) -> None:
-        from kernlens.report.document import SCHEMA, kernel_json, program_document
+        from kernlens.report.program_document import SCHEMA, kernel_json, program_document
 
         self._kernel: Callable[[Program, Kernel], str]
         self._kernel = lambda program, kernel: kernel_json(kernel, only, is_placed=is_placed)
@@ -152,7 +152,7 @@ class CostliestJson(Json):
 
     def __init__(self, count: int, order: str) -> None:
         from kernlens.report.costliest import costliest_kernel, costliest_program
-        from kernlens.report.document import SCHEMA
+        from kernlens.report.program_document import SCHEMA
 
         self._kernel = lambda program, kernel: costliest_kernel(program, kernel, count, order)
         self._program = costliest_program
@@ -165,8 +165,8 @@ class PressureJson(Json):
     has_texts = False
 
     def __init__(self) -> None:
-        from kernlens.report.document import SCHEMA, program_document
-        from kernlens.report.pressure import pressure_json
+        from kernlens.report.pressure_answer import pressure_json
+        from kernlens.report.program_document import SCHEMA, program_document
 
         self._kernel = pressure_json
         self._program = partial(program_document, has_sources=False)
@@ -258,7 +258,7 @@ def names_in(folder: Folder, kernel_names: Sequence[str], device: str | None) ->
                 return kernel_names
     if not known:
         select(folder.machine_code(), kernel_names, device)
-    return [name for wanted in kernel_names for name in kernels_meant(wanted, known)]
+    return [name for asked in kernel_names for name in kernels_meant(asked, known)]
 
 
 def listed_of(selection: Iterable[tuple[Program, Sequence[Kernel]]]) -> list[Listed]:

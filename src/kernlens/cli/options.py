@@ -276,7 +276,7 @@ def select(programs: Sequence[Program], kernel_names: Sequence[str], device: str
     programs = for_device(programs, device)
     known = {name: None for program in programs for name in program.kernels}
     if not known.keys() >= set(kernel_names):
-        kernel_names = [name for wanted in kernel_names for name in kernels_meant(wanted, known)]
+        kernel_names = [name for asked in kernel_names for name in kernels_meant(asked, known)]
     return chosen(programs, kernel_names, device)
 
 

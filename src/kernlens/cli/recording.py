@@ -38,13 +38,13 @@ def _output_option(required: bool = False) -> Callable[[Callable[..., Any]], Cal
     return click.option("-o", "--output", metavar="FILE", type=click.Path(), required=required, help=meaning)
 
 
-def _readable(context: click.Context, parameter: click.Parameter, given: Any) -> Any:
+def _readable(context: click.Context, parameter: click.Parameter, paths: Any) -> Any:
     """The paths as they are given; a pipe or a device is refused, not waited for."""
     from kernlens.toolchain.source_reading import open_regular
 
-    for path in (given,) if isinstance(given, str) else given:
+    for path in (paths,) if isinstance(paths, str) else paths:
         open_regular(path, "recording").close()
-    return given
+    return paths
 
 
 _recording = click.argument("path", metavar="FILE", type=click.Path(), callback=_readable)
@@ -56,7 +56,7 @@ _recording = click.argument("path", metavar="FILE", type=click.Path(), callback=
 @diagnostic_options
 def list_programs(path: str, as_json: bool) -> None:
     """Show the programs of a recording, and what takes the room in it."""
-    from kernlens.recording.captured import launches
+    from kernlens.recording.capture_notes import launches
     from kernlens.recording.inventory import stored_programs
     from kernlens.recording.reader import Recording
 
@@ -238,7 +238,7 @@ def _document(
     metadata: dict[str, str],
     launches: Counter[tuple[str, str]] | None,
 ) -> dict[str, Any]:
-    from kernlens.report.document import toolchain_keys
+    from kernlens.report.program_document import toolchain_keys
 
     return {
         "schema": 1,

@@ -89,10 +89,11 @@ def report_page(
     unconfined: bool = False,
 ) -> Iterator[str]:
     """The page of these contents in pieces. ``stages``: compile programs again of which none were kept (True), show none
-    (False), or show what was kept; ``own_roots`` is ``document``'s, ``unconfined`` ``compile_again``'s. Raises what
+    (False), or show what was kept; ``own_roots`` is ``explore_document``'s, ``unconfined`` that of
+    ``second_build_of_recording``. Raises what
     ``select`` raises."""
-    from kernlens.report.explore import document
-    from kernlens.report.explore.page import page, viewer_script
+    from kernlens.report.explore import explore_document
+    from kernlens.report.explore.single_file import page, viewer_script
 
     selection: Selection = []
     if contents.programs or not contents.failed:
@@ -101,7 +102,7 @@ def report_page(
         selection = [_with_stages(program, kernels, unconfined) for program, kernels in selection]
     programs = [program for program, _ in selection]
     failed = [] if kernel_names else [build for build in contents.failed if _is_for(build, device)]
-    whole = document(
+    whole = explore_document(
         programs,
         title=os.path.basename(os.path.normpath(contents.path)),
         version=__version__,
@@ -123,12 +124,14 @@ def _is_for(build: Build, device: str | None) -> bool:
 
 def _with_stages(program: Program, kernels: list[Kernel], unconfined: bool) -> tuple[Program, list[Kernel]]:
     """The program compiled again with its stages; as it is if it has some, or cannot be."""
-    from kernlens.pipeline.compile_again import compile_again
+    from kernlens.pipeline.second_build_of_recording import second_build_of_recording
 
     if program.build.snapshots:
         return program, kernels
     try:
-        again = next(each for each in compile_again(program.build, unconfined=unconfined).programs if each.kernels)
+        again = next(
+            each for each in second_build_of_recording(program.build, unconfined=unconfined).programs if each.kernels
+        )
     except (KernlensError, StopIteration) as error:
         reason = str(error) or "the compiler gave no program"
         print_message(f"kernlens: the stages of {program.name} are not shown: {reason}")

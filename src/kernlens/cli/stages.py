@@ -143,7 +143,7 @@ def _pipelines(path: str, device: str | None, options: str, toolchain: str, **ho
         with_stages = [pipeline for pipeline in recorded if pipeline.snapshots]
         words, name = _if_given(options, "options", "no_lines"), _if_given(toolchain, "toolchain")
         return with_stages or those_that_can(
-            lambda pipeline: _compiled_again(path, pipeline.build, words, name, **how), recorded
+            lambda pipeline: _second_build(path, pipeline.build, words, name, **how), recorded
         )
     if kind not in (None, "spirv"):
         raise KernlensError(
@@ -166,10 +166,10 @@ def _if_given(value: str, *options: str) -> str | None:
     return None if all(source is click.core.ParameterSource.DEFAULT for source in sources) else value
 
 
-def _compiled_again(path: str, build: Build, options: str | None, toolchain: str | None, **how: Any) -> Pipeline:
-    from kernlens.pipeline.compile_again import compile_again
+def _second_build(path: str, build: Build, options: str | None, toolchain: str | None, **how: Any) -> Pipeline:
+    from kernlens.pipeline.second_build_of_recording import second_build_of_recording
 
-    pipeline = compile_again(build, options=options, toolchain=toolchain, **how)
+    pipeline = second_build_of_recording(build, options=options, toolchain=toolchain, **how)
     was, now = build.toolchain, pipeline.build.toolchain
     other = f", not with {was.title} as recorded" if was and now and was.title != now.title else ""
     print_message(
@@ -216,16 +216,16 @@ def _print_list(pipelines: list[Pipeline], kernel: str | None, all_passes: bool,
 
 
 def _print_stage(pipelines: list[Pipeline], stage: str, kernel: str | None, form: str | None, as_json: bool) -> None:
-    found: list[tuple[Pipeline, Snapshot]] = []
+    chosen: list[tuple[Pipeline, Snapshot]] = []
     for pipeline in pipelines:
         with _stages_so_far(pipeline):
-            found += [(pipeline, snapshot) for snapshot in _chosen(pipeline, stage, kernel, form)]
+            chosen += [(pipeline, snapshot) for snapshot in _chosen(pipeline, stage, kernel, form)]
     if as_json:
         from kernlens.report.stage_listing import snapshot_document
 
-        print_json({"schema": 1, "snapshots": [snapshot_document(snapshot, content=True) for _, snapshot in found]})
+        print_json({"schema": 1, "snapshots": [snapshot_document(snapshot, content=True) for _, snapshot in chosen]})
         return
-    for pipeline, snapshot in found:
+    for pipeline, snapshot in chosen:
         if snapshot.form == "text":
             heading = _attempt_heading(pipeline, snapshot) if kernel is None else ""
             print_text((heading + snapshot.text).removesuffix("\n").split("\n"), snapshot.ending)
@@ -338,8 +338,8 @@ def _print_line(pipelines: list[Pipeline], line: str, kernel: str | None, all_pa
     documents = []
     any_code = has_lines = False
     for pipeline in pipelines:
-        wanted = pipeline.line(choice.line, choice.path)
-        parts = _of_attempt(pipeline, wanted.stages, kernel)
+        followed = pipeline.line(choice.line, choice.path)
+        parts = _of_attempt(pipeline, followed.stages, kernel)
         has_code = any(part.indexes for part in parts)
         any_code, has_lines = any_code or has_code, has_lines or bool(parts)
         if as_json:

@@ -100,9 +100,9 @@ def command(
     ordered_by = figure_named(figure)
     has_pressure = ordered_by in PRESSURES
     _check_outputs(csv_file, parquet_file, heat_map_file, output)
-    given = [*options, *(options_in_file(options_file) if options_file else [])]
+    sets = [*options, *(options_in_file(options_file) if options_file else [])]
     planned = matrix(
-        sources, listed(devices), listed(toolchains), option_sets(given, macros), lines=not no_lines, timeout=timeout
+        sources, listed(devices), listed(toolchains), option_sets(sets, macros), lines=not no_lines, timeout=timeout
     )
     for name, chosen in planned.left_out:
         print_message(f"kernlens: the toolchain {chosen} does not compile for {name}, which is left out there")

@@ -15,15 +15,15 @@ from starlette.routing import Route
 
 from kernlens.errors import KernlensError
 from kernlens.explorer import questions
-from kernlens.explorer.answers import FAULT, JSON, RefusedError, json_response
 from kernlens.explorer.body import json_body
 from kernlens.explorer.compile_queue import CompileQueue
 from kernlens.explorer.compile_request import CompileRequest, compile_request
 from kernlens.explorer.compile_work import CompileWork, Results, confined
 from kernlens.explorer.event_stream import EventStream
 from kernlens.explorer.guard import COMPILE
-from kernlens.explorer.page import Page
+from kernlens.explorer.responses import FAULT, JSON, RefusedError, json_response
 from kernlens.explorer.served import Chunks, Served
+from kernlens.explorer.served_page import Page
 from kernlens.toolchain.confinement import Limits
 from kernlens.toolchain.recorded_sources import check_options
 from kernlens.toolchain.shown_files import is_offered
@@ -102,9 +102,9 @@ class Explorer:
     async def _get_chunk(self, request: Request) -> Response:
         chunk = request.path_params["chunk"]
         headers = {"ETag": f'"{chunk}"', "Cache-Control": _IMMUTABLE}
-        content = self._chunks.kept(chunk)
+        content = self._chunks.held(chunk)
         if content is None:
-            content = await self._answered(self._chunks.made, chunk)
+            content = await self._answered(self._chunks.content_of, chunk)
         if content is None:
             again = "reload the page; of compiles only the newest results are kept: compile again"
             raise RefusedError(404, f"there is no chunk {chunk}", again)
@@ -146,11 +146,13 @@ class Explorer:
                 raise RefusedError(404, f"there is no program {asked.program}", "only the newest results are kept")
         sources, options = self._served.sources(asked.path, asked.text, program)
         works = []
-        for one in asked.configurations:
-            if self._toolchains and one.toolchain not in self._toolchains:
-                raise RefusedError(404, f"the toolchain {one.toolchain} is none of {', '.join(self._toolchains)}")
+        for configuration in asked.configurations:
+            if self._toolchains and configuration.toolchain not in self._toolchains:
+                raise RefusedError(
+                    404, f"the toolchain {configuration.toolchain} is none of {', '.join(self._toolchains)}"
+                )
             try:
-                check_options(one.options, options, self._served.include)
+                check_options(configuration.options, options, self._served.include)
             except KernlensError as error:
                 raise RefusedError(
                     403, str(error), "kernlens serve --include DIR allows what lies below DIR"
@@ -158,7 +160,7 @@ class Explorer:
             include, unconfined = self._served.include, self._unconfined
             works.append(
                 CompileWork(
-                    one,
+                    configuration,
                     sources,
                     include,
                     self._limits,

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 from starlette.requests import ClientDisconnect, Request
 
-from kernlens.explorer.answers import JSON, RefusedError
+from kernlens.explorer.responses import JSON, RefusedError
 
 #: Bytes of a request's body, at most.
 BODY_LIMIT = 2 << 20

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from kernlens.dataclass import dataclass
-from kernlens.explorer.answers import FAULT, RefusedError
+from kernlens.explorer.responses import FAULT, RefusedError
 
 #: Compiles that wait, at most.
 CAPACITY = 128

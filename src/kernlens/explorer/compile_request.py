@@ -6,7 +6,7 @@ from collections.abc import Iterator, Set
 from typing import Any
 
 from kernlens.dataclass import dataclass
-from kernlens.explorer.answers import RefusedError
+from kernlens.explorer.responses import RefusedError
 
 #: Configurations of one request, at most.
 CONFIGURATIONS = 16
@@ -41,8 +41,8 @@ def compile_request(document: Any) -> CompileRequest:
     """The request in a body. Raises RefusedError 400, which names the key, if it is none."""
     top = _object(document, "the request", {"session", "serial", "source", "configurations"})
     source = _object(top["source"], "source", {"path", "text"}, {"program"})
-    given = top["configurations"]
-    if not isinstance(given, list) or not 1 <= len(given) <= CONFIGURATIONS:
+    items = top["configurations"]
+    if not isinstance(items, list) or not 1 <= len(items) <= CONFIGURATIONS:
         raise RefusedError(400, f"configurations is no list of 1 to {CONFIGURATIONS}")
     serial = top["serial"]
     if isinstance(serial, float) and serial.is_integer():  # 1.0 is a whole number in JSON
@@ -56,21 +56,21 @@ def compile_request(document: Any) -> CompileRequest:
         path=_text(source["path"], "source.path", _PATH),
         text=_text(source["text"], "source.text", None, least=0),
         program=None if program is None else _text(program, "source.program", _NAME),
-        configurations=tuple(_configurations(given)),
+        configurations=tuple(_configurations(items)),
     )
 
 
-def _configurations(given: list[Any]) -> Iterator[Configuration]:
-    for number, item in enumerate(given):
+def _configurations(items: list[Any]) -> Iterator[Configuration]:
+    for number, item in enumerate(items):
         where = f"configurations[{number}]"
-        one = _object(item, where, {"device", "toolchain", "options"}, {"all_passes"})
-        all_passes = one.get("all_passes", False)
+        fields = _object(item, where, {"device", "toolchain", "options"}, {"all_passes"})
+        all_passes = fields.get("all_passes", False)
         if not isinstance(all_passes, bool):
             raise RefusedError(400, f"{where}.all_passes is neither true nor false")
-        options = _text(one["options"], f"{where}.options", _OPTIONS, least=0)
+        options = _text(fields["options"], f"{where}.options", _OPTIONS, least=0)
         yield Configuration(
-            _text(one["device"], f"{where}.device", _NAME),
-            _text(one["toolchain"], f"{where}.toolchain", _NAME),
+            _text(fields["device"], f"{where}.device", _NAME),
+            _text(fields["toolchain"], f"{where}.toolchain", _NAME),
             options,
             all_passes,
         )

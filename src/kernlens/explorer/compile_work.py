@@ -22,8 +22,8 @@ from kernlens.explorer.compile_request import Configuration
 from kernlens.loading import open_build
 from kernlens.model.build import Build, HeldParts, Source
 from kernlens.model.program import Program
-from kernlens.pipeline.compile_again import compile_again
-from kernlens.report.explore import Document, document
+from kernlens.pipeline.second_build_of_recording import second_build_of_recording
+from kernlens.report.explore import ExploreDocument, explore_document
 from kernlens.toolchain.confinement import Confinement, Limits
 from kernlens.toolchain.diagnostics import error_lines
 from kernlens.toolchain.directives import inclusions, joined_lines
@@ -47,7 +47,7 @@ class Result:
 
     build: Build
     folders: tuple[str, ...]
-    document: Document | None
+    document: ExploreDocument | None
     ids: tuple[str, ...]
     size: int
 
@@ -166,8 +166,8 @@ class CompileWork:
                 confinement.stop()
             try:
                 key = self._key()
-                kept = None if self._includes_files else self._results.get(key)
-                result = kept or self._compiled(tell, confinement.folder)
+                earlier = None if self._includes_files else self._results.get(key)
+                result = earlier or self._compiled(tell, confinement.folder)
             except KernlensError as error:
                 log, command = (error.log, error.command) if isinstance(error, ToolError) else ("", None)
                 tell(no_result(str(error), log, command))
@@ -187,8 +187,14 @@ class CompileWork:
 
     def _key(self) -> str:
         """What says that two compiles have the same result: all that goes into them, and the compiler that does them."""
-        chosen, one = toolchain(self._configuration.toolchain), self._configuration
-        words = [one.device, chosen.title, one.options, str(one.all_passes), *self._include]
+        chosen, configuration = toolchain(self._configuration.toolchain), self._configuration
+        words = [
+            configuration.device,
+            chosen.title,
+            configuration.options,
+            str(configuration.all_passes),
+            *self._include,
+        ]
         words += [str(chosen.ocloc), *(word for source in self._sources for word in (source.path, source.text))]
         digest = hashlib.sha256()
         for word in words:
@@ -197,20 +203,20 @@ class CompileWork:
         return digest.hexdigest()
 
     def _compiled(self, tell: Tell, folder: str) -> Result:
-        one = self._configuration
-        chosen = toolchain(one.toolchain)
+        configuration = self._configuration
+        chosen = toolchain(configuration.toolchain)
         source = self._sources[0]
         build = Build(
             name=source.path.rpartition("/")[2].rpartition(".")[0] or source.path,
-            device=compiler_name(one.device, chosen),
-            options=with_lines(one.options),
+            device=compiler_name(configuration.device, chosen),
+            options=with_lines(configuration.options),
             parts=HeldParts(sources=self._sources),
         )
         try:
-            pipeline = compile_again(
+            pipeline = second_build_of_recording(
                 build,
                 toolchain=chosen.name,
-                all_passes=one.all_passes,
+                all_passes=configuration.all_passes,
                 include=self._include,
                 unconfined=self._unconfined,
             )
@@ -220,14 +226,16 @@ class CompileWork:
         outside = os.path.realpath(folder)
         pipeline = replace(pipeline, build=_by_hand(pipeline.build, outside))
         built = pipeline.build
-        made = None
+        document = None
         if built.ok:
-            made = document(pipeline.programs, title=built.source, version=__version__, own_roots=self._own_roots)
+            document = explore_document(
+                pipeline.programs, title=built.source, version=__version__, own_roots=self._own_roots
+            )
         tell({"event": "stage", "done": _STEPS, "of": _STEPS})
         size = len(built.binary) + len(built.debug) + len(built.spirv) + len(built.log)
         size += sum(snapshot.size or 0 for snapshot in built.snapshots) + sum(len(each.text) for each in built.sources)
-        ids = tuple(entry["id"] for entry in made.index["programs"]) if made else ()
-        return Result(built, (pipeline.written_below, outside), made, ids, size)
+        ids = tuple(entry["id"] for entry in document.index["programs"]) if document else ()
+        return Result(built, (pipeline.written_below, outside), document, ids, size)
 
 
 def _by_hand(build: Build, folder: str) -> Build:

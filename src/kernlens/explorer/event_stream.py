@@ -8,8 +8,8 @@ from collections.abc import Callable
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from kernlens.explorer.answers import NDJSON, json_bytes
 from kernlens.explorer.compile_queue import Event, Submission
+from kernlens.explorer.responses import NDJSON, json_bytes
 
 #: Seconds without an event after which a line says that the server is alive; writing it shows a client that is gone.
 ALIVE = 15.0

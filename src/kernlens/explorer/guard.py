@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from kernlens.explorer.answers import FAULT, RefusedError
+from kernlens.explorer.responses import FAULT, RefusedError
 
 #: Bytes of the address, and of all headers, at most.
 ADDRESS_LIMIT = HEADER_LIMIT = 8 << 10

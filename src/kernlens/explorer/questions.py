@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kernlens.errors import UnsupportedError
-from kernlens.explorer.answers import RefusedError
 from kernlens.explorer.compile_work import Results
+from kernlens.explorer.responses import RefusedError
 from kernlens.explorer.served import Served
 from kernlens.isa.devices import known_device, one_of_each
 from kernlens.model.program import Program
@@ -54,10 +54,10 @@ def diff(served: Served, results: Results, left: str, right: str) -> dict[str, A
 
 
 def _programs(served: Served, results: Results, program: str) -> list[Program]:
-    found = served.program(program) or results.program(program)
-    if found is None:
+    named = served.program(program) or results.program(program)
+    if named is None:
         raise RefusedError(404, f"there is no program {program}", "compile it again: only the newest results are kept")
-    return [found]
+    return [named]
 
 
 def _title(programs: Sequence[Program]) -> str:
@@ -75,7 +75,7 @@ def link(served: Served) -> dict[str, Any]:
     if not served.contents:
         raise UnsupportedError("what is served was compiled from sources: there is nothing to link")
     rules, modules = linkable_modules(
-        [(contents.path, *found) for contents in served.contents for found in linkable_in(contents, None)]
+        [(contents.path, *program) for contents in served.contents for program in linkable_in(contents, None)]
     )
     answer = link_forecast(modules, rules, None)
     document: dict[str, Any] = link_document(answer.forecast, answer.obstacles, answer.static, answer.notes)

@@ -19,7 +19,7 @@ from kernlens.loading.open import Contents
 from kernlens.model.build import Build, Source
 from kernlens.model.program import Program
 from kernlens.pipeline.compile_stages import compile_stages
-from kernlens.report.explore import Document, document
+from kernlens.report.explore import ExploreDocument, explore_document
 from kernlens.report.explore.packing import encoded, packed
 from kernlens.toolchain.confinement import Limits
 from kernlens.toolchain.foreign_text import shown_to_compilers
@@ -46,13 +46,13 @@ class SourceBuild:
 class Served:
     """What is served. ``contents`` are those of paths that are no sources, ``include`` the folders to include files from:
     those that the user named, and those of sources among the paths. ``ids`` are the programs'; ``sweep`` is
-    the table of a sweep, None if no path is one. ``own_roots`` is that of ``report.explore.document``."""
+    the table of a sweep, None if no path is one. ``own_roots`` is that of ``report.explore.explore_document``."""
 
     contents: tuple[Contents, ...]
     programs: tuple[Program, ...]
     failed: tuple[Build, ...]
     include: tuple[str, ...]
-    document: Document
+    document: ExploreDocument
     ids: tuple[str, ...]
     sweep: dict[str, Any] | None
     own_roots: Sequence[str] | None = None
@@ -124,17 +124,17 @@ def open_served(
             continue
         contents = open_file(path, source_roots=source_roots, held=True)
         opened.append(contents)
-        found = [program for program in contents.programs if program.kernels or program.build.snapshots]
+        shown = [program for program in contents.programs if program.kernels or program.build.snapshots]
         contents.check()
-        if not found and not contents.failed:
+        if not shown and not contents.failed:
             contents.machine_code()  # which says why there is nothing to show
-        programs += found
+        programs += shown
         failed += contents.failed
     title = ", ".join(os.path.basename(os.path.abspath(path)) for path in paths)
-    made = document(programs, title=title, version=__version__, failed=failed, own_roots=own_roots)
-    ids = tuple(entry["id"] for entry in made.index["programs"][: len(programs)])
+    document = explore_document(programs, title=title, version=__version__, failed=failed, own_roots=own_roots)
+    ids = tuple(entry["id"] for entry in document.index["programs"][: len(programs)])
     include_from = tuple(dict.fromkeys(folders))
-    return Served(tuple(opened), tuple(programs), tuple(failed), include_from, made, ids, sweep, own_roots)
+    return Served(tuple(opened), tuple(programs), tuple(failed), include_from, document, ids, sweep, own_roots)
 
 
 def _compiled(
@@ -161,7 +161,7 @@ class Chunks:
         self._results = results
         self._most = most
         self._size = 0
-        self._kept: OrderedDict[str, bytes] = OrderedDict()
+        self._newest: OrderedDict[str, bytes] = OrderedDict()
         self._lock = threading.Lock()
         #: One chunk is made at a time: what programs read on first use is made for one reader.
         self._making = threading.Lock()
@@ -171,28 +171,28 @@ class Chunks:
         with self._making:
             return encoded(self._served.index)
 
-    def kept(self, chunk: str) -> bytes | None:
+    def held(self, chunk: str) -> bytes | None:
         """Return a chunk if it is at hand."""
         with self._lock:
-            content = self._kept.get(chunk)
+            content = self._newest.get(chunk)
             if content is not None:
-                self._kept.move_to_end(chunk)
+                self._newest.move_to_end(chunk)
             return content
 
-    def made(self, chunk: str) -> bytes | None:
+    def content_of(self, chunk: str) -> bytes | None:
         """Make a chunk, and keep it; None if there is none of this id. Raises KernlensError if it cannot be read."""
         with self._making:
-            content = self.kept(chunk) or self._made(chunk)
+            content = self.held(chunk) or self._content(chunk)
         if content is None:
             return None
         with self._lock:
-            self._size += len(content) - len(self._kept.pop(chunk, b""))
-            self._kept[chunk] = content
-            while self._size > self._most and len(self._kept) > 1:
-                self._size -= len(self._kept.popitem(last=False)[1])
+            self._size += len(content) - len(self._newest.pop(chunk, b""))
+            self._newest[chunk] = content
+            while self._size > self._most and len(self._newest) > 1:
+                self._size -= len(self._newest.popitem(last=False)[1])
         return content
 
-    def _made(self, chunk: str) -> bytes | None:
+    def _content(self, chunk: str) -> bytes | None:
         if chunk in self._served.chunks:
             return self._served.chunks[chunk]
         for result in self._results.all():

@@ -148,12 +148,12 @@ class _Protocol(H11Protocol):
     """
 
     _waiting: asyncio.TimerHandle | None = None
-    _made = itertools.count()
+    _numbers = itertools.count()
     _number = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self._number = next(self._made)
+        self._number = next(self._numbers)
         if len(self.connections) > CONNECTIONS:
             others = [each for each in self.connections if isinstance(each, _Protocol) and each._is_unused]
             # Without any other it is this one.

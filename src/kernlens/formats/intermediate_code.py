@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kernlens.formats.ar import MAGIC, read_ar
+from kernlens.formats.elf.elf64_structures import SHDR_LAYOUT
 from kernlens.formats.elf.header import EM_INTELGT, EM_NONE, SHT_NULL, ElfHeader, SectionTable, is_elf, machine_of
-from kernlens.formats.elf.structures import SHDR_LAYOUT
 from kernlens.formats.neo_elf import DEVICE_BINARY, LLVM_BITCODE, NON_COHERENT_DEVICE_BINARY, SPIRV
 
 #: zebin has the number of NEO ELF for its SPIR-V (SHT_ZEBIN_SPIRV).

@@ -19,11 +19,11 @@ from typing import NamedTuple
 
 from kernlens.dataclass import dataclass, field
 from kernlens.errors import FormatError
+from kernlens.formats.elf.elf64_structures import RELA_LAYOUT
 from kernlens.formats.elf.elf_file import SHT_NOBITS, SHT_RELA, Elf, read_elf
-from kernlens.formats.elf.structures import RELA_LAYOUT
 from kernlens.formats.zstd_frame import MAGIC, claimed_size, frame_size, is_zstd, unpack_frame
+from kernlens.model.allowance import KERNEL_WEIGHT, Allowance
 from kernlens.model.binary import EMPTY, Section
-from kernlens.model.budget import KERNEL_WEIGHT, Budget
 
 _SECTION_PREFIX = "__CLANG_OFFLOAD_BUNDLE__"
 _HOST_PREFIX = _SECTION_PREFIX + "host-"
@@ -79,14 +79,14 @@ class OffloadImage:
         return self.stored if self.unpacked is None else memoryview(unpack_frame(self.stored, self.unpacked))
 
 
-def read_offload_images(data: memoryview, budget: Budget | None = None) -> tuple[OffloadImage, ...]:
+def read_offload_images(data: memoryview, allowance: Allowance | None = None) -> tuple[OffloadImage, ...]:
     """Returns the device images in a host ELF, in the order of its image table; none if it has none.
 
-    What packed images unpack to counts against ``budget``, that of the whole input (None: this file is it). An image that
+    What packed images unpack to counts against ``allowance``, that of the whole input (None: this file is it). An image that
     cannot be read is listed with the reason. Raises FormatError for a damaged ELF or table, TooManyError for images that are
-    too many for the budget.
+    too many for the allowance.
     """
-    elf = read_elf(data, format="offload-bundle", budget=budget)
+    elf = read_elf(data, format="offload-bundle", allowance=allowance)
     bundles = [section for section in elf.sections if _is_bundle(section)]
     table = elf.section(_TABLE)
     spans: Iterator[_ImageSpan]
@@ -112,19 +112,19 @@ def _image(data: memoryview, span: _ImageSpan, counts: dict[str, int]) -> Offloa
 
 
 def _bounded(spans: Iterable[_ImageSpan], elf: Elf, table: Section | None) -> Iterator[_ImageSpan]:
-    """Yields the images; those that would unpack to more than the budget has left are unreadable.
+    """Yields the images; those that would unpack to more than the allowance has left are unreadable.
 
     Raises FormatError as soon as the images take more than the file has: many entries share one image then; TooManyError
-    if they are too many for the budget.
+    if they are too many for the allowance.
     """
     stored = len(elf.data)
     for span in spans:
         stored -= span.size
         if stored < 0:
             raise _error("images overlap: together they are larger than the file", table)
-        elf.budget.count(1, "device image", format="offload-bundle", weight=KERNEL_WEIGHT)
+        elf.allowance.count(1, "device image", format="offload-bundle", weight=KERNEL_WEIGHT)
         try:
-            elf.budget.unpack(span.unpacked or 0, format="zstd")
+            elf.allowance.unpack(span.unpacked or 0, format="zstd")
         except FormatError as error:
             span = span._replace(unreadable=str(error))
         yield span

@@ -116,7 +116,7 @@ def _effect_finder(
     library: IgaLibrary, platform: int, batch: _decoder.Batch, index: int, records: bytes
 ) -> Callable[[], Effects | None]:
     def find() -> Effects | None:
-        from kernlens.isa.effects import effects_of
+        from kernlens.isa.effect_reader import effects_of
 
         return effects_of(records, batch.regions(index), _mnemonics(library, platform), platform)
 
@@ -125,7 +125,7 @@ def _effect_finder(
 
 def _pipe_finder(records: bytes, mnemonics: Sequence[str], platform: int) -> Callable[[], Pipes | None]:
     def find() -> Pipes | None:
-        from kernlens.isa.pipes import pipes_of
+        from kernlens.isa.pipe_rules import pipes_of
 
         return pipes_of(memoryview(records), mnemonics, platform)
 

@@ -50,12 +50,12 @@ def device(name: str) -> Device:
 
 def known_device(name: str) -> Device | None:
     """Returns the device called ``name``, as ``device`` does; None if there is none."""
-    wanted = _normal(name)
-    if wanted in _NAMES:
-        return _NAMES[wanted]
-    if wanted.startswith("0x"):
-        return _by_pci_id(wanted)
-    return _by_ip_text(wanted) if wanted.replace(".", "").isdecimal() else None
+    normal = _normal(name)
+    if normal in _NAMES:
+        return _NAMES[normal]
+    if normal.startswith("0x"):
+        return _by_pci_id(normal)
+    return _by_ip_text(normal) if normal.replace(".", "").isdecimal() else None
 
 
 def _normal(name: str) -> str:
@@ -67,11 +67,11 @@ def name_among(name: str, names: Sequence[str]) -> str | None:
     device's own name if there are several. Returns None if there is none."""
     if name in names:
         return name
-    wanted = known_device(name)
-    if wanted is None:
+    meant_device = known_device(name)
+    if meant_device is None:
         return None
-    meant = [each for each in names if _NAMES.get(each.replace("_", "-")) == wanted]
-    return wanted.name if wanted.name in meant else next(iter(meant), None)
+    meant = [each for each in names if _NAMES.get(each.replace("_", "-")) == meant_device]
+    return meant_device.name if meant_device.name in meant else next(iter(meant), None)
 
 
 def one_of_each(names: Sequence[str]) -> list[str]:

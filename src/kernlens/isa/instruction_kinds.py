@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
-from kernlens.isa.messages.decode import decode_message
+from kernlens.isa.messages.message_decoder import decode_message
 from kernlens.isa.messages.send import Send
 from kernlens.model.instruction import (
     DESCRIPTOR_IMMEDIATE,

@@ -47,11 +47,11 @@ def _targets(records: memoryview, index: int, offsets: Sequence[int]) -> tuple[i
     """The indexes of the targets; None for one that is no instruction of the kernel."""
     if records[index * RECORD_SIZE + FLAGS_AT] & ABSOLUTE_TARGET:
         return ()
-    found: list[int | None] = []
+    targets: list[int | None] = []
     for target in read_values(records, index)[1]:
         at = bisect_left(offsets, target)
-        found.append(at if at < len(offsets) and offsets[at] == target else None)
-    return tuple(found)
+        targets.append(at if at < len(offsets) and offsets[at] == target else None)
+    return tuple(targets)
 
 
 def _route(index: int, name: str, names: Sequence[str], targets: tuple[int | None, ...], is_predicated: bool) -> Route:

@@ -17,8 +17,8 @@ from kernlens.loading.kernel_parts import (
     ZebinCode,
     ZebinDebug,
 )
+from kernlens.model.allowance import Allowance
 from kernlens.model.binary import EMPTY, Relocation, Symbol
-from kernlens.model.budget import Budget
 from kernlens.model.build import Source
 from kernlens.model.device import Device, DeviceId
 from kernlens.model.kernel import Kernel
@@ -34,9 +34,9 @@ def patch_token_program(name: str, content: memoryview, context: Context) -> Pro
     """A Program of a patch-token binary; debug data, options and SPIR-V are those of its container, the context."""
     from kernlens.formats.patch_tokens.program_binary import read_patch_tokens
 
-    read = read_patch_tokens(content, context.budget)
+    read = read_patch_tokens(content, context.allowance)
     device = _device(read.device, context)
-    debug = ProgramDebug(context.build, context.budget)
+    debug = ProgramDebug(context.build, context.allowance)
     kernels = {
         kernel.name: Kernel(kernel.name, PatchTokenCode(kernel, debug, device, read.device)) for kernel in read.kernels
     }
@@ -58,11 +58,11 @@ def zebin_program(name: str, content: memoryview, context: Context) -> Program:
     """A Program of a zebin, or of the debug ELF of a loaded module, whose sections hold the loaded code."""
     from kernlens.formats.zebin.zebin_file import read_zebin
 
-    read = read_zebin(content, context.budget)
+    read = read_zebin(content, context.allowance)
     device_id = read.notes.device_id
     device = _device(device_id, context)
     context = context.holding(options=read.build_options, spirv=read.spirv)
-    debug = ZebinDebug(read, context.build, context.budget)
+    debug = ZebinDebug(read, context.build, context.allowance)
     codes = [*read.kernels, *([read.functions] if read.functions else [])]
     kernels = {kernel.name: Kernel(kernel.name, ZebinCode(read, kernel, debug, device, device_id)) for kernel in codes}
     return _program(
@@ -85,10 +85,10 @@ def debug_program(name: str, content: memoryview, context: Context) -> Program:
     from kernlens.formats.elf.elf_file import read_elf
     from kernlens.formats.patch_tokens.debug_data import read_debug_data
 
-    read = read_debug_data(content, context.budget)
+    read = read_debug_data(content, context.allowance)
     device = _device(read.device, context)
     context = context.holding(debug=content)
-    debug = ProgramDebug(context.build, context.budget)
+    debug = ProgramDebug(context.build, context.allowance)
     kernels = {}
     for kernel in read.kernels:
         text = read_elf(kernel.elf, format="kernel-debug-elf").section(".text") if kernel.elf else None
@@ -183,10 +183,10 @@ def _program(
         find_symbols=find_symbols or (lambda: _spirv_symbols(program.spirv_module) if is_all else ()),
         find_relocations=find_relocations,
         find_code_order=find_code_order,
-        find_spirv_module=lambda: _spirv_module(memoryview(context.build.spirv), context.budget, is_all=is_all),
+        find_spirv_module=lambda: _spirv_module(memoryview(context.build.spirv), context.allowance, is_all=is_all),
         find_sources=lambda: _sources(kernels.values(), context),
         find_stage_maps=_stage_maps,
-        find_stage_texts=lambda: _stage_texts(debug or KeptDebug(context.build, context.budget)),
+        find_stage_texts=lambda: _stage_texts(debug or KeptDebug(context.build, context.allowance)),
     )
     return program
 
@@ -207,18 +207,18 @@ def _stage_texts(debug: KeptDebug) -> StageTexts:
     return KeptStageTexts(debug.beside)
 
 
-def _spirv_module(content: memoryview, budget: Budget, *, is_all: bool) -> SpirvModule | None:
+def _spirv_module(content: memoryview, allowance: Allowance, *, is_all: bool) -> SpirvModule | None:
     """``is_all``: the program is nothing else, so that there must be a module."""
     from kernlens.formats.spirv.spirv_module import read_spirv
 
-    return read_spirv(content, budget) if is_all or is_spirv(content) else None
+    return read_spirv(content, allowance) if is_all or is_spirv(content) else None
 
 
 def _sources(kernels: Collection[Kernel], context: Context) -> tuple[Source, ...]:
     if not kernels:  # There is no line table to name the files that count: all that came with the program do.
         return context.sources
     from kernlens.formats.spirv.spirv_module import read_spirv_sources
-    from kernlens.loading.source_texts import find_sources
+    from kernlens.loading.source_search import find_sources
 
     spirv = memoryview(context.build.spirv)
     return find_sources(kernels, read_spirv_sources(spirv) if is_spirv(spirv) else (), context)

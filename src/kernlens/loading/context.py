@@ -6,8 +6,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kernlens.dataclass import dataclass, field, replace
+from kernlens.model.allowance import Allowance
 from kernlens.model.binary import EMPTY
-from kernlens.model.budget import Budget
 from kernlens.model.build import Build, BuildParts, Source
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class Context:
 
     ``device`` is what the program was built for or what the user says, and only used where the bytes do not say.
     ``source_roots`` are folders to look for source files in, ``folder`` is where the opened file lies, ``own_source`` is
-    the text that the user gives for line tables that name no file. ``budget`` is that of the whole input. ``is_held`` says
+    the text that the user gives for line tables that name no file. ``allowance`` is that of the whole input. ``is_held`` says
     that files are read, not mapped, as they may change while they are in use.
     """
 
@@ -78,7 +78,7 @@ class Context:
     source_roots: tuple[str, ...] = ()
     folder: str | None = None
     own_source: Source | None = None
-    budget: Budget = field(default_factory=Budget)
+    allowance: Allowance = field(default_factory=Allowance)
     is_held: bool = False
 
     def holding(

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kernlens.formats.patch_tokens.program_binary import PatchTokenKernel
     from kernlens.formats.zebin.zebin_file import Zebin, ZebinKernel
     from kernlens.loading.stage_maps import Beside
-    from kernlens.model.budget import Budget
+    from kernlens.model.allowance import Allowance
     from kernlens.model.code_function import CodeFunction
     from kernlens.model.instruction import Instructions
     from kernlens.model.line_table import LineTable
@@ -82,14 +82,14 @@ class Code:
         table = kernel.line_table
         if table is None:
             return None
-        found = kernel.instructions
-        joined = correlate(found.offsets, table, self._prologue(kernel), found.stops, kernel.functions)
+        instructions = kernel.instructions
+        joined = correlate(instructions.offsets, table, self._prologue(kernel), instructions.stops, kernel.functions)
         beside = self.beside()
         if beside is None:
             return joined
         from kernlens.loading.stated_places import with_stated_places
 
-        return with_stated_places(joined, kernel.name, found, beside)
+        return with_stated_places(joined, kernel.name, instructions, beside)
 
     def function_symbols(self) -> Mapping[int, str | None] | None:
         """Where symbols place functions in the code; None where there are no symbols."""
@@ -98,14 +98,16 @@ class Code:
     def functions(self, kernel: Kernel) -> tuple[CodeFunction, ...]:
         from kernlens.analysis.functions import functions_of
 
-        found, symbols = kernel.instructions, self.function_symbols() or {}
+        instructions, symbols = kernel.instructions, self.function_symbols() or {}
         try:
             stated = kernel.line_table.functions if kernel.line_table else ()
         except (
             FormatError
         ):  # Who asks for lines is told. Instructions need none, and their functions then have no names.
             stated = ()
-        return functions_of(found.offsets, kernel.code_size, found.called, {0: kernel.name, **symbols}, stated)
+        return functions_of(
+            instructions.offsets, kernel.code_size, instructions.called, {0: kernel.name, **symbols}, stated
+        )
 
     def costs(self, kernel: Kernel) -> Mapping[str, int]:
         from kernlens.analysis.costs import costs_of
@@ -113,7 +115,7 @@ class Code:
         return costs_of(kernel.instructions.kinds)
 
     def pressure(self, kernel: Kernel) -> Pressure | None:
-        from kernlens.analysis.flow.pressure import pressure_of
+        from kernlens.analysis.flow.register_peak import pressure_of
 
         return pressure_of(kernel.instructions)
 
@@ -126,12 +128,12 @@ class Code:
         return spilled_values(kernel.name, kernel.line_table, beside)
 
     def register_rows(self, kernel: Kernel) -> dict[int, RegisterRows]:
-        from kernlens.analysis.flow.register_links import register_rows
+        from kernlens.analysis.flow.register_uses import register_rows
 
         return register_rows(kernel.instructions)
 
     def register_links(self, kernel: Kernel, index: int) -> RegisterLinks:
-        from kernlens.analysis.flow.register_links import register_links
+        from kernlens.analysis.flow.register_uses import register_links
 
         return register_links(kernel.instructions, index)
 
@@ -171,9 +173,9 @@ class KeptDebug:
     #: Makes the Program that a kernel is of, with that kernel alone. (It holds no other kernels, which hold this.)
     make_program: Callable[[Kernel, KeptDebug], Program] | None = None
 
-    def __init__(self, build: Build, budget: Budget) -> None:
+    def __init__(self, build: Build, allowance: Allowance) -> None:
         self._build = build
-        self._budget = budget
+        self._allowance = allowance
 
     @property
     def compiler(self) -> Compiler:
@@ -207,12 +209,12 @@ class ProgramDebug(KeptDebug):
         from kernlens.formats.patch_tokens.debug_data import read_debug_data
 
         content = self._build.debug
-        return read_debug_data(memoryview(content), self._budget) if content else None
+        return read_debug_data(memoryview(content), self._allowance) if content else None
 
     def line_table(self, name: str) -> LineTable | None:
         from kernlens.formats.dwarf.line_tables import read_kernel_debug_elf
 
-        return read_kernel_debug_elf(self._elf(name), self._budget)
+        return read_kernel_debug_elf(self._elf(name), self._allowance)
 
     def line_table_reason(self, name: str) -> str | None:
         from kernlens.loading.absent_lines import NO_TABLE, without_debug
@@ -263,7 +265,7 @@ class DebugCode(Code):
     def page(self, kernel: Kernel) -> str | None:
         if self._debug.make_program is None:
             return None
-        from kernlens.report.explore.page import notebook_page
+        from kernlens.report.explore.single_file import notebook_page
 
         return notebook_page(self._debug.make_program(kernel, self._debug), __version__)
 
@@ -297,8 +299,8 @@ class PatchTokenCode(DebugCode):
 class ZebinDebug(KeptDebug):
     """The line tables of one zebin, or of the debug ELF that its build kept beside it."""
 
-    def __init__(self, zebin: Zebin, build: Build, budget: Budget) -> None:
-        super().__init__(build, budget)
+    def __init__(self, zebin: Zebin, build: Build, allowance: Allowance) -> None:
+        super().__init__(build, allowance)
         self._zebin = zebin
 
     def told_version(self) -> tuple[int, ...]:
@@ -311,7 +313,7 @@ class ZebinDebug(KeptDebug):
 
         beside = self._build.debug
         elf = read_zebin(memoryview(beside)).elf if beside else self._zebin.elf
-        return read_zebin_line_tables(elf, self._budget)
+        return read_zebin_line_tables(elf, self._allowance)
 
     def line_table(self, name: str) -> LineTable | None:
         return self._tables[name]
@@ -367,7 +369,7 @@ def decode_kernels(
     from kernlens.isa.decode import decode_many
     from kernlens.toolchain.registered import register_roots
 
-    wanted = [
+    undecoded = [
         (program.device, kernel)
         for program, kernels in selection
         if program.device is not None
@@ -375,6 +377,8 @@ def decode_kernels(
         if "instructions" not in vars(kernel)
     ]
     register_roots()
-    decoded = decode_many([(device, kernel.code, kernel.compiler) for device, kernel in wanted], threads, texts=texts)
-    for (_, kernel), instructions in zip(wanted, decoded, strict=True):
+    decoded = decode_many(
+        [(device, kernel.code, kernel.compiler) for device, kernel in undecoded], threads, texts=texts
+    )
+    for (_, kernel), instructions in zip(undecoded, decoded, strict=True):
         kernel.instructions = instructions

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from kernlens.analysis.linking.driver_rules import LATEST, DriverRules
 from kernlens.errors import FormatError, KernlensError, UnsupportedError
 from kernlens.isa.devices import device as find_device
+from kernlens.loading.import_places import places_in_binary, places_in_spirv
 from kernlens.loading.open import open_file
-from kernlens.loading.use_places import places_in_binary, places_in_spirv
 from kernlens.model.binary import Relocation, Symbol
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.module import (
@@ -216,9 +216,9 @@ def _of_spirv(program: Program, name: str, options: str, rules: DriverRules, con
     read = program.spirv_module
     assert read is not None
     spec_constants = read_spec_constants(program.spirv) if read.has_spec_constants else {}
-    given = _given(spec_constants, constants, name)
+    values = _constant_values(spec_constants, constants, name)
     words = set(options.split())
-    uses = read_spirv_uses(program.spirv, read.use_places)
+    uses = read_spirv_uses(program.spirv, read.use_words)
     kernels = tuple(dict.fromkeys(point.name for point in read.entry_points))
     linkages = [
         linkage for linkage in read.linkages if not linkage.name.startswith(_BUILT_IN) and linkage.name not in kernels
@@ -228,7 +228,7 @@ def _of_spirv(program: Program, name: str, options: str, rules: DriverRules, con
         for linkage in linkages
         if linkage.kind == "Import" and linkage.is_function and linkage.name in rules.compiler_functions
     }
-    wanted = {
+    imports = {
         linkage.id: linkage.name
         for linkage in linkages
         if linkage.kind == "Import" and linkage.name not in given_by_compiler
@@ -243,9 +243,9 @@ def _of_spirv(program: Program, name: str, options: str, rules: DriverRules, con
     variables = used if words.isdisjoint(EXPORT_VARIABLES) else set(uses.variables)
     shown = [linkage for linkage in offered if linkage.id in (functions if linkage.is_function else variables)]
     hidden = [linkage for linkage in offered if linkage not in shown]
-    certain = certain_mentions(program.spirv) if wanted else {}
+    certain = certain_mentions(program.spirv) if imports else {}
     ordered = [function for function in uses.in_functions if function in reached]
-    sites = _spirv_sites(read, uses, certain, roots, ordered, wanted, variables if rules.reads_data_imports else ())
+    sites = _spirv_sites(read, uses, certain, roots, ordered, imports, variables if rules.reads_data_imports else ())
     needed = {site.symbol for site in sites}
     imported = _named(
         _linked_symbol(linkage) for linkage in linkages if linkage.kind == "Import" and linkage.name in needed
@@ -267,17 +267,17 @@ def _of_spirv(program: Program, name: str, options: str, rules: DriverRules, con
             initialisers=uses.in_initialisers,
             functions={linkage.name: linkage.id for linkage in offered if linkage.is_function},
             variables={linkage.name: linkage.id for linkage in offered if not linkage.is_function},
-            imported=wanted,
+            imported=imports,
             entry_points=tuple(uses.entry_points),
             taken=frozenset(uses.taken),
         ),
         spec_constants=tuple(spec_constants.values()),
-        constants=given,
-        find_places=places_in_spirv(program, ordered, wanted),
+        constants=values,
+        find_places=places_in_spirv(program, ordered, imports),
     )
 
 
-def _given(declared: Mapping[int, SpecConstant], constants: Mapping[int, str], name: str) -> dict[int, int]:
+def _constant_values(declared: Mapping[int, SpecConstant], constants: Mapping[int, str], name: str) -> dict[int, int]:
     bits = {}
     for number, text in constants.items():
         if number in declared:
@@ -306,10 +306,10 @@ def _spirv_sites(
     roots: Sequence[int],
     reached: Sequence[int],
     imported: Mapping[int, str],
-    kept: Collection[int],
+    variables: Collection[int],
 ) -> tuple[ImportUse, ...]:
     """A use for each function that is ``reached`` and each of ``imported`` that it names; last the initialisers of the
-    variables that are ``kept`` and whose imports count."""
+    variables that are ``variables`` and whose imports count."""
     # The translator gives a kernel a second body without a name of its own, which only calls the first.
     names = {point.id: point.name for point in read.entry_points}
     names |= {linkage.id: linkage.name for linkage in read.linkages}
@@ -330,7 +330,7 @@ def _spirv_sites(
     sites += [
         ImportUse(imported[id], read.names.get(variable) or f"%{variable}", None, None, "")
         for variable, named in uses.in_initialisers.items()
-        if variable in kept
+        if variable in variables
         for id in named
         if id in imported
     ]
@@ -360,10 +360,10 @@ def linkable_in(contents: Contents, device: str | None) -> list[tuple[str, Progr
         raise UnsupportedError(
             f"{path} holds nothing that can be linked: symbols are in SPIR-V, zebin and patch-token programs"
         )
-    wanted = find_device(device) if device is not None else None
-    chosen = [program for program in linkable if wanted is None or program.is_for(wanted)]
+    target = find_device(device) if device is not None else None
+    chosen = [program for program in linkable if target is None or program.is_for(target)]
     if not chosen:
         held = ", ".join(sorted({str(program.device) for program in linkable}))
-        raise UnsupportedError(f"{path} holds no program for {wanted}; it holds programs for {held}")
+        raise UnsupportedError(f"{path} holds no program for {target}; it holds programs for {held}")
     file = os.path.basename(os.path.normpath(path))
     return [(file if len(chosen) == 1 else f"{file}:{program.name}", program) for program in chosen]

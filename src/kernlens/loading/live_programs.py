@@ -85,13 +85,13 @@ def compiled_modules(
     """
     from kernlens.runtime.isolation import IsolatedDriver
 
-    found = []
+    compiled = []
     with IsolatedDriver(environment) as driver:
         for program, module in modules:
             if program.format == "spirv":
                 driver.build_spirv(module.name, bytes(program.spirv), module.options or "", constants=module.constants)
                 (built,) = programs_of(driver.live_builds(module.name))
-                found.append((built, module_of(built, name=module.name)))
+                compiled.append((built, module_of(built, name=module.name)))
             else:
-                found.append((program, module))
-    return found
+                compiled.append((program, module))
+    return compiled

@@ -15,8 +15,8 @@ from kernlens.loading.assemble import raw_program
 from kernlens.loading.context import Context
 from kernlens.loading.identify import START, identify, unknown_input
 from kernlens.loading.unpack import Unpacker
+from kernlens.model.allowance import Allowance
 from kernlens.model.binary import EMPTY, Container
-from kernlens.model.budget import Budget
 from kernlens.model.build import Build, Source
 from kernlens.model.device import Device
 from kernlens.model.program import Program
@@ -133,7 +133,7 @@ def open_file(
 
 def open_bytes(content: memoryview, name: str, context: Context) -> Contents:
     """The contents of bytes that are at hand; ``name`` is what to call them, a path as a rule."""
-    context = replace(context, budget=Budget(len(content)))
+    context = replace(context, allowance=Allowance(len(content)))
     stem = os.path.splitext(os.path.basename(name))[0] or name
     if identify(content) is None:
         if context.device is None or not len(content):
@@ -148,8 +148,8 @@ def open_bytes(content: memoryview, name: str, context: Context) -> Contents:
 def open_build(build: Build) -> tuple[Program, ...]:
     """The programs in a build's binary, or that of its SPIR-V where the binary is not one of Intel's GPU compilers."""
     unpacker = Unpacker()
-    budget = Budget(len(build.binary))
-    context = Context(build, known_device(build.device), folder=os.path.dirname(build.path) or ".", budget=budget)
+    allowance = Allowance(len(build.binary))
+    context = Context(build, known_device(build.device), folder=os.path.dirname(build.path) or ".", allowance=allowance)
     unpacker.unpack_build(build.name, context)
     return tuple(unpacker.programs)
 
@@ -291,7 +291,7 @@ def _open_recording(path: str, context: Context) -> Contents:
     from kernlens.recording.reader import Recording
 
     recording = Recording(path)
-    context = replace(context, budget=recording.budget)
+    context = replace(context, allowance=recording.allowance)
     recorded = recording.builds()
     builds = [build for build in recorded if build.ok]
     counts = Counter(build.name for build in builds)

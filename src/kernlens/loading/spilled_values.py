@@ -37,14 +37,14 @@ def spilled_values(kernel: str, table: LineTable | None, beside: Beside) -> tupl
     numbers = list(values)
     variables = _variables(llvm.attempt, beside) if llvm is not None else {}
     names = table_names(table) if table else {}
-    found = []
+    spills = []
     for name, size in spilled.items():
         # Where a value comes from several blocks, the copies at their ends are of branches, which make no value.
-        made = [(_value(write.number, values, numbers), places.get(write.line)) for write in writes.get(name, ())]
-        value, place = next((one for one in made if one[0]), made[0] if made else (None, None))
+        sources = [(_value(write.number, values, numbers), places.get(write.line)) for write in writes.get(name, ())]
+        value, place = next((source for source in sources if source[0]), sources[0] if sources else (None, None))
         place = renamed(place, names) if place else None
-        found.append(SpilledValue(name, size, value, place, variables.get(value) if value else None))
-    return tuple(sorted(found, key=lambda one: (-one.size, one.name)))
+        spills.append(SpilledValue(name, size, value, place, variables.get(value) if value else None))
+    return tuple(sorted(spills, key=lambda spill: (-spill.size, spill.name)))
 
 
 def _value(number: int, values: dict[int, str | None], numbers: list[int]) -> str | None:
@@ -55,12 +55,12 @@ def _value(number: int, values: dict[int, str | None], numbers: list[int]) -> st
 
 def _variables(attempt: int, beside: Beside) -> dict[str, str]:
     """The source variable of each LLVM value that the code generator's debug information names for one alone."""
-    found: dict[str, str | None] = {}
+    variables: dict[str, str | None] = {}
     for snapshot in beside.snapshots:
         if (snapshot.stage, snapshot.form, snapshot.attempt) == ("llvm-codegen", TEXT, attempt):
             text = snapshot.listing
             names = dict(_VARIABLE.findall(text))
             for value, number in _NOTED.findall(text):
                 name = names.get(number)
-                found[value] = name if found.get(value, name) == name else None
-    return {value: name for value, name in found.items() if name}
+                variables[value] = name if variables.get(value, name) == name else None
+    return {value: name for value, name in variables.items() if name}

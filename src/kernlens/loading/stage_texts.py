@@ -98,10 +98,10 @@ class KeptStageTexts:
         read = reader(snapshot.stage, snapshot.ending)
         assert read is not None
         rows = text.removesuffix("\n").split("\n")
-        found = read(text)
-        numbers = [visa_number(rows[line - 1]) for line in found.lines]
+        stage_rows = read(text)
+        numbers = [visa_number(rows[line - 1]) for line in stage_rows.lines]
         return _stage_text(
-            of, rows, range(1, len(rows) + 1), found, [range(0) if n is None else range(n, n + 1) for n in numbers]
+            of, rows, range(1, len(rows) + 1), stage_rows, [range(0) if n is None else range(n, n + 1) for n in numbers]
         )
 
     def _part(self, snapshot: Snapshot, of: StageName, kernel: str) -> StageText:
@@ -109,13 +109,13 @@ class KeptStageTexts:
         is_new = (of, kernel) not in self._cut
         if is_new and self._spent[of] > _FREE + _RATIO * len(snapshot.content):
             return StageText(of, missing="it holds too much that many kernels have in common")
-        kept = whole.parts.of_function(kernel)
-        if kept is None:
+        part = whole.parts.of_function(kernel)
+        if part is None:
             return StageText(of, missing=f"the stage has no function {kernel}")
         if is_new:
             self._cut.add((of, kernel))
-            self._spent[of] += sum(len(whole.parts.rows[row]) + 1 for row in kept)
-        lines = [row + 1 for row in kept]
+            self._spent[of] += sum(len(whole.parts.rows[row]) + 1 for row in part)
+        lines = [row + 1 for row in part]
         every = whole.rows
         chosen = StageRows()
         for line in lines:
@@ -124,7 +124,7 @@ class KeptStageTexts:
         ranges = self._visa_ranges(snapshot, kernel)
         visa = [ranges.get(line, range(0)) for line in chosen.lines] if ranges else ()
         return _stage_text(
-            of, [_shown_row(whole.parts.rows[row], snapshot.ending) for row in kept], lines, chosen, visa
+            of, [_shown_row(whole.parts.rows[row], snapshot.ending) for row in part], lines, chosen, visa
         )
 
     def _visa_ranges(self, snapshot: Snapshot, kernel: str) -> dict[int, range]:
@@ -148,20 +148,20 @@ class KeptStageTexts:
 
 
 def _stage_text(
-    of: StageName, rows: Sequence[str], lines: Sequence[int], found: StageRows, visa: Iterable[range]
+    of: StageName, rows: Sequence[str], lines: Sequence[int], stage_rows: StageRows, visa: Iterable[range]
 ) -> StageText:
-    """``found`` counts lines of the whole stage, ``lines`` are those that are there."""
+    """``stage_rows`` counts lines of the whole stage, ``lines`` are those that are there."""
     functions: dict[str, int] = {}
-    instructions = [bisect_left(lines, line) for line in found.lines]
-    for row, function in zip(instructions, found.functions, strict=True):
+    instructions = [bisect_left(lines, line) for line in stage_rows.lines]
+    for row, function in zip(instructions, stage_rows.functions, strict=True):
         functions.setdefault(function, row)
     return StageText(
         of=of,
         rows=rows,
         lines=lines,
         instructions=instructions,
-        places=found.places,
-        calls=found.calls,
+        places=stage_rows.places,
+        calls=stage_rows.calls,
         visa=list(visa),
         functions=list(functions.items()),
     )

@@ -11,8 +11,8 @@ from kernlens.errors import FormatError, TooManyError
 from kernlens.loading.assemble import debug_program, patch_token_program, spirv_program, stages_program, zebin_program
 from kernlens.loading.context import Context
 from kernlens.loading.identify import identify
+from kernlens.model.allowance import KERNEL_WEIGHT, PROGRAM_WEIGHT, Allowance
 from kernlens.model.binary import EMPTY, Container, Section
-from kernlens.model.budget import KERNEL_WEIGHT, PROGRAM_WEIGHT, Budget
 from kernlens.model.program import Program
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Unpacker:
                 "containers overlap: together they are many times larger than the file", format=kind or "file"
             )
         if kind in PROGRAMS:
-            context.budget.count(1, "program", format=kind, weight=PROGRAM_WEIGHT)
+            context.allowance.count(1, "program", format=kind, weight=PROGRAM_WEIGHT)
         container = Container(kind or "unknown", name, offset, content)
         before = len(self.programs)
         match kind:
@@ -68,7 +68,7 @@ class Unpacker:
                 container.find_sections = partial(_elf_sections, content, kind)
             case "debug-data":
                 self.programs.append(debug_program(self._unique(name), content, context))
-                container.find_children = partial(_kernel_elfs, content, offset, context.budget)
+                container.find_children = partial(_kernel_elfs, content, offset, context.allowance)
             case "spirv":
                 self.programs.append(spirv_program(self._unique(name), content, context))
             case "kernel-debug-elf":
@@ -105,7 +105,7 @@ class Unpacker:
         from kernlens.formats.ar import read_ar
 
         members = [member for member in read_ar(content) if len(member.data) and not member.is_padding]
-        context.budget.count(len(members), "members", format="ar", weight=KERNEL_WEIGHT)
+        context.allowance.count(len(members), "members", format="ar", weight=KERNEL_WEIGHT)
         return tuple(
             self._part(member.data.toreadonly, member.name, offset + member.offset, member.data, context, depth)
             for member in members
@@ -116,7 +116,7 @@ class Unpacker:
 
         return tuple(
             self._part(partial(self._image, image), image.name, offset + image.offset, image.stored, context, depth)
-            for image in read_offload_images(content, context.budget)
+            for image in read_offload_images(content, context.allowance)
         )
 
     def _image(self, image: OffloadImage) -> memoryview:
@@ -164,7 +164,7 @@ class Unpacker:
             at = offset + debug.offset
             beside = Container(identify(debug.data) or "unknown", "", at, debug.data)
             if beside.kind == "debug-data":
-                beside.find_children = partial(_kernel_elfs, debug.data, at, context.budget)
+                beside.find_children = partial(_kernel_elfs, debug.data, at, context.allowance)
             children.append(beside)
         if spirv is not None:
             children.append(Container("spirv", "", offset + spirv.offset, spirv.data))
@@ -177,11 +177,11 @@ def _elf_sections(content: memoryview, kind: str) -> tuple[Section, ...]:
     return read_elf(content, format=kind).sections
 
 
-def _kernel_elfs(content: memoryview, offset: int, budget: Budget) -> tuple[Container, ...]:
+def _kernel_elfs(content: memoryview, offset: int, allowance: Allowance) -> tuple[Container, ...]:
     from kernlens.formats.patch_tokens.debug_data import read_debug_data
 
     return tuple(
         Container("kernel-debug-elf", kernel.name, offset + kernel.elf_offset, kernel.elf)
-        for kernel in read_debug_data(content, budget).kernels
+        for kernel in read_debug_data(content, allowance).kernels
         if kernel.elf
     )

@@ -134,22 +134,22 @@ class Build:
     @property
     def all_inputs(self) -> tuple[Build, ...]:
         """What it was linked from, and what these were linked from, each once."""
-        found: dict[int, Build] = {}
+        inputs: dict[int, Build] = {}
         waiting = list(self.inputs)
         while waiting:
             build = waiting.pop()
-            if id(build) not in found:
-                found[id(build)] = build
+            if id(build) not in inputs:
+                inputs[id(build)] = build
                 waiting += build.inputs
-        return tuple(found.values())
+        return tuple(inputs.values())
 
     @property
     def linked_sources(self) -> tuple[Source, ...]:
         """The sources of all that it was linked from. Of several without a name there is none: a line table cannot tell
         them apart."""
-        found = {(source.path, source.text): source for build in self.all_inputs for source in build.sources}
-        is_one = sum(not path for path, _ in found) == 1
-        return tuple(source for source in found.values() if source.path or is_one)
+        sources = {(source.path, source.text): source for build in self.all_inputs for source in build.sources}
+        is_one = sum(not path for path, _ in sources) == 1
+        return tuple(source for source in sources.values() if source.path or is_one)
 
     @property
     def source(self) -> str:

@@ -276,9 +276,9 @@ class Instructions(Sequence[Instruction]):
     def _with_mnemonic(self, mnemonic: str) -> list[int]:
         if mnemonic not in self._mnemonics:
             return []
-        wanted = self._mnemonics.index(mnemonic)
+        place = self._mnemonics.index(mnemonic)
         numbers = self._opcode_numbers
-        return list(compress(range(len(numbers)), map(wanted.__eq__, numbers))) if wanted in numbers else []
+        return list(compress(range(len(numbers)), map(place.__eq__, numbers))) if place in numbers else []
 
     @property
     def size(self) -> int:

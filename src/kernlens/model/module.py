@@ -72,7 +72,7 @@ class Frame:
     def fits(self, other: Frame) -> bool:
         """Tells whether code of one may call code of the other, as far as both are known."""
         pairs = ((self.registers, other.registers), (self.simd, other.simd))
-        return all(own == given for own, given in pairs if own is not None and given is not None)
+        return all(own == theirs for own, theirs in pairs if own is not None and theirs is not None)
 
     def __str__(self) -> str:
         words = [f"{self.registers} registers"] if self.registers is not None else []

@@ -108,7 +108,7 @@ class SpirvLine:
 class SpirvModule:
     """A module. ``version`` is (major, minor); ``generator`` is the tool that wrote it; ``instruction_sets`` are those that
     OpExtInstImport names, debug information among them. ``names`` maps ids to their OpName, ``strings`` to their OpString.
-    ``use_places`` are the words at which the instructions begin that name functions and variables, and what they stand in.
+    ``use_words`` are the words at which the instructions begin that name functions and variables, and what they stand in.
     ``has_spec_constants`` tells whether constants have numbers by which they can be given values. ``find_lines`` reads the
     OpLines on first use."""
 
@@ -127,7 +127,7 @@ class SpirvModule:
     strings: Mapping[int, str] = field(repr=False)
     names: Mapping[int, str] = field(repr=False)
     has_spec_constants: bool
-    use_places: Sequence[int] = field(repr=False)
+    use_words: Sequence[int] = field(repr=False)
     find_lines: Callable[[], dict[str, tuple[SpirvLine, ...]]] = field(repr=False, compare=False)
 
     @cached_property

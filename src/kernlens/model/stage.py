@@ -7,7 +7,7 @@ from functools import cached_property
 
 from kernlens.dataclass import dataclass, field
 from kernlens.errors import NotFoundError, OutputError, nearest
-from kernlens.model.budget import Budget
+from kernlens.model.allowance import Allowance
 
 TEXT = "text"
 BINARY = "binary"
@@ -26,7 +26,7 @@ class Snapshot:
 
     ``attempt`` counts from 1: Intel's GPU compiler may compile the program again, or some of its kernels, when one
     spills. A stage of the program then has a snapshot of each attempt; a kernel's own snapshots are of the attempt
-    whose machine code stands in the program. ``budget`` is that of the input that holds the snapshot.
+    whose machine code stands in the program. ``allowance`` is that of the input that holds the snapshot.
     """
 
     stage: str
@@ -38,7 +38,7 @@ class Snapshot:
     seconds: float | None = None
     failure: str | None = None
     attempt: int = 1
-    budget: Budget = field(default_factory=Budget, repr=False)
+    allowance: Allowance = field(default_factory=Allowance, repr=False)
 
     def __repr__(self) -> str:
         of = f" of {self.kernel}" if self.kernel else ""
@@ -63,7 +63,7 @@ class Snapshot:
     def line_count(self) -> int:
         """Returns the number of the text's lines. Raises TooManyError if the input has more than may be read."""
         count = self.content.count(b"\n")
-        self.budget.count_lines(count, format=self.stage)
+        self.allowance.count_lines(count, format=self.stage)
         return count
 
     @property
@@ -130,8 +130,8 @@ def choose(
         names = (snapshot.kernel for snapshot in snapshots if snapshot.stage == name and snapshot.kernel)
         kernels = ", ".join(dict.fromkeys(names) or Attempts(snapshots).kernels)
         raise NotFoundError(f"the stage {name} has no kernel {kernel!r}; it has: {kernels}")
-    wanted = form if any(snapshot.form == form for snapshot in chosen) else chosen[0].form
-    return tuple(snapshot for snapshot in chosen if snapshot.form == wanted)
+    preferred = form if any(snapshot.form == form for snapshot in chosen) else chosen[0].form
+    return tuple(snapshot for snapshot in chosen if snapshot.form == preferred)
 
 
 def _stage_name(snapshots: tuple[Snapshot, ...], stage: str) -> str:

@@ -168,6 +168,6 @@ def recorded_pipelines(path: str | os.PathLike[str], device: str | None = None) 
     ]
     if not chosen:
         there = ", ".join(dict.fromkeys(build.device for build in builds))
-        wanted = f" for {device}; it holds some for {there}" if there else ""
-        raise NotFoundError(f"{os.fspath(path)} holds no program{wanted}")
+        addition = f" for {device}; it holds some for {there}" if there else ""
+        raise NotFoundError(f"{os.fspath(path)} holds no program{addition}")
     return chosen

@@ -17,7 +17,7 @@ COMPILES: dict[str, Callable[[Path, str], Build]] = {
     CLANG.device: clang_spirv.snapshots,
 }
 #: Name of an OpenCL platform -> what builds a program of it a second time.
-BUILDS_AGAIN: dict[str, Callable[[SecondBuild], Build]] = {
+SECOND_BUILDS: dict[str, Callable[[SecondBuild], Build]] = {
     POCL.platform: pocl.snapshots_of,
     CPU_RUNTIME.platform: cpu_runtime.snapshots_of,
 }

@@ -12,9 +12,9 @@ from kernlens.model.build import Build
 from kernlens.model.stage import BINARY, TEXT, Snapshot, choose
 from kernlens.model.stages import COMPILERS, FROM_SOURCE, FROM_SPIRV, OTHER, POCL, CompilerKind, Stage, held
 from kernlens.pipeline import igc
-from kernlens.pipeline.compilers import BUILDS_AGAIN
+from kernlens.pipeline.compilers import SECOND_BUILDS
 from kernlens.pipeline.igc_dump import stands_in
-from kernlens.pipeline.kept_build import ApplicationBuild, keeping
+from kernlens.pipeline.own_build import ApplicationBuild, keeping
 from kernlens.pipeline.second_build import SecondBuild
 from kernlens.runtime.opencl.error_codes import OpenCLError
 from kernlens.runtime.opencl.opencl_library import OpenCL
@@ -79,17 +79,17 @@ class LiveProgram:
         Raises ToolError, UnsupportedError, NotFoundError or OutputError if they cannot be made, DriverDiedError if the
         second build kills the driver.
         """
-        wanted = next(each for each in self.stages if each.name == stage)
-        chosen = wanted.form(form)
+        asked = next(each for each in self.stages if each.name == stage)
+        chosen = asked.form(form)
         if stage == "source" and self.text is not None:
-            return (held(wanted, self.text.encode(), TEXT),)
+            return (held(asked, self.text.encode(), TEXT),)
         if self.device.platform in INTEL_GPU_PLATFORMS and stage in ("program", "spirv") and chosen == BINARY:
             part = self._part_of_binary(stage)
             if part is not None:
-                return (held(wanted, part, BINARY),)
+                return (held(asked, part, BINARY),)
         if self._compiler == OTHER or (self.text is None and self.spirv is None):
             content = self.spirv if stage == "spirv" else self.binary()
-            return (held(wanted, content or b"", BINARY),)
+            return (held(asked, content or b"", BINARY),)
         second = self._second_build(options)
         if not second.ok:
             raise ToolError(f"the second build, in a process of its own, failed: {second.reason}", log=second.log)
@@ -103,8 +103,8 @@ class LiveProgram:
         """Return a context for the application's build whose compiler keeps the stage; it gives None if that cannot be."""
         if self.device.platform not in INTEL_GPU_PLATFORMS or (self.text is None and self.spirv is None):
             return nullcontext()
-        wanted = next(each for each in self.stages if each.name == stage)
-        return keeping(self.library.path, self.handle, stage, text=wanted.form(form) == TEXT)
+        asked = next(each for each in self.stages if each.name == stage)
+        return keeping(self.library.path, self.handle, stage, text=asked.form(form) == TEXT)
 
     def binary(self) -> bytes | None:
         """Return the driver's binary of the program for the device; None if it has none."""
@@ -120,17 +120,17 @@ class LiveProgram:
         part = container.device_binary if stage == "program" else container.spirv
         return bytes(part.data) if part is not None else None
 
-    def _options(self, given: str) -> str:
-        """Ask the driver for the options that it got: pyopencl adds some to those ``given``.
+    def _options(self, stated: str) -> str:
+        """Ask the driver for the options that it got: pyopencl adds some to those ``stated``.
 
         PoCL answers with options that it would not accept again, so those given have to do.
         """
         if self.device.platform == POCL.platform:
-            return given
+            return stated
         return c_text(self._build_info(CL_PROGRAM_BUILD_OPTIONS, "CL_PROGRAM_BUILD_OPTIONS"))
 
     def _second_build(self, options: str) -> Build:
-        wanted = SecondBuild(
+        build = SecondBuild(
             platform=self.device.platform,
             options=self._options(options),
             text=self.text,
@@ -139,7 +139,7 @@ class LiveProgram:
             device=self.device.name,
             loader=self.library.path,
         )
-        return second_build_stages(wanted, self.device.driver_version)
+        return second_build_stages(build, self.device.driver_version)
 
     def _check_same(self, snapshots: tuple[Snapshot, ...]) -> None:
         """Raise ToolError if the second build made other machine code for a kernel than the application's (GPUs)."""
@@ -157,18 +157,18 @@ class LiveProgram:
         return self.library.query("clGetProgramBuildInfo", self.handle, self.device.handle, query, query=name)
 
 
-def second_build_stages(wanted: SecondBuild, driver_version: str) -> Build:
+def second_build_stages(build: SecondBuild, driver_version: str) -> Build:
     """Do a second build, and keep every stage of its platform's compiler.
 
     Raises UnsupportedError for a platform whose compiler keeps none, and what ``second_build`` raises.
     """
-    if wanted.modules or wanted.platform in INTEL_GPU_PLATFORMS:
-        return igc.snapshots_of(wanted, driver_version)
-    if wanted.platform not in BUILDS_AGAIN:
-        raise UnsupportedError(f"the compiler of {wanted.platform} shows no stages")
-    if wanted.parts:
-        raise UnsupportedError(f"the stages of linked programs are not read from {wanted.platform}")
-    return BUILDS_AGAIN[wanted.platform](wanted)
+    if build.modules or build.platform in INTEL_GPU_PLATFORMS:
+        return igc.snapshots_of(build, driver_version)
+    if build.platform not in SECOND_BUILDS:
+        raise UnsupportedError(f"the compiler of {build.platform} shows no stages")
+    if build.parts:
+        raise UnsupportedError(f"the stages of linked programs are not read from {build.platform}")
+    return SECOND_BUILDS[build.platform](build)
 
 
 def live_program(library: OpenCL, program: int, device: int) -> LiveProgram | None:

@@ -16,11 +16,11 @@ from typing import Any
 from kernlens.dataclass import dataclass, field, replace
 from kernlens.errors import ToolError
 from kernlens.model.build import Build, HeldParts, Source
-from kernlens.runtime.answers import build_of
 from kernlens.runtime.driver_environment import DriverEnvironment
 from kernlens.runtime.isolation import TIME_LIMIT, DriverDiedError, IsolatedDriver
 from kernlens.runtime.level_zero.result_codes import LevelZeroError
 from kernlens.runtime.opencl.error_codes import OpenCLError
+from kernlens.runtime.worker_answers import build_of
 from kernlens.toolchain.confinement import Children, confined_driver, confinement
 from kernlens.toolchain.includes import existing_source
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from ctypes import byref, c_char_p, c_int32, c_uint32, c_void_p
 from typing import Any
 
-from kernlens.pipeline.kept_build import CALLBACK, label_of
+from kernlens.pipeline.own_build import CALLBACK, label_of
 from kernlens.runtime.opencl.error_codes import OpenCLError
 from kernlens.runtime.opencl.opencl_library import OpenCL
 
@@ -21,7 +21,7 @@ _LIST = ctypes.CFUNCTYPE(c_int32, c_void_p, c_void_p, c_void_p, c_void_p)
 _REQUEST = ctypes.CFUNCTYPE(c_int32, c_void_p, c_void_p, c_char_p, c_uint32, CALLBACK, c_void_p)
 
 #: Program handle -> the callback that the layer holds a pointer to, of the latest request.
-_kept: dict[int, Any] = {}
+_callbacks: dict[int, Any] = {}
 
 
 class SnapshotLayer:
@@ -35,9 +35,9 @@ class SnapshotLayer:
         """Call clRequestProgramSnapshotListCODEPLAY; ``count`` limits the names (None: all). Raises OpenCLError."""
         available = c_uint32(0)
         _check(LIST_CALL, self._list(program, device, None, byref(available)))
-        wanted = available.value if count is None else count
-        names = (c_char_p * max(wanted, 1))()
-        _check(LIST_CALL, self._list(program, device, names, byref(c_uint32(wanted))))
+        room = available.value if count is None else count
+        names = (c_char_p * max(room, 1))()
+        _check(LIST_CALL, self._list(program, device, names, byref(c_uint32(room))))
         return [name.decode("utf-8", "replace") for name in names if name is not None]
 
     def request(
@@ -60,7 +60,7 @@ class SnapshotLayer:
         callback = CALLBACK(received) if deliver is not None else CALLBACK()
         name = stage.encode() if stage is not None else None
         _check(REQUEST_CALL, self._request(program, device, name, format, callback, None))
-        _kept[program] = callback
+        _callbacks[program] = callback
 
 
 def _check(call: str, code: int) -> None:

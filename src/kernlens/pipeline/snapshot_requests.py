@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError, UnsupportedError
-from kernlens.pipeline.kept_build import ApplicationBuild
 from kernlens.pipeline.live_stages import LiveProgram, live_program
+from kernlens.pipeline.own_build import ApplicationBuild
 from kernlens.pipeline.snapshot_layer import SnapshotLayer, snapshot_layer
 from kernlens.runtime.opencl.error_codes import OpenCLError
 from kernlens.runtime.opencl.handle_checks import OpenCLHandleError, handle_of
@@ -159,8 +159,8 @@ class _Request:
         Warns (SnapshotWarning) if there is neither.
         """
         try:
-            kept = build.snapshots(self.live.binary()) if build is not None else []
-            contents = [(content, SnapshotLabel(ending, kernel)) for content, ending, kernel in kept]
+            own_snapshots = build.snapshots(self.live.binary()) if build is not None else []
+            contents = [(content, SnapshotLabel(ending, kernel)) for content, ending, kernel in own_snapshots]
             if not contents:
                 snapshots = self.live.snapshots(self.stage, self.form, options)
                 contents = [(each.content, SnapshotLabel(each.ending, each.kernel or "")) for each in snapshots]

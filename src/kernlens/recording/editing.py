@@ -15,7 +15,7 @@ from pathlib import Path
 from kernlens.dataclass import dataclass, replace
 from kernlens.errors import NotFoundError
 from kernlens.model.build import Build
-from kernlens.recording.captured import CAPTURE, CaptureNotes
+from kernlens.recording.capture_notes import CAPTURE, CaptureNotes
 from kernlens.recording.inventory import KINDS, StoredProgram, stored_programs
 from kernlens.recording.reader import Recording
 from kernlens.recording.redaction import Redaction
@@ -166,8 +166,8 @@ def _target(build: Build, name: str) -> _Target:
 def _note(writer: RecordingWriter, recordings: Sequence[Recording], notes: CaptureNotes, is_merge: bool) -> None:
     """Note of the new recording what was noted of those that it was made from."""
     if is_merge:
-        kept = [{key: value for key, value in each.metadata.items() if key != CAPTURE} for each in recordings]
-        writer.note("merged", json.dumps(kept))
+        metadata = [{key: value for key, value in each.metadata.items() if key != CAPTURE} for each in recordings]
+        writer.note("merged", json.dumps(metadata))
     else:
         for key, value in recordings[0].metadata.items():
             if key not in ("redacted", CAPTURE):

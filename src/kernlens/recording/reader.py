@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 from kernlens import log
 from kernlens.errors import FormatError, KernlensError, NotFoundError, UnsupportedError
-from kernlens.model.budget import Budget
+from kernlens.model.allowance import Allowance
 from kernlens.model.build import Build, BuildParts, BuildToolchain, Source
 from kernlens.model.stage import Snapshot
-from kernlens.recording.captured import given_constants, linked_from
+from kernlens.recording.capture_notes import given_constants, linked_from
 from kernlens.recording.contents import RecordedContents
 from kernlens.recording.damage import damaged, typed
 from kernlens.recording.schema import (
@@ -95,9 +95,9 @@ class _RecordedParts:
         rows = self._recording._parts(self._number)
         return tuple((role, path, None if role in self._without else blob) for role, path, blob in rows)
 
-    def _only(self, wanted: str) -> bytes:
+    def _only(self, asked: str) -> bytes:
         for role, _, blob in self._rows:
-            if role == wanted and blob is not None:
+            if role == asked and blob is not None:
                 return self._recording._contents.part(blob, self._recording.rows)
         return b""
 
@@ -124,8 +124,8 @@ class Recording:
                 settled = _settled(self.path, closing)
                 self._size = settled.stat().st_size
                 #: What may be unpacked; whoever reads what was unpacked shares it.
-                self.budget = Budget(self._size)
-                self._contents = RecordedContents(self.budget)
+                self.allowance = Allowance(self._size)
+                self._contents = RecordedContents(self.allowance)
                 self._connection = _connect(settled, "?mode=ro&immutable=1", closing)
                 self._limit_time(self._connection)
             self._check_tables()
@@ -248,7 +248,7 @@ class Recording:
                     find_content=partial(self._contents.read, typed(blob, int, "snapshot"), self.rows),
                     size=typed(size, int, "blob"),
                     attempt=typed(attempt, int, "snapshot"),
-                    budget=self.budget,
+                    allowance=self.allowance,
                 )
             )
         return tuple(snapshots)

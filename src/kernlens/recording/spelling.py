@@ -65,8 +65,8 @@ class Spelled:
         self.text = content
         self._steps: list[_Rewritten] = []
         if _HAS_SPELLINGS.search(content):
-            found = (_OCTAL_FIRST if octal_first else _SPELLED).finditer(content)
-            self._rewrite((each.start(), each.end(), _one_spelling(each)) for each in found)
+            matches = (_OCTAL_FIRST if octal_first else _SPELLED).finditer(content)
+            self._rewrite((each.start(), each.end(), _one_spelling(each)) for each in matches)
         if is_lossy:
             self._rewrite((*each.span(), _REPLACEMENT) for each in _no_utf8(self.text))
 
@@ -92,11 +92,11 @@ def spellings(content: bytes, *, is_lossy: bool = False) -> list[Spelled]:
 
 def _no_utf8(content: bytes) -> Iterator[re.Match[bytes]]:
     """Runs of bytes that are no UTF-8, and of characters that stand for such."""
-    return (found for found in _BEYOND_ASCII.finditer(content) if found["none"])
+    return (match for match in _BEYOND_ASCII.finditer(content) if match["none"])
 
 
-def _one_spelling(found: re.Match[bytes]) -> bytes:
-    kind = found.lastgroup
+def _one_spelling(match: re.Match[bytes]) -> bytes:
+    kind = match.lastgroup
     if kind == "space":
         return b" "
     if kind == "quote":
@@ -104,5 +104,5 @@ def _one_spelling(found: re.Match[bytes]) -> bytes:
     if kind == "back":
         return b"\\"
     if kind == "byte":
-        return found["byte"]
-    return bytes([int(found[kind or ""], 16 if kind == "hex" else 8)])
+        return match["byte"]
+    return bytes([int(match[kind or ""], 16 if kind == "hex" else 8)])

@@ -19,7 +19,7 @@ from kernlens.analysis.comparison.pairs import KernelPair, Pairing, Unpaired
 from kernlens.analysis.comparison.source_lines import LineKey
 from kernlens.analysis.comparison.stage_partings import Parting
 from kernlens.analysis.cxx_names import kernel_title
-from kernlens.analysis.source_texts import source_texts
+from kernlens.analysis.source_lines import source_texts
 from kernlens.model.figures import EVERY_FIGURE, notes_on_unknown
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.kernel import Kernel
@@ -80,7 +80,8 @@ def figure_table(changes: Sequence[KernelChange]) -> Iterator[str]:
     yield ""
     yield from table(*figure_rows(changed))
     known = [
-        {one.figure.key: None if None in (one.old, one.new) else 0 for one in change.figures} for change in changed
+        {figure.figure.key: None if None in (figure.old, figure.new) else 0 for figure in change.figures}
+        for change in changed
     ]
     yield from (style(f"  {note}", dim=True) for note in notes_on_unknown(known))
 
@@ -99,7 +100,7 @@ def kernel_lines(
     yield ""
     yield style(f"{_called(change.pair.new)}  {_programs(change.pair)}", bold=True)
     if change.figures:
-        yield "  " + ", ".join(f"{one.figure.heading} {_figure_cell(one)}" for one in change.figures)
+        yield "  " + ", ".join(f"{figure.figure.heading} {_figure_cell(figure)}" for figure in change.figures)
     if parting is not None:
         yield f"  {parting_words(parting)}"
     if change.is_same_code:
@@ -163,8 +164,8 @@ def _texts(pair: KernelPair) -> Callable[[LineKey], str]:
     old, new = source_texts(pair.old_program), source_texts(pair.new_program)
 
     def text(key: LineKey) -> str:
-        found, number = (new.get(key.path), key.new) if key.new else (old.get(key.path), key.old)
-        return found[number - 1].rstrip().expandtabs(4) if found and 0 < number <= len(found) else ""
+        lines, number = (new.get(key.path), key.new) if key.new else (old.get(key.path), key.old)
+        return lines[number - 1].rstrip().expandtabs(4) if lines and 0 < number <= len(lines) else ""
 
     return text
 

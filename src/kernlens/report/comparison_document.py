@@ -17,7 +17,7 @@ from kernlens.analysis.comparison.kernel_changes import (
 from kernlens.analysis.comparison.pairs import Pairing, Unpaired
 from kernlens.analysis.comparison.stage_partings import Parting
 from kernlens.model.program import Program
-from kernlens.report.document import place_document
+from kernlens.report.program_document import place_document
 
 Document = dict[str, Any]
 
@@ -50,7 +50,7 @@ def kernel_document(change: KernelChange, parting: Parting | None, *, has_instru
         "name": change.pair.new.name,
         "old": _program(change.pair.old_program),
         "new": _program(change.pair.new_program),
-        "figures": [{"figure": one.figure.key, "old": one.old, "new": one.new} for one in change.figures],
+        "figures": [{"figure": figure.figure.key, "old": figure.old, "new": figure.new} for figure in change.figures],
         "same_instructions": change.is_same_code,
         "lines": [_line(change, line, has_instructions) for line in change.lines],
         "edited": [

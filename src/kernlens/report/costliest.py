@@ -6,17 +6,17 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kernlens.analysis.costs import Costs, costliest_lines, costs_of
-from kernlens.analysis.source_texts import source_line, source_texts
+from kernlens.analysis.source_lines import source_line, source_texts
 from kernlens.model.code_function import CodeFunction
 from kernlens.model.figures import EVERY_FIGURE, LINE_COLUMNS, LINE_ORDERS, PEAK
 from kernlens.model.instruction_kind import ACTIONS, OTHER_KINDS, SPACES
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.report.describe import function_name, plural, short_names
-from kernlens.report.document import function_document, kernel_document, program_document
 from kernlens.report.json_text import encoded
 from kernlens.report.listing import heading
-from kernlens.report.pressure import held_table, peak_words, pressure_document, spilled_document, spilled_table
+from kernlens.report.pressure_answer import held_table, peak_words, pressure_document, spilled_document, spilled_table
+from kernlens.report.program_document import function_document, kernel_document, program_document
 from kernlens.report.style import style
 from kernlens.report.table import Cell, table
 

@@ -111,8 +111,8 @@ def heat_map(rows: Iterable[SweepRow], figure: Figure, limit: int = _KERNELS) ->
     named = {source for source, _ in kernels}
     kernels |= dict.fromkeys((source, "") for source in sources if source not in named)
     shown = list(kernels)[:limit]
-    kept = {key: row for key, row in cells.items() if key[:2] in set(shown)} if len(shown) < len(kernels) else cells
-    return HeatMap(figure, shown, list(columns), len(kernels), kept, failures)
+    drawn = {key: row for key, row in cells.items() if key[:2] in set(shown)} if len(shown) < len(kernels) else cells
+    return HeatMap(figure, shown, list(columns), len(kernels), drawn, failures)
 
 
 _STYLE = "".join(

@@ -12,7 +12,7 @@ from xml.sax.saxutils import escape, quoteattr
 from kernlens.model.verdict import FAILED, PASSED, UNKNOWN, Finding, Verdict
 from kernlens.report.describe import device_words
 from kernlens.report.style import rendered
-from kernlens.report.verdict import cause_words, finding_words, grouped
+from kernlens.report.verdict_text import cause_words, finding_words, grouped
 
 #: How a finding that did not pass is written; the others were left out on purpose.
 _ELEMENTS = {FAILED: "failure", UNKNOWN: "error"}

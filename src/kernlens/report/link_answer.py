@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kernlens.analysis.linking.advice import Reason, reasons
-from kernlens.analysis.linking.forecast import Forecast
 from kernlens.analysis.linking.graph import Clash
+from kernlens.analysis.linking.prediction import Forecast
 from kernlens.analysis.linking.static_forecast import StaticForecast
 from kernlens.model.module import ImportUse, Module
 from kernlens.report.describe import plural
+from kernlens.report.import_uses import places_text, use_documents
 from kernlens.report.style import style
 from kernlens.report.symbol_tables import shortened
-from kernlens.report.use_places import places_text, use_documents
 
 #: Lines of the driver's log, and sites of one import, that a text shows; the document has them all.
 _LOG_LINES = 40
@@ -43,8 +43,8 @@ def link_text(
     if forecast.mismatches:
         yield style("types that disagree (a dynamic link does not check them)", bold=True)
         for mismatch in forecast.mismatches:
-            wants = f"{names[mismatch.importer]} wants {shortened(mismatch.wanted)}"
-            has = f"{names[mismatch.provider]} has {shortened(mismatch.given)}"
+            wants = f"{names[mismatch.importer]} wants {shortened(mismatch.declared)}"
+            has = f"{names[mismatch.provider]} has {shortened(mismatch.defined)}"
             calls = "; calls pass the same" if mismatch.same_call else ""
             yield f"  {shortened(mismatch.symbol)}: {wants}, {has}{calls}"
     if forecast.clashes:
@@ -59,8 +59,8 @@ def link_text(
 
 def clash_words(clash: Clash, names: Sequence[str]) -> str:
     """What does not fit, and what helps."""
-    caller = f"{shortened(clash.holder)} of {names[clash.importer]} ({clash.wanted})"
-    callee = f"{shortened(clash.symbol)} of {names[clash.provider]} ({clash.given})"
+    caller = f"{shortened(clash.holder)} of {names[clash.importer]} ({clash.caller_frame})"
+    callee = f"{shortened(clash.symbol)} of {names[clash.provider]} ({clash.callee_frame})"
     return f"{caller} calls {callee}: compile both for the same registers and sub-group size"
 
 
@@ -211,8 +211,8 @@ def link_document(
                 "symbol": mismatch.symbol,
                 "importer": mismatch.importer,
                 "provider": mismatch.provider,
-                "wanted": mismatch.wanted,
-                "given": mismatch.given,
+                "wanted": mismatch.declared,
+                "given": mismatch.defined,
                 "same_call": mismatch.same_call,
             }
             for mismatch in forecast.mismatches
@@ -223,8 +223,8 @@ def link_document(
                 "importer": clash.importer,
                 "provider": clash.provider,
                 "holder": clash.holder,
-                "wanted": {"registers": clash.wanted.registers, "simd": clash.wanted.simd},
-                "given": {"registers": clash.given.registers, "simd": clash.given.simd},
+                "wanted": {"registers": clash.caller_frame.registers, "simd": clash.caller_frame.simd},
+                "given": {"registers": clash.callee_frame.registers, "simd": clash.callee_frame.simd},
             }
             for clash in forecast.clashes
         ],

@@ -58,13 +58,13 @@ def annotated(program: Program, kernel: Kernel, only: LineChoice | None = None) 
             return []
         reason = style(f"No source lines for {kernel_title(kernel.name)}: {kernel.line_table_reason}", fg="yellow")
         return [reason, *disassembly(program, kernel)]
-    found = [] if only else heading(program, kernel)
+    listing = [] if only else heading(program, kernel)
     if only is None and _is_changed_by_debug(program):
-        found += [style(f"  {CHANGED_BY_DEBUG}", fg="yellow"), ""]
+        listing += [style(f"  {CHANGED_BY_DEBUG}", fg="yellow"), ""]
     if only is None and kernel.line_warning:
-        found += [style(f"  {kernel.line_warning}", fg="yellow"), ""]
+        listing += [style(f"  {kernel.line_warning}", fg="yellow"), ""]
     if only is None and source_map.inherited:
-        found += [f"  {_inherited_words(source_map)}", ""]
+        listing += [f"  {_inherited_words(source_map)}", ""]
     sources = {source.path: source for source in (*program.sources, *program.unread_sources)}
     rows = Rows(kernel, source_map)
     for path, lines in _by_file(source_map).items():
@@ -72,11 +72,11 @@ def annotated(program: Program, kernel: Kernel, only: LineChoice | None = None) 
             lines = {line: runs for line, runs in lines.items() if only.holds(SourcePlace(path, line))}
             if not lines:
                 continue
-            found += heading(program, kernel)
-        _add_file(found, rows, path, lines, sources.get(path))
+            listing += heading(program, kernel)
+        _add_file(listing, rows, path, lines, sources.get(path))
     if only is None:
-        _add_without_line(found, rows, source_map)
-    return found
+        _add_without_line(listing, rows, source_map)
+    return listing
 
 
 def _is_changed_by_debug(program: Program) -> bool:
@@ -114,15 +114,15 @@ class Rows:
         rows = self._rows[run.start : run.stop]
         if self._map is None:
             return rows
-        found: list[str] = []
+        listing: list[str] = []
         start, position = run.start, bisect_right(self._bounds, run.start)
         while start < run.stop:
             stop = min(self._bounds[position], run.stop)
             remark = self._remark(start, path)
             stretch = rows[start - run.start : stop - run.start]
-            found += [row + remark for row in stretch] if remark else stretch
+            listing += [row + remark for row in stretch] if remark else stretch
             start, position = stop, position + 1
-        return found
+        return listing
 
     def _remark(self, index: int, path: str) -> str:
         """What stands behind instruction ``index``. Neighbours share their stacks and inlined places, and origins are few."""
@@ -141,7 +141,7 @@ def _bounds(source_map: SourceMap) -> list[int]:
     return [*sorted(set(chain.from_iterable(changes))), len(source_map.offsets)]
 
 
-def _add_without_line(found: list[str], rows: Rows, source_map: SourceMap) -> None:
+def _add_without_line(listing: list[str], rows: Rows, source_map: SourceMap) -> None:
     """Add the instructions that no line is held for, by the reason: the prologue, and of each function what is left."""
     reasons: dict[tuple[str, str | None], list[int]] = {}
     for index, place in enumerate(source_map.places):
@@ -152,14 +152,14 @@ def _add_without_line(found: list[str], rows: Rows, source_map: SourceMap) -> No
         words = f"{plural(len(indexes), 'instruction')} ({100 * len(indexes) / len(rows):.1f}%)"
         of = f" of {name}" if name else ""
         if origin == IN_PROLOGUE:
-            found.append(f"  prologue, {words}: loads the kernel's arguments and sets the thread up")
+            listing.append(f"  prologue, {words}: loads the kernel's arguments and sets the thread up")
         elif origin == LINE_LOST:
-            found.append(f"  {words}{of} whose line rows the compiler lost:")
+            listing.append(f"  {words}{of} whose line rows the compiler lost:")
         else:
-            found.append(f"  {words}{of} without a source line:")
+            listing.append(f"  {words}{of} without a source line:")
         for index in indexes:
-            found += rows.within(range(index, index + 1), "")
-        found.append("")
+            listing += rows.within(range(index, index + 1), "")
+        listing.append("")
 
 
 def heading(program: Program, kernel: Kernel) -> list[str]:
@@ -217,7 +217,7 @@ def _inherited_words(source_map: SourceMap) -> str:
 
 
 def _add_file(
-    found: list[str],
+    listing: list[str],
     rows: Rows,
     path: str,
     lines: dict[int, _LineRuns],
@@ -229,18 +229,18 @@ def _add_file(
     note = "" if source else f"  (source text not found; {remedy})"
     if source and source.unread:
         note = f"  (source text not read: {source.unread})"
-    found.append(f"  {style(path, fg='green')}{note}")
+    listing.append(f"  {style(path, fg='green')}{note}")
     gap = style("                     ...", dim=True)
     previous = next(iter(lines)) - LEAD - 1
     for line, (count, runs) in lines.items():
-        found += _between(text, max(previous, 0), line)
-        found.append(_source_line(text, line, f"{count:5} {100 * count / len(rows):5.1f}%"))
+        listing += _between(text, max(previous, 0), line)
+        listing.append(_source_line(text, line, f"{count:5} {100 * count / len(rows):5.1f}%"))
         for position, rows_of_line in enumerate(runs):
             if position:
-                found.append(gap)
-            found += rows.within(rows_of_line, path)
+                listing.append(gap)
+            listing += rows.within(rows_of_line, path)
         previous = line
-    found.append("")
+    listing.append("")
 
 
 def _between(text: list[str], previous: int, line: int) -> Iterator[str]:

@@ -11,7 +11,7 @@ from kernlens.analysis.cxx_names import kernel_title
 from kernlens.model.source_path import end_alike
 from kernlens.model.verdict import FAILED, UNKNOWN, Finding, Place, Verdict
 from kernlens.report.style import rendered
-from kernlens.report.verdict import cause_words, finding_words
+from kernlens.report.verdict_text import cause_words, finding_words
 
 SCHEMA_URI = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS = {FAILED: "error", UNKNOWN: "warning"}

@@ -30,14 +30,14 @@ _SPECIAL = re.compile(f"{_KEY}([\x40-\x5f])|[{_CONTROLS}]")
 
 
 #: Whether ``style`` marks anything.
-_wanted = True
+_has_styles = True
 
 
-def want_styles(wanted: bool) -> None:
+def want_styles(has_styles: bool) -> None:
     """Say whether this process will show styles anywhere. If not, ``style`` returns texts as they are, which saves the
     making and the removing of its marks."""
-    global _wanted
-    _wanted = wanted
+    global _has_styles
+    _has_styles = has_styles
 
 
 #: How wide tables and headings may be; None: as wide as they are.
@@ -58,7 +58,7 @@ def fitting_width() -> int | None:
 
 def style(text: str, *, fg: str | None = None, bold: bool = False, dim: bool = False) -> str:
     """Return ``text`` between marks that make it coloured (red, green, yellow or cyan), bold or dim on a terminal."""
-    if not _wanted:
+    if not _has_styles:
         return text
     mark = (_COLOURS[fg] if fg else 0) | (_BOLD if bold else 0) | (_DIM if dim else 0)
     return f"{_KEY}{chr(_FIRST + mark)}{text}{_END}"
@@ -111,17 +111,17 @@ def cut(line: str, width: int) -> str:
     if sum(len(piece) for piece in pieces[::2]) <= width:
         return line
     room = max(width - 1, 0)
-    kept = []
+    fitting = []
     for position, piece in enumerate(pieces):
         if position % 2:
-            kept.append(piece)
+            fitting.append(piece)
             continue
         if room < len(piece) and room >= 0:
             piece, room = f"{piece[:room]}…", -1
         else:
             piece, room = (piece, room - len(piece)) if room >= 0 else ("", room)
-        kept.append(piece)
-    return "".join(kept)
+        fitting.append(piece)
+    return "".join(fitting)
 
 
 def _sequence(mark: int) -> str:

@@ -10,9 +10,9 @@ from kernlens.model.binary import Relocation
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.module import EXPORT_FUNCTIONS, EXPORT_VARIABLES, Module, ModuleSymbol, SymbolKind
 from kernlens.model.program import Program
+from kernlens.report.import_uses import places_text, use_documents
 from kernlens.report.style import style
 from kernlens.report.table import table
-from kernlens.report.use_places import places_text, use_documents
 
 #: Characters of a symbol's name that a text shows; the document has them all.
 NAME_LENGTH = 80

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kernlens.model.verdict import UNKNOWN, Cause, Finding, Place, Verdict
-from kernlens.report.document import place_document
+from kernlens.report.program_document import place_document
 
 Document = dict[str, Any]
 

@@ -18,7 +18,6 @@ from typing import IO, TYPE_CHECKING, Any, Self
 from kernlens.errors import KernlensError, NotFoundError, ToolError, call_target
 from kernlens.model.build import Build
 from kernlens.model.kernel import ReportedKernel
-from kernlens.runtime.answers import build_of, from_json, object_of, to_json
 from kernlens.runtime.driver_environment import DriverEnvironment, copy_worker, package_folder
 from kernlens.runtime.file_limit import FILE_SIZE_LIMIT
 from kernlens.runtime.level_zero.handle_owner import HandleError
@@ -28,6 +27,7 @@ from kernlens.runtime.level_zero.result_codes import LevelZeroError, RefusedCall
 from kernlens.runtime.lifeline import Lifeline
 from kernlens.runtime.opencl.error_codes import OpenCLError
 from kernlens.runtime.worker import FILE_SIZE_VARIABLE
+from kernlens.runtime.worker_answers import build_of, from_json, object_of, to_json
 
 if TYPE_CHECKING:
     import logging

@@ -21,8 +21,8 @@ from collections.abc import Callable
 from typing import IO, Any
 
 from kernlens.errors import KernlensError
-from kernlens.runtime.answers import from_json, to_json
 from kernlens.runtime.file_limit import limit_file_size
+from kernlens.runtime.worker_answers import from_json, to_json
 
 #: The environment variable with the largest file, in bytes, that the driver may write: simulation can fill a disk.
 FILE_SIZE_VARIABLE = "KERNLENS_WORKER_FILE_SIZE"
@@ -69,11 +69,11 @@ def _requests_of(api: str, on_call: Callable[[str], None]) -> object:
 
         return LevelZeroRequests(on_call)
     if api == "level-zero-second-build":
-        from kernlens.runtime.level_zero import second_build_requests as of_level_zero
+        from kernlens.runtime.level_zero import module_second_builds as of_level_zero
 
         return of_level_zero.SecondBuildRequests(on_call)
     if api == "opencl-second-build":
-        from kernlens.runtime.opencl.second_build_requests import SecondBuildRequests
+        from kernlens.runtime.opencl.program_second_builds import SecondBuildRequests
 
         return SecondBuildRequests(on_call)
     from kernlens.runtime.opencl.opencl_requests import OpenCLRequests

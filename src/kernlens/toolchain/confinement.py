@@ -159,8 +159,8 @@ def confined_driver(environment: DriverEnvironment) -> DriverEnvironment:
     confined = confinement()
     if confined is None or confined.shown is None:
         return environment
-    given = {**os.environ, **environment.variables}
-    variables = confined.environment({name: value for name, value in given.items() if value is not None})
+    merged = {**os.environ, **environment.variables}
+    variables = confined.environment({name: value for name, value in merged.items() if value is not None})
     for name in WORKER_VARIABLES:
         variables.pop(name, None)
     removed = dict.fromkeys(name for name in os.environ if name not in WORKER_VARIABLES)

@@ -65,7 +65,7 @@ def compile_job(
         return _compiled(job, on_start, has_sources), False
     entry = cache.get(key)
     if entry is not None:
-        return _kept(job, unpacked(entry), has_sources), True
+        return _from_entry(job, unpacked(entry), has_sources), True
     result = _compiled(job, on_start, has_sources)
     is_steady = job.key == key
     if is_steady and (result.ok or is_refused(result)):
@@ -84,7 +84,7 @@ def _compiled(job: CompileJob, on_start: OnStart, has_sources: bool) -> Build:
         return replace(_named(job), command=command, ok=False, reason=str(error), parts=HeldParts(log=log))
 
 
-def _kept(job: CompileJob, fields: dict[str, Any], has_sources: bool) -> Build:
+def _from_entry(job: CompileJob, fields: dict[str, Any], has_sources: bool) -> Build:
     build = replace(_named(job), **fields)
     if not has_sources or is_spirv(first_bytes(job.source)):
         return build

@@ -91,8 +91,8 @@ class Macros:
         except (_UnknownError, SyntaxError, ValueError, RecursionError, ZeroDivisionError, MemoryError, OverflowError):
             return None
 
-    def _expanded(self, condition: str, budget: Iterator[int]) -> str:
-        if next(budget, None) is None or len(condition) > _LENGTH_LIMIT:
+    def _expanded(self, condition: str, allowance: Iterator[int]) -> str:
+        if next(allowance, None) is None or len(condition) > _LENGTH_LIMIT:
             raise _UnknownError
 
         def defined(match: re.Match[str]) -> str:
@@ -108,7 +108,7 @@ class Macros:
                 if self.is_defined(name) is not False:
                     raise _UnknownError
                 return "0"
-            return f"({self._expanded(text, budget)})" if text else ""
+            return f"({self._expanded(text, allowance)})" if text else ""
 
         return _NAME.sub(named, _NUMBER.sub(r"\1", _DEFINED.sub(defined, condition)))
 

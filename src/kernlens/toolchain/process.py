@@ -109,7 +109,7 @@ class _Reader(threading.Thread):
         self._limit = limit
         self._on_line = on_line
         self._chunks: list[bytes] = []
-        self._kept = 0
+        self._size = 0
         self._dropped = 0
         self._pending = b""
         #: What ``on_line`` raised; it is not called again then, while the rest of the output is still collected.
@@ -118,9 +118,9 @@ class _Reader(threading.Thread):
     def run(self) -> None:
         descriptor = self._pipe.fileno()
         while chunk := os.read(descriptor, CHUNK):
-            head = chunk[: self._limit - self._kept]
+            head = chunk[: self._limit - self._size]
             self._chunks.append(head)
-            self._kept += len(head)
+            self._size += len(head)
             self._dropped += len(chunk) - len(head)
             if self._on_line is not None and self.error is None:
                 try:

@@ -36,7 +36,7 @@ def roots() -> dict[str, Path]:
     """Return registered roots by name, without broken links and half-built folders."""
     from pathlib import Path
 
-    found: dict[str, Path] = {}
+    folders: dict[str, Path] = {}
     folder = toolchains_folder()
     try:
         entries = sorted(folder.iterdir())
@@ -45,18 +45,18 @@ def roots() -> dict[str, Path]:
         entries = []
     for entry in entries:
         if NAME.fullmatch(entry.name) and entry.is_dir():
-            found[entry.name] = entry.resolve()
+            folders[entry.name] = entry.resolve()
         else:
             log.debug("toolchain", "%s is no toolchain: no folder, or hidden", entry)
-    given = os.environ.get("KERNLENS_NEWEST_ROOT")
-    if given and NEWEST in found:
-        log.debug("toolchain", "KERNLENS_NEWEST_ROOT is passed over: %s is registered as %s", NEWEST, found[NEWEST])
-    elif given:
-        root = Path(given)
+    named = os.environ.get("KERNLENS_NEWEST_ROOT")
+    if named and NEWEST in folders:
+        log.debug("toolchain", "KERNLENS_NEWEST_ROOT is passed over: %s is registered as %s", NEWEST, folders[NEWEST])
+    elif named:
+        root = Path(named)
         if not root.is_dir():
-            raise NotFoundError(f"KERNLENS_NEWEST_ROOT names {given}, which is not a folder; correct or unset it")
-        found[NEWEST] = root.resolve()
-    return found
+            raise NotFoundError(f"KERNLENS_NEWEST_ROOT names {named}, which is not a folder; correct or unset it")
+        folders[NEWEST] = root.resolve()
+    return folders
 
 
 @cache

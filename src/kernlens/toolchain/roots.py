@@ -252,10 +252,10 @@ def _make_harmless(root: Path) -> None:
         for name in [*folders, *files]:
             entry = os.path.join(path, name)
             mode = os.lstat(entry).st_mode
-            wanted = stat.S_IMODE(mode) & ~(stat.S_ISUID | stat.S_ISGID)
-            wanted |= stat.S_IRWXU if stat.S_ISDIR(mode) else 0
-            if not stat.S_ISLNK(mode) and wanted != stat.S_IMODE(mode):
-                os.chmod(entry, wanted)
+            harmless = stat.S_IMODE(mode) & ~(stat.S_ISUID | stat.S_ISGID)
+            harmless |= stat.S_IRWXU if stat.S_ISDIR(mode) else 0
+            if not stat.S_ISLNK(mode) and harmless != stat.S_IMODE(mode):
+                os.chmod(entry, harmless)
 
 
 def _check(root: Path) -> None:

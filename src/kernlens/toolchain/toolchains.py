@@ -145,15 +145,15 @@ def programs(root: Path, name: str) -> list[Path]:
     A link that leads out of the root, as those through ``/etc/alternatives`` do, is left out.
     """
     inside = root.resolve()
-    found = []
+    targets = []
     for folder in (root / "usr/bin", root / "usr/local/bin"):
         for path in [folder / name, *folder.glob(f"{name}-[0-9]*")]:
             target = path.resolve()
             if target.is_relative_to(inside) and target.is_file():
-                found.append(target)
+                targets.append(target)
             elif path.is_symlink():
                 log.debug("toolchain", "%s is passed over: it leads to %s", path, target)
-    return sorted(dict.fromkeys(found), key=lambda path: _version_key(path.name), reverse=True)
+    return sorted(dict.fromkeys(targets), key=lambda path: _version_key(path.name), reverse=True)
 
 
 def _version_key(text: str) -> tuple[int, ...]:

@@ -61,9 +61,9 @@ def check(
     Raises KernlensError: NotFoundError for a pattern that fits no kernel, a bound that there is not and a baseline of
     another device, ToolError for a source that does not compile.
     """
-    given = [paths] if isinstance(paths, str | os.PathLike | Program) else list(paths)
-    names = [os.fspath(each) for each in given if not isinstance(each, Program)]
-    programs = [each for each in given if isinstance(each, Program)]
+    items = [paths] if isinstance(paths, str | os.PathLike | Program) else list(paths)
+    names = [os.fspath(each) for each in items if not isinstance(each, Program)]
+    programs = [each for each in items if isinstance(each, Program)]
     programs += opened(names, _words(device), _words(toolchain), join_options(options), source_roots)
     file = os.fspath(budget) if budget is not None else found_file(names)
     return judged(
@@ -79,8 +79,8 @@ def check(
     )
 
 
-def _words(given: str | Sequence[str]) -> Sequence[str]:
-    return [given] if isinstance(given, str) else given
+def _words(words: str | Sequence[str]) -> Sequence[str]:
+    return [words] if isinstance(words, str) else words
 
 
 def opened(
@@ -134,10 +134,10 @@ def judged(
         every,
         lambda program, device: program.device is not None and program.device.name == find_device(device).name,
     )
-    wanted = [place for place in chosen if rules.needs_decoding(place)]
-    _decode(wanted)
+    undecoded = [place for place in chosen if rules.needs_decoding(place)]
+    _decode(undecoded)
     by_place = [(place, rules.findings(place, allow_unknown)) for place in chosen]
-    findings = [finding for _, found in by_place for finding in found]
+    findings = [finding for _, of_place in by_place for finding in of_place]
     if baseline is None and not findings:
         where = f"{budget_file} has none for these kernels" if budget_file else f"--max-spill 0, a {NAME}, a --baseline"
         raise KernlensError(f"there is no budget to check against: {where}")
@@ -157,7 +157,7 @@ def judged(
         tuple(_with_causes(list(with_hidden_code(findings)), pairs)),
         tuple(_kernels(new)),
         tuple(_kernels(missing)),
-        tuple(_kernels(place for place, found in by_place if not found)) if baseline is None else (),
+        tuple(_kernels(place for place, of_place in by_place if not of_place)) if baseline is None else (),
         tuple(rules.idle),
         budget_file,
         baseline,
@@ -167,11 +167,11 @@ def judged(
 
 def _read(path: str) -> BudgetFile:
     with open_regular(path, "budget file") as file:
-        found = read_budget_file(file.read(LIMIT + 1), path)
-    for rule in found.rules:
+        budgets = read_budget_file(file.read(LIMIT + 1), path)
+    for rule in budgets.rules:
         if rule.device is not None:
             _known(rule.device, rule.origin)
-    return found
+    return budgets
 
 
 def _known(name: str, origin: str) -> None:
@@ -182,8 +182,8 @@ def _known(name: str, origin: str) -> None:
 
 
 def _chosen(every: Sequence[Place], kernels: Sequence[str]) -> list[Place]:
-    wanted = {id(kernel) for pattern in kernels for _, kernel in named(every, pattern)}
-    return [place for place in every if id(place[1]) in wanted]
+    ids = {id(kernel) for pattern in kernels for _, kernel in named(every, pattern)}
+    return [place for place in every if id(place[1]) in ids]
 
 
 def _decode(places: Iterable[Place], *, texts: bool = False) -> None:

@@ -74,8 +74,8 @@ def diff(
     """
     order = figure_named(sort) if sort else None
     paths = [os.fspath(path) for path in (old, new) if path is not None]
-    given = [[value] if isinstance(value, str) else list(value or ()) for value in (device, toolchain, options)]
-    sides = _two_sides(paths, *given)
+    choices = [[value] if isinstance(value, str) else list(value or ()) for value in (device, toolchain, options)]
+    sides = _two_sides(paths, *choices)
     old_programs, new_programs = programs_of(
         [opening for opening, _ in sides], source_roots, stages=stages, all_passes=all_passes
     )
@@ -97,20 +97,20 @@ def _two_sides(
 ) -> tuple[tuple[Opening, str], tuple[Opening, str]]:
     """Returns how each side is opened, with its title. Raises KernlensError if these words do not name two sides."""
     named = [("--device", devices), ("--toolchain", toolchains), ("--options", options)]
-    for name, given in named:
-        if len(given) > 2:
-            raise KernlensError(f"{name} takes one for both sides or one for each, not {len(given)}")
+    for name, values in named:
+        if len(values) > 2:
+            raise KernlensError(f"{name} takes one for both sides or one for each, not {len(values)}")
     if max(map(len, (paths, devices, toolchains, options))) < 2:
         raise KernlensError(
             "what is it to be compared with? name a second file, or two of --device a,b, --toolchain a,b or --options"
         )
 
     def side(number: int) -> tuple[Opening, str]:
-        def of_side(given: Sequence[str]) -> str | None:
-            return given[number if len(given) > 1 else 0] if given else None
+        def of_side(values: Sequence[str]) -> str | None:
+            return values[number if len(values) > 1 else 0] if values else None
 
         path, device, toolchain, words = map(of_side, (paths, devices, toolchains, options))
-        differing = [f"{name} {of_side(given) or repr('')}" for name, given in named if len(given) > 1]
+        differing = [f"{name} {of_side(values) or repr('')}" for name, values in named if len(values) > 1]
         return Opening(path or "", device, toolchain, words or ""), " ".join([path or "", *differing])
 
     return side(0), side(1)
@@ -152,41 +152,41 @@ def _chosen(pairing: Pairing, kernel_names: Sequence[str]) -> Pairing:
         return pairing
     alone = [each.kernel.name for each in (*pairing.only_old, *pairing.only_new) if each.kernel]
     known = dict.fromkeys([*(both.new.name for both in pairing.kernels), *alone])
-    wanted = {name for asked in kernel_names for name in kernels_meant(asked, known)}
+    names = {name for asked in kernel_names for name in kernels_meant(asked, known)}
     return Pairing(
-        tuple(both for both in pairing.kernels if both.new.name in wanted),
-        tuple(each for each in pairing.only_old if each.kernel and each.kernel.name in wanted),
-        tuple(each for each in pairing.only_new if each.kernel and each.kernel.name in wanted),
+        tuple(both for both in pairing.kernels if both.new.name in names),
+        tuple(each for each in pairing.only_old if each.kernel and each.kernel.name in names),
+        tuple(each for each in pairing.only_new if each.kernel and each.kernel.name in names),
     )
 
 
 def _partings(changes: Sequence[KernelChange], all_passes: bool, unconfined: bool) -> list[Parting | None]:
     """Where the compiles of each changed kernel part."""
-    kept: dict[int, tuple[Snapshot, ...]] = {}
+    snapshots: dict[int, tuple[Snapshot, ...]] = {}
     return [
         None
         if change.is_same_code
-        else parting(*(_snapshots(change.pair, side, kept, all_passes, unconfined) for side in ("old", "new")))
+        else parting(*(_snapshots(change.pair, side, snapshots, all_passes, unconfined) for side in ("old", "new")))
         for change in changes
     ]
 
 
 def _snapshots(
-    pair: KernelPair, side: str, kept: dict[int, tuple[Snapshot, ...]], all_passes: bool, unconfined: bool
+    pair: KernelPair, side: str, known: dict[int, tuple[Snapshot, ...]], all_passes: bool, unconfined: bool
 ) -> list[Snapshot]:
     """A kernel's own part of each stage; of what kept no stages, as it is compiled again."""
     from kernlens.loading.kernel_texts import of_one_kernel
 
     program, kernel = (pair.old_program, pair.old) if side == "old" else (pair.new_program, pair.new)
-    if id(program) not in kept:
+    if id(program) not in known:
         snapshots = program.build.snapshots
         if not snapshots or (all_passes and not any(snapshot.is_pass for snapshot in snapshots)):
-            from kernlens.pipeline.compile_again import compile_again
+            from kernlens.pipeline.second_build_of_recording import second_build_of_recording
 
-            snapshots = compile_again(program.build, all_passes=all_passes, unconfined=unconfined).snapshots
-        kept[id(program)] = snapshots
+            snapshots = second_build_of_recording(program.build, all_passes=all_passes, unconfined=unconfined).snapshots
+        known[id(program)] = snapshots
     parts = []
-    for snapshot in of_kernel(kept[id(program)], kernel.name):
+    for snapshot in of_kernel(known[id(program)], kernel.name):
         try:
             parts.append(of_one_kernel(snapshot, kernel.name))
         except (

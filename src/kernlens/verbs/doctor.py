@@ -30,7 +30,7 @@ class Check:
 
     name: str
     works: bool
-    found: str
+    finding: str
     fix: str | None = None
     needed: bool = True
 
@@ -100,8 +100,8 @@ def _cache() -> Check:
         sizes = list(CompileCache(folder).entries())
     except (KernlensError, OSError) as error:
         return Check("cache", False, str(error), f"{VARIABLE}=FOLDER, for one that is yours", needed=False)
-    kept = f"{len(sizes):,} entries, {sum(sizes) / 1e6:,.1f} MB of at most {LIMIT / 1e6:,.0f}"
-    return Check("cache", True, f"{folder}: {kept}; rm -r {folder} empties it")
+    use = f"{len(sizes):,} entries, {sum(sizes) / 1e6:,.1f} MB of at most {LIMIT / 1e6:,.0f}"
+    return Check("cache", True, f"{folder}: {use}; rm -r {folder} empties it")
 
 
 def _trial(toolchain: Toolchain) -> Check:
@@ -144,8 +144,8 @@ def _library(name: str, files: tuple[str, str], fix: str) -> Check:
 
 def _layer(layer: NativeLayer) -> Check:
     library = find_layer(layer)
-    found = str(library) if library is not None else f"built without the {layer.interface} headers"
-    return Check(f"{layer.interface} layer", library is not None, found, layer.fix, needed=False)
+    path = str(library) if library is not None else f"built without the {layer.interface} headers"
+    return Check(f"{layer.interface} layer", library is not None, path, layer.fix, needed=False)
 
 
 def _module(name: str, purpose: str, fix: str) -> Check:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from kernlens.analysis.linking.driver_rules import LATEST, RELEASE_22_43, DriverRules
-from kernlens.analysis.linking.forecast import Forecast, notes, obstacles, predict
+from kernlens.analysis.linking.prediction import Forecast, notes, obstacles, predict
 from kernlens.analysis.linking.static_forecast import StaticForecast, predict_static, predict_static_binaries
 from kernlens.dataclass import dataclass
 from kernlens.isa.devices import device as find_device
@@ -60,10 +60,10 @@ def link_forecast(linkable: Sequence[Linkable], rules: DriverRules, device: str 
     modules = [module for _, module in linkable]
     forecast = predict(modules, rules)
     target = find_device(device) if device is not None else None
-    found = obstacles(modules, rules, target)
+    problems = obstacles(modules, rules, target)
     static = None
     if all(module.format == "spirv" for module in modules):
         static = predict_static(modules, rules)
-    elif rules.links_binaries and are_bare(linkable) and not found:
+    elif rules.links_binaries and are_bare(linkable) and not problems:
         static = predict_static_binaries(forecast)
-    return LinkForecast(forecast, found, static, notes(modules, rules, target))
+    return LinkForecast(forecast, problems, static, notes(modules, rules, target))

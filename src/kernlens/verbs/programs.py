@@ -84,11 +84,11 @@ def for_device(programs: Sequence[Program], name: str | None, *, must_be: bool =
         return programs
     from kernlens.isa.devices import device
 
-    wanted = device(name)
-    chosen = [program for program in programs if program.is_for(wanted)]
+    target = device(name)
+    chosen = [program for program in programs if program.is_for(target)]
     if must_be and not chosen:
         there = ", ".join(dict.fromkeys(str(program.device) for program in programs))
-        raise NotFoundError(f"the file holds nothing for {wanted}, but for {there}")
+        raise NotFoundError(f"the file holds nothing for {target}, but for {there}")
     return chosen
 
 
@@ -100,9 +100,9 @@ def containers_for(containers: Iterable[Container], name: str | None) -> Iterato
         return
     from kernlens.isa.devices import device
 
-    wanted = device(name).name
+    target = device(name).name
     for container in containers:
-        if container.devices and container.devices.isdisjoint((wanted, None)):
+        if container.devices and container.devices.isdisjoint((target, None)):
             continue
         # The parts of a device image are all for its device, though most of them do not say so.
         is_several = container.kind in ("ar", "host-elf") and len(container.devices) > 1

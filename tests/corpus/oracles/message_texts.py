@@ -42,11 +42,11 @@ def said_of_message(text: str) -> SaidOfMessage:
     if comment is None:
         raise ValueError(f"no message in {text!r}")
     addresses, data, answer = map(int, comment.group(1, 2, 3))
-    said = _said(_UNIT.sub("", comment[4].strip()))
-    return SaidOfMessage(*said, (answer, addresses, data))
+    stated = _parts_of_name(_UNIT.sub("", comment[4].strip()))
+    return SaidOfMessage(*stated, (answer, addresses, data))
 
 
-def _said(name: str) -> tuple[str, str, int, int | None, bool, str | None]:
+def _parts_of_name(name: str) -> tuple[str, str, int, int | None, bool, str | None]:
     if re.match(r"simd\d+h? ", name):
         return "load", "sample", 1, None, False, None
     if "barrier" in name or name == "end of thread":

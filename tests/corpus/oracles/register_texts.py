@@ -155,20 +155,20 @@ def _message(tokens: list[str], remark: str, register_bytes: int) -> tuple[Place
     lengths = _LENGTHS.search(remark)
     if lengths is None:
         return 0, 0
-    found = [0, 0, 0]
+    parts = [0, 0, 0]
     counts = int(lengths[3]), int(lengths[1]), int(lengths[2] or 0)
     for position, token in enumerate(tokens[:3]):
         match = _SEND_OPERAND.match(token)
         if match is None:
             break
         if match[1] is not None:
-            found[position] = ((1 << counts[position] * register_bytes) - 1) << GENERAL + int(match[1]) * register_bytes
-    return found[0], found[1] | found[2]
+            parts[position] = ((1 << counts[position] * register_bytes) - 1) << GENERAL + int(match[1]) * register_bytes
+    return parts[0], parts[1] | parts[2]
 
 
 def _systolic(mnemonic: str, tokens: list[str], lanes: int, register_bytes: int) -> tuple[Places, Places]:
     depth, repeat = map(int, mnemonic.split(".")[1].split("x"))
-    found = [0, 0, 0, 0]
+    parts = [0, 0, 0, 0]
     for position, token in enumerate(tokens[:4]):
         match = re.match(r"r(\d+)(?:\.(\d+))?(?:<\d>)?:(\w+)$", token)
         if match is not None:
@@ -177,5 +177,5 @@ def _systolic(mnemonic: str, tokens: list[str], lanes: int, register_bytes: int)
                 position
             ]
             start = int(match[1]) * register_bytes + int(match[2] or 0) * bits // 8
-            found[position] = ((1 << size) - 1) << GENERAL + start
-    return found[0], found[1] | found[2] | found[3]
+            parts[position] = ((1 << size) - 1) << GENERAL + start
+    return parts[0], parts[1] | parts[2] | parts[3]

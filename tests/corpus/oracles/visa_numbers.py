@@ -45,18 +45,18 @@ class _Start:
 def said_of_instructions(assembly: Path, codegen: Path) -> list[Said]:
     """What is said of each instruction in ``assembly``, in order; ``.visa.ll`` files are looked for beside it."""
     starts = _starts(assembly, _places(codegen.read_text(errors="replace")))
-    found = []
+    instructions = []
     function = re.findall(r"//\.kernel (.+)", assembly.read_text(errors="replace"))[0].strip()
     for line in assembly.read_text(errors="replace").splitlines():
         if match := _LABEL.match(line):
             function = match[1] if match[1] in starts else function
         elif line.strip() and not line.startswith("//"):
             number = re.search(r"\$(\d+)", line.partition("//")[2])
-            found.append(_said(function, int(number[1]) if number else None, starts.get(function, [])))
-    return found
+            instructions.append(_stated(function, int(number[1]) if number else None, starts.get(function, [])))
+    return instructions
 
 
-def _said(function: str, number: int | None, starts: list[_Start]) -> Said:
+def _stated(function: str, number: int | None, starts: list[_Start]) -> Said:
     position = bisect_right(starts, number, key=lambda start: start.number) if number is not None else 0
     if not position or number is None:
         return Said(function, known=False)
@@ -72,7 +72,7 @@ def _said(function: str, number: int | None, starts: list[_Start]) -> Said:
 
 def _starts(assembly: Path, places: dict[str, list[Place]]) -> dict[str, list[_Start]]:
     """Function -> where its LLVM instructions begin, by number; only functions that are the same in both files."""
-    found: dict[str, list[_Start]] = {}
+    of_functions: dict[str, list[_Start]] = {}
     for path in assembly.parent.glob(f"{assembly.stem}*.visa.ll"):
         if not re.fullmatch(r"(_f\d+)?\.visa\.ll", path.name.removeprefix(assembly.stem)):
             continue
@@ -89,8 +89,8 @@ def _starts(assembly: Path, places: dict[str, list[Place]]) -> dict[str, list[_S
             if match := _NUMBER.search(line):
                 place = None if "GenISA.CatchAllDebugLine(" in line else place
                 starts[int(match[1])] = _Start(int(match[1]), place, line.startswith(("  br ", "  switch ")))
-        found[function] = [starts[number] for number in sorted(starts)]
-    return found
+        of_functions[function] = [starts[number] for number in sorted(starts)]
+    return of_functions
 
 
 def _places(codegen: str) -> dict[str, list[Place]]:
@@ -107,13 +107,13 @@ def _places(codegen: str) -> dict[str, list[Place]]:
             file = re.search(r"\bfile: !(\d+)", of_scope)
             scope = re.search(r"\bscope: !(\d+)", of_scope)
         places[number] = (files.get(file[1], "") if file else "", int(line[1])) if line and int(line[1]) else None
-    found: dict[str, list[Place]] = {}
+    of_functions: dict[str, list[Place]] = {}
     inside: list[Place] | None = None
     for text in codegen.splitlines():
         if match := _DEFINE.match(text):
-            inside = found[match[1]] = []
+            inside = of_functions[match[1]] = []
         elif text == "}":
             inside = None
         elif inside is not None and (marked := _DBG.search(text)):
             inside.append(places.get(marked[1]))
-    return found
+    return of_functions

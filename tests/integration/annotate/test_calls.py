@@ -135,9 +135,9 @@ def test_functions_behind_a_kernel_of_a_zebin_count_and_have_their_lines(
     assert len(names) == 2 or "helper" in [function.name for function in program.kernels[PSEUDO_KERNEL].functions]
     for function in functions:
         lines = LINES[str(function.name).removesuffix("_GenXClone")]
-        found = {place.line for index in function.code if (place := joined(kernel).place(index)) is not None}
-        assert found
-        assert found <= set(lines)
+        result = {place.line for index in function.code if (place := joined(kernel).place(index)) is not None}
+        assert result
+        assert result <= set(lines)
     assert "y * y + x" in printed("annotate", str(bare), "--line", "11")
     behind = kernel.instructions[first.code.stop : functions[-1].code.stop].kinds
     spills = sum(kind.access is not None and kind.access.is_spill for kind in behind)

@@ -24,9 +24,9 @@ from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.pipeline.compile_stages import Pipeline
 from kernlens.report.costliest import costliest_kernel, costliest_table
-from kernlens.report.document import kernel_json
-from kernlens.report.explore import document
+from kernlens.report.explore import explore_document
 from kernlens.report.listing import annotated
+from kernlens.report.program_document import kernel_json
 from kernlens.report.rows import HEADING, csv_lines
 from kernlens.report.style import rendered
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM
@@ -118,9 +118,9 @@ def of_top_json(program: Program, kernel: Kernel) -> Counts:
 
 def of_page(program: Program, kernel: Kernel) -> Counts:
     """As the viewer counts: rows whose flags say that the place is their own."""
-    made = document([program])
-    columns = made.index["programs"][0]["kernels"]
-    chunk = KernelChunk(unpacked(made.chunks[columns["chunk"][columns["name"].index(kernel.name)]]))
+    document = explore_document([program])
+    columns = document.index["programs"][0]["kernels"]
+    chunk = KernelChunk(unpacked(document.chunks[columns["chunk"][columns["name"].index(kernel.name)]]))
     own: Counter[tuple[str, int]] = Counter()
     inherited: Counter[tuple[str, int]] = Counter()
     for place, flags in zip(chunk.places, chunk.flags, strict=True):

@@ -61,8 +61,8 @@ def eu_tables(path: Path, elf: Elf) -> list[list[tuple[int, int, int]]]:
         # The first program has its unit; for the others elfutils finds none, as it does not relocate .debug_info.
         if line.startswith((" CU [", " No CU")):
             tables.append([])
-        elif found := _EU_ROW.match(line):
-            tables[-1].append((starts[found[3]] + int(found[4], 16), int(found[1]), int(found[2])))
+        elif match := _EU_ROW.match(line):
+            tables[-1].append((starts[match[3]] + int(match[4], 16), int(match[1]), int(match[2])))
     return tables
 
 
@@ -133,17 +133,17 @@ def printed_calls(path: Path) -> list[tuple[str, int, int, int, int]]:
     entry: dict[str, str] = {}
     open_tags: list[str] = []
     for line in text.splitlines():
-        if found := _ENTRY.match(line):
-            entry = {"tag": found[4] or "", "place": found[2]}
-            depth = int(found[1])
+        if match := _ENTRY.match(line):
+            entry = {"tag": match[4] or "", "place": match[2]}
+            depth = int(match[1])
             del open_tags[depth:]
             if entry["tag"] == "DW_TAG_inlined_subroutine":
                 pending.append((entry, open_tags.count("DW_TAG_inlined_subroutine")))
             open_tags.append(entry["tag"])
-        elif found := _ATTRIBUTE.match(line):
-            entry[found[1]] = found[2].strip()
-            if found[1] == "DW_AT_name":
-                names[int(entry["place"], 16)] = found[2].split("): ")[-1].strip()
+        elif match := _ATTRIBUTE.match(line):
+            entry[match[1]] = match[2].strip()
+            if match[1] == "DW_AT_name":
+                names[int(entry["place"], 16)] = match[2].split("): ")[-1].strip()
     calls = []
     for call, depth in pending:
         name = names[int(call["DW_AT_abstract_origin"].strip("<>"), 16)]

@@ -20,7 +20,7 @@ LONGEST = 300
 def test_liveness_equals_the_reference(corpus_sample: Sequence[Built]) -> None:
     kernels = list(sample(corpus_sample, 12, LONGEST))
     assert len(kernels) >= 5
-    assert [found for kernel, size in kernels if (found := difference(kernel, size))] == []
+    assert [result for kernel, size in kernels if (result := difference(kernel, size))] == []
 
 
 def test_links_are_those_of_single_instructions(corpus_sample: Sequence[Built]) -> None:
@@ -39,5 +39,5 @@ def test_links_are_those_of_single_instructions(corpus_sample: Sequence[Built]) 
     assert len(uses) == sum(writer != BEFORE_THE_CODE for _, writer in sources)
 
 
-def by_register(found: dict[int, int], size: int) -> list[tuple[int, int]]:
-    return sorted((register, row) for row, places in found.items() for register in registers_in(places, size))
+def by_register(result: dict[int, int], size: int) -> list[tuple[int, int]]:
+    return sorted((register, row) for row, places in result.items() for register in registers_in(places, size))

@@ -12,7 +12,7 @@ import pytest
 from kernlens import compile, load
 from kernlens.analysis.own_lines import kernel_on_own_lines
 from kernlens.model.kernel import Kernel
-from kernlens.report.explore import document
+from kernlens.report.explore import explore_document
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM
 from tests.explore_reader import KernelChunk, unpacked
 from tests.unit.conftest import Kernlens, kernlens
@@ -126,7 +126,7 @@ def test_the_page(compiled: tuple[Path, Kernel]) -> None:
     """The document of report and serve has the instructions on the same lines."""
     folder, kernel = compiled
     (program,) = load(folder / "k.klens")
-    whole = document([program], own_roots=[])
+    whole = explore_document([program], own_roots=[])
     (chunk_id,) = whole.index["programs"][0]["kernels"]["chunk"]
     shown = KernelChunk(unpacked(whole.chunks[chunk_id])).places
     own = kernel_on_own_lines(kernel).source_map
@@ -134,5 +134,5 @@ def test_the_page(compiled: tuple[Path, Kernel]) -> None:
     assert [place and (place.path, place.line) for place in shown] == [
         place and (place.path, place.line) for place in own.places
     ]
-    (of_all,) = document([program]).index["programs"][0]["kernels"]["chunk"]
+    (of_all,) = explore_document([program]).index["programs"][0]["kernels"]["chunk"]
     assert chunk_id != of_all  # A browser may keep both.

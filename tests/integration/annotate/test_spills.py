@@ -27,7 +27,7 @@ A_HANDFUL = 5
 def check(compiler: Compiler, device: str) -> None:
     built, failed = build([program(name) for name in PROGRAMS], [device], compiler=with_few_registers(compiler))
     assert failed == []
-    outcomes = [outcome for one in built for outcome in check_spills(one).values()]
+    outcomes = [outcome for build in built for outcome in check_spills(build).values()]
     assert [line for outcome in outcomes for line in outcome.differences] == []
     assert len(outcomes) >= A_HANDFUL
     assert sum(outcome.compared for outcome in outcomes) > 500

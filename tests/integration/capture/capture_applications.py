@@ -110,8 +110,8 @@ def compare(name: str, application: Application, platform: Platform, counter: Pa
         if done.status != status:
             faults.append(f"exit status {done.status} in place of {status}")
         stable = [old == new for old, new in zip(first, second, strict=False)]
-        given = application.lines(done.out)
-        if any(same and old != new for same, old, new in zip(stable, first, given, strict=False)):
+        pairs = application.lines(done.out)
+        if any(same and old != new for same, old, new in zip(stable, first, pairs, strict=False)):
             faults.append("another output")
         counted = ", ".join(f"{number} {what}" for what, number in sorted(done.counted.items()))
         recorded = next((line for line in done.err.splitlines() if " recorded in " in line), "nothing")

@@ -51,18 +51,18 @@ class Done:
             return json.loads(recording.metadata["capture"])
 
     def launches(self) -> Counter[str]:
-        found: Counter[str] = Counter()
+        counts: Counter[str] = Counter()
         for kernel in self.noted["kernels"]:
-            found[kernel["name"]] += kernel["launches"]
-        return +found
+            counts[kernel["name"]] += kernel["launches"]
+        return +counts
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The application and the layer that counts."""
-    made = tmp_path_factory.mktemp("capture")
-    subprocess.run(["gcc", *FLAGS, "-o", str(made / "app"), *APPLICATION], check=True, timeout=60)
-    return build_counter(made)
+    path = tmp_path_factory.mktemp("capture")
+    subprocess.run(["gcc", *FLAGS, "-o", str(path / "app"), *APPLICATION], check=True, timeout=60)
+    return build_counter(path)
 
 
 def build_counter(folder: Path) -> Path:

@@ -37,8 +37,8 @@ def trial(app: Path, work: Path, victim: str, seconds: float | None) -> tuple[in
 
     Returns how many builds had finished, and how many there are altogether; raises AssertionError if the recording lacks one.
     """
-    recording, said = work / "x.klens", work / "said"
-    with said.open("wb") as output:
+    recording, log = work / "x.klens", work / "said"
+    with log.open("wb") as output:
         process = subprocess.Popen(
             [*MAIN, "capture", "-o", str(recording), "--", str(app), "churn", str(BUILDS)],
             cwd=work,
@@ -54,7 +54,7 @@ def trial(app: Path, work: Path, victim: str, seconds: float | None) -> tuple[in
                 _kill(number)
         process.wait(120)
         _await(children)
-    finished = {line.removeprefix("built ") for line in said.read_text().splitlines() if line.startswith("built ")}
+    finished = {line.removeprefix("built ") for line in log.read_text().splitlines() if line.startswith("built ")}
     folder = recording.with_name("x.klens.capture")
     if folder.exists() and (folder / "recording").exists():
         recover(folder)
@@ -97,14 +97,14 @@ def run(app: Path, work: Path, victim: str, count: int, seed: int = 0) -> list[i
     """Do so many trials, in moments that are spread over a capture; returns how many builds had finished in each."""
     chance = random.Random(f"{victim} {seed}")
     began = time.monotonic()
-    finished = [trial(app, _made(work / f"{victim}-0"), victim, None)[0]]
+    finished = [trial(app, _new_folder(work / f"{victim}-0"), victim, None)[0]]
     whole = time.monotonic() - began
     for number in range(1, count):
-        finished.append(trial(app, _made(work / f"{victim}-{number}"), victim, chance.uniform(0, whole))[0])
+        finished.append(trial(app, _new_folder(work / f"{victim}-{number}"), victim, chance.uniform(0, whole))[0])
     return finished
 
 
-def _made(folder: Path) -> Path:
+def _new_folder(folder: Path) -> Path:
     folder.mkdir()
     return folder
 

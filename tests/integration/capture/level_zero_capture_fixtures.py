@@ -110,23 +110,23 @@ class Driver:
 @pytest.fixture(scope="session")
 def level_zero_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The application, the tracer and the modules."""
-    made = tmp_path_factory.mktemp("level-zero-capture")
+    folder = tmp_path_factory.mktemp("level-zero-capture")
     flags = ["-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror"]
-    application = [*flags, "-o", str(made / "app"), *LEVEL_ZERO_APPLICATION]
+    application = [*flags, "-o", str(folder / "app"), *LEVEL_ZERO_APPLICATION]
     tracer = [
         *flags,
         "-shared",
         "-fPIC",
         "-o",
-        str(made / "tracer.so"),
+        str(folder / "tracer.so"),
         str(HERE / "level_zero_tracer.c"),
         "-lze_loader",
     ]
     for words in (application, tracer):
         subprocess.run(["gcc", *words], check=True, timeout=60)
     for name, text in SOURCES.items():
-        compile_spirv(text, made / f"{name}.cl", "-debug-info-kind=line-tables-only", "-dwarf-version=4")
-    return made
+        compile_spirv(text, folder / f"{name}.cl", "-debug-info-kind=line-tables-only", "-dwarf-version=4")
+    return folder
 
 
 @pytest.fixture(params=[f"{SYSTEM}/dg2", f"{NEWEST}/bmg"])
@@ -145,15 +145,15 @@ def sycl_python() -> Path:
     python = folder / "bin" / "python"
     if not python.exists():
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder.parent) as made:
-            subprocess.run([sys.executable, "-m", "venv", made], check=True, timeout=300)
-            install = [f"{made}/bin/python", "-m", "pip", "install", "--quiet", "dpnp==0.20.0"]
+        with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
+            subprocess.run([sys.executable, "-m", "venv", scratch], check=True, timeout=300)
+            install = [f"{scratch}/bin/python", "-m", "pip", "install", "--quiet", "dpnp==0.20.0"]
             done = subprocess.run(install, capture_output=True, text=True, timeout=1800, check=False)
             # pip's last words are the same for an index that nobody reaches and for a package that is not there.
             unreached = re.search(r"Retry\(total=0,.*(connection broken by .*)", done.stderr)
             if done.returncode and unreached:
                 pytest.skip(f"dpnp: {unreached[1]}")
             assert done.returncode == 0, done.stderr
-            Path(made).rename(folder)
-            Path(made).mkdir()  # for the clean-up
+            Path(scratch).rename(folder)
+            Path(scratch).mkdir()  # for the clean-up
     return python

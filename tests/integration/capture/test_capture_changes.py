@@ -279,19 +279,19 @@ int main(int count, char **words)
 @pytest.fixture(scope="module")
 def check(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., tuple[str, list[bool]]]:
     """Runs the recorder's functions, with sanitizers: the hash of bytes, and which kernels they define."""
-    made = tmp_path_factory.mktemp("check")
-    (made / "check.c").write_text(CHECK)
+    folder = tmp_path_factory.mktemp("check")
+    (folder / "check.c").write_text(CHECK)
     sources = [NATIVE / name for name in ("base/sha256.c", "base/files.c", "recording/kernel_names.c")]
     others = [NATIVE / "base" / f"{name}.c" for name in ("bytes", "elf_sections", "text")]
     flags = ["-std=gnu11", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover", f"-I{NATIVE}"]
-    command = ["gcc", *flags, "-o", str(made / "check"), str(made / "check.c"), *map(str, [*sources, *others])]
+    command = ["gcc", *flags, "-o", str(folder / "check"), str(folder / "check.c"), *map(str, [*sources, *others])]
     subprocess.run(command, check=True, timeout=120)
 
     def run(form: int, content: bytes, *names: str) -> tuple[str, list[bool]]:
-        (made / "content").write_bytes(content)
-        words = [str(made / "check"), str(form), str(made / "content"), *names]
-        digest, *found = subprocess.run(words, check=True, capture_output=True, text=True, timeout=60).stdout.split()
-        return digest, [word == "1" for word in found]
+        (folder / "content").write_bytes(content)
+        words = [str(folder / "check"), str(form), str(folder / "content"), *names]
+        digest, *result = subprocess.run(words, check=True, capture_output=True, text=True, timeout=60).stdout.split()
+        return digest, [word == "1" for word in result]
 
     return run
 

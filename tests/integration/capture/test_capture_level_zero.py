@@ -44,8 +44,8 @@ def shown(binary: bytes) -> str:
 def without_addresses(out: str, driver: Driver) -> str:
     """What the application prints, without what differs between any two runs: handles, and of the older driver the binary of a
     module that imports."""
-    kept = re.sub("<0x[0-9a-f]+>", "<>", out)
-    return re.sub(r"(link 0\n(?:(?!binary).*\n)*binary \d+) \w+", r"\1", kept) if driver.toolchain == SYSTEM else kept
+    text = re.sub("<0x[0-9a-f]+>", "<>", out)
+    return re.sub(r"(link 0\n(?:(?!binary).*\n)*binary \d+) \w+", r"\1", text) if driver.toolchain == SYSTEM else text
 
 
 def without_binaries(out: str) -> str:

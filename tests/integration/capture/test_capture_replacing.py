@@ -58,13 +58,13 @@ def replaced(driver: str, folder: Path, work: Path, *replacements: str) -> Done:
 
 def codes(builds: list[Build] | tuple[Build, ...], work: Path) -> dict[str, bytes]:
     """The machine code of kernels, as the application got them."""
-    found = {}
+    by_name = {}
     for number, build in enumerate(builds):
         path = work / f"built-{number}.bin"
         path.write_bytes(build.binary)
         for program in kernlens.load(path):
-            found.update({name: bytes(kernel.code) for name, kernel in program.kernels.items()})
-    return found
+            by_name.update({name: bytes(kernel.code) for name, kernel in program.kernels.items()})
+    return by_name
 
 
 @pytest.mark.parametrize("form", ["alone", "archive"])
@@ -95,10 +95,10 @@ def test_a_binary_of_the_drivers_own_stands_in(driver: str, folder: Path, tmp_pa
     assert f"{edited} stood in for add" in first.err
     binary = tmp_path / "edited.bin"
     binary.write_bytes(first.builds[0].binary)
-    given = codes(first.builds, tmp_path)
+    first_codes = codes(first.builds, tmp_path)
     done = replaced(driver, folder, tmp_path, f"add={binary}")
     assert f"{binary} stood in for add\n" in done.err
-    assert codes(done.builds, tmp_path) == given
+    assert codes(done.builds, tmp_path) == first_codes
     assert "is not known" not in done.err
     assert "came from binaries" not in done.err, "it is made from source, as far as the application knows"
 
@@ -142,17 +142,17 @@ def test_other_machine_code_than_the_files_is_told(tmp_path: Path, edited: Path)
     """A driver that takes a binary and builds something else: what its recorder writes, and what the end says."""
     original = tmp_path / "original.cl"
     original.write_text(EDITED.replace(" + sin((float)n)", ""))
-    (built,), (given,) = kernlens.compile(original, "dg2"), kernlens.compile(edited, "dg2")
+    (built,), (programs,) = kernlens.compile(original, "dg2"), kernlens.compile(edited, "dg2")
     binary = tmp_path / "edited.bin"
-    binary.write_bytes(given.build.binary)
+    binary.write_bytes(programs.build.binary)
     replacement = Replacement.of("add", str(binary))
     identity = struct.pack("<2Q", 1, 1)
     for content, expected in (
-        (given.build.binary, f"{binary} stood in for add"),
+        (programs.build.binary, f"{binary} stood in for add"),
         (
             built.build.binary,
             f"{binary} was put in for add, but the machine code that the application got is not the file's: add"
-            f" ({len(built.kernels['add'].code):,} bytes, in the file {len(given.kernels['add'].code):,})",
+            f" ({len(built.kernels['add'].code):,} bytes, in the file {len(programs.kernels['add'].code):,})",
         ),
         (b"\0something else", f"{binary} stood in for add"),
     ):
@@ -166,7 +166,9 @@ def test_other_machine_code_than_the_files_is_told(tmp_path: Path, edited: Path)
             replaced=b"add\0",
             hash=b"0" * 64,
             **{
-                "replacement's_hash": hashlib.sha256(without_intermediate_code(given.build.binary)).hexdigest().encode()
+                "replacement's_hash": hashlib.sha256(without_intermediate_code(programs.build.binary))
+                .hexdigest()
+                .encode()
             },
             program=identity,
             error=bytes(8),

@@ -76,9 +76,9 @@ NOT_FOR_A_FILE = {
 
 
 def test_annotate_loads_no_more_than_it_needs(binary: Path) -> None:
-    found = modules_of("annotate", str(binary), "--kernel", KERNEL)
-    assert {".isa.decode", ".formats.dwarf.line_program", ".report.listing"} <= found
-    assert not found & NOT_FOR_A_FILE
+    modules = modules_of("annotate", str(binary), "--kernel", KERNEL)
+    assert {".isa.decode", ".formats.dwarf.line_program", ".report.listing"} <= modules
+    assert not modules & NOT_FOR_A_FILE
 
 
 @pytest.fixture(scope="module")
@@ -103,10 +103,10 @@ def test_one_line_and_back(recording: Path) -> None:
 
 def places(document: dict[str, Any]) -> list[tuple[str, int]]:
     return [
-        (one["path"], one["line"])
+        (instruction["path"], instruction["line"])
         for program in document["programs"]
         for kernel in program["kernels"]
-        for one in kernel["instructions"]
+        for instruction in kernel["instructions"]
     ]
 
 
@@ -141,7 +141,7 @@ def test_json_holds_what_the_schema_says(recording: Path) -> None:
         "line_origin",
         "inlined_at",
     ]
-    assert sum(one["size"] for one in kernel["instructions"]) == kernel["code_size"]
+    assert sum(instruction["size"] for instruction in kernel["instructions"]) == kernel["code_size"]
     assert any("sharpen.cl" in path for path, _ in places(document) if path is not None)
     assert KERNEL in program["sources"][0]["text"]
     bare = json.loads(answer("disasm", recording, "--kernel", KERNEL, "--device", "dg2", "--json"))
@@ -185,7 +185,7 @@ def test_a_kernel_taken_out_is_decoded_as_within_its_program(binary: Path, tmp_p
 
     def texts(*arguments: str | Path) -> list[str]:
         document = json.loads(answer("disasm", *arguments, "--json"))
-        return [one["text"] for one in document["programs"][0]["kernels"][0]["instructions"]]
+        return [instruction["text"] for instruction in document["programs"][0]["kernels"][0]["instructions"]]
 
     assert texts(raw, "--device", "dg2") == texts(binary, "--kernel", KERNEL)
 
@@ -251,7 +251,7 @@ def test_an_output_that_cannot_be_written_is_said(recording: Path, darktable_ker
 def test_spirv_lists_its_entry_points_and_has_no_machine_code_to_show(corpus_sample: Sequence[Built]) -> None:
     spirv = corpus_sample[0].spirv
     document = json.loads(answer("inspect", spirv, "--json"))
-    kernels = {one["name"] for one in document["programs"][0]["symbols"] if one["kind"] == "kernel"}
+    kernels = {symbol["name"] for symbol in document["programs"][0]["symbols"] if symbol["kind"] == "kernel"}
     dis = subprocess.run(["spirv-dis", spirv], capture_output=True, text=True, check=True).stdout
     assert kernels == set(re.findall(r'OpEntryPoint Kernel %\S+ "([^"]+)"', dis))
     assert kernels
@@ -275,7 +275,7 @@ def test_without_a_line_table_the_flag_is_named(darktable_kernels: Path, tmp_pat
     (kernel,) = document["programs"][0]["kernels"]
     assert kernel["line_table"] is False
     assert "-gline-tables-only" in kernel["line_table_reason"]
-    assert {(one["path"], one["line"]) for one in kernel["instructions"]} == {(None, None)}
+    assert {(instruction["path"], instruction["line"]) for instruction in kernel["instructions"]} == {(None, None)}
     assert "-gline-tables-only" in answer("annotate", path, "--kernel", KERNEL)
 
 
@@ -284,9 +284,9 @@ def test_a_debug_flag_shows_a_traceback() -> None:
 
 
 def test_doctor_and_devices_know_this_machine() -> None:
-    checks = {one["name"]: one for one in json.loads(answer("doctor", "--json"))["checks"]}
+    checks = {check["name"]: check for check in json.loads(answer("doctor", "--json"))["checks"]}
     assert checks["compile and decode for dg2"]["works"]
-    devices = {one["name"]: one for one in json.loads(answer("devices", "--json"))["devices"]}
+    devices = {device["name"]: device for device in json.loads(answer("devices", "--json"))["devices"]}
     assert devices["dg2"]["ip"] == "12.55.8"
     assert "system" in devices["dg2"]["compiled_by"]
     assert "system" in devices["dg2"]["simulated_by"]

@@ -22,11 +22,11 @@ WORDS = (("annotate",), ("annotate", "--json"), ("annotate", "--format", "csv"),
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three programs, and between them one that is damaged."""
     folder = tmp_path_factory.mktemp("folder")
-    chosen = [one for one in programs() if one.name.startswith("darktable/")][:3]
+    chosen = [program for program in programs() if program.name.startswith("darktable/")][:3]
     built, failed = build(chosen)
     assert not failed
-    for number, one in enumerate(one for one in built if one.device == "dg2"):
-        content = one.binary.read_bytes()
+    for number, entry in enumerate(image for image in built if image.device == "dg2"):
+        content = entry.binary.read_bytes()
         (folder / f"{number}.bin").write_bytes(content)
         (folder / f"{number}-cut.bin").write_bytes(content[:-100])
     return folder

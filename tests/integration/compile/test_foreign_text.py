@@ -11,8 +11,8 @@ import pytest
 from kernlens.dataclass import replace
 from kernlens.errors import KernlensError, UnsupportedError
 from kernlens.model.build import Build, HeldParts, Source
-from kernlens.pipeline.compile_again import compile_again
 from kernlens.pipeline.compile_stages import Pipeline
+from kernlens.pipeline.second_build_of_recording import second_build_of_recording
 from kernlens.toolchain import shown_files
 from kernlens.toolchain.ocloc import compile_source
 from tests.writers.include_tricks import CANARY, NUMBER, THERE, Trick, trick_of, tricks
@@ -43,11 +43,11 @@ def traces(text: bytes) -> list[str]:
     ]
 
 
-def said(trick: Trick, device: str, *, unconfined: bool = False) -> bytes:
+def told_by(trick: Trick, device: str, *, unconfined: bool = False) -> bytes:
     """All that a compile of the trick brings, but for its own text: every stage, the log, the reason."""
     build = Build("trick", device, options=trick.options, parts=HeldParts(sources=trick.sources))
     try:
-        pipeline: Pipeline = compile_again(build, toolchain="system", unconfined=unconfined)
+        pipeline: Pipeline = second_build_of_recording(build, toolchain="system", unconfined=unconfined)
     except KernlensError as error:
         return f"{error} {getattr(error, 'log', '')}".encode()
     stages = [each.content for each in pipeline if each.failure is None and each.stage != "source"]
@@ -60,8 +60,8 @@ def test_no_spelling_of_an_include_opens_a_file(part: int, canary: Path, monkeyp
     monkeypatch.setenv("CPATH", str(canary.parent))
     shown = {True: 0, False: 0}
     for trick in list(tricks(str(canary), TRICKS, seed=20))[part::PARTS]:
-        assert traces(said(trick, "spirv")) == [], trick
-        shown[bool(traces(said(trick, "spirv", unconfined=True)))] += 1
+        assert traces(told_by(trick, "spirv")) == [], trick
+        shown[bool(traces(told_by(trick, "spirv", unconfined=True)))] += 1
     assert shown[True] >= AT_LEAST, "tricks that show nothing to a compiler that is not confined say nothing"
 
 
@@ -77,8 +77,8 @@ def test_neither_do_other_compilers(device: str, how: str, canary: Path, monkeyp
     shown = 0
     for text in texts:
         trick = trick_of("own", f"{text}\n")
-        assert traces(said(trick, device)) == []
-        shown += bool(traces(said(trick, device, unconfined=True)))
+        assert traces(told_by(trick, device)) == []
+        shown += bool(traces(told_by(trick, device, unconfined=True)))
     assert shown
 
 
@@ -92,11 +92,13 @@ def test_a_folder_that_the_user_names_is_seen(tmp_path: Path) -> None:
         "/src/a.cl", '#include "own.h"\n#if __has_include\u00a0("link.h")\n#error there\n#endif\nint a = KANARIE;\n'
     )
     build = Build("a", "spirv", parts=HeldParts(sources=(source,)))
-    pipeline = compile_again(build, options=f"-I {tmp_path}/named")
+    pipeline = second_build_of_recording(build, options=f"-I {tmp_path}/named")
     assert pipeline.build.ok, pipeline.build.reason
     assert "77" in pipeline.choose("llvm", form="text")[0].text
     source = Source("/src/a.cl", '#include\u00a0"link.h"\n')
-    refused = compile_again(replace(build, parts=HeldParts(sources=(source,))), options=f"-I {tmp_path}/named")
+    refused = second_build_of_recording(
+        replace(build, parts=HeldParts(sources=(source,))), options=f"-I {tmp_path}/named"
+    )
     assert "file not found" in (refused.build.reason or "")
 
 
@@ -104,7 +106,7 @@ def test_a_folder_that_the_user_names_is_seen(tmp_path: Path) -> None:
 def test_a_folder_that_holds_everything_is_not_shown(folder: str) -> None:
     build = Build("a", "spirv", parts=HeldParts(sources=(Source("/src/a.cl", "int a;\n"),)))
     with pytest.raises(UnsupportedError, match="holds much beside what the text could include"):
-        compile_again(build, options=f"-I {os.path.expanduser(folder)}")
+        second_build_of_recording(build, options=f"-I {os.path.expanduser(folder)}")
 
 
 @pytest.mark.parametrize("character", [*map(chr, (*range(32), 127, 0x85, 0x9B)), "\u2028", "\u2029"])
@@ -113,7 +115,7 @@ def test_control_characters_in_options_are_refused(character: str, tmp_path: Pat
         "a", "spirv", options=f'-DA="1{character}"', parts=HeldParts(sources=(Source("/src/a.cl", "int a;\n"),))
     )
     with pytest.raises(UnsupportedError, match=r"holds a control character; leave it out"):
-        compile_again(build)
+        second_build_of_recording(build)
     source = tmp_path / "a.cl"
     source.write_text("kernel void f() {}")
     for options in (f'-DA="1{character}"', f'-DA="1{character}'):  # and where a quote is not closed

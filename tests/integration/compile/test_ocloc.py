@@ -43,9 +43,9 @@ def instructions(binary: bytes, name: str, newest: Toolchain, tmp_path: Path) ->
     subprocess.run(["objcopy", "-I", "elf64-little", "-O", "binary", "-j", f".text.{name}", path, code], check=True)
     listing = subprocess.run(newest.command("iga64", "-p=xe2", "-d", str(code)), capture_output=True, check=True)
     lines = listing.stdout.decode().splitlines()
-    kept = [line for line in lines if not re.search(r"mov \(16\|M0\) +null<1>:ud +0x[0-9A-F]{1,8}:ud", line)]
-    assert len(kept) == len(lines) - 4
-    return kept
+    rows = [line for line in lines if not re.search(r"mov \(16\|M0\) +null<1>:ud +0x[0-9A-F]{1,8}:ud", line)]
+    assert len(rows) == len(lines) - 4
+    return rows
 
 
 def test_a_source_with_a_header_of_its_own_folder(each: Toolchain, scale: Path, tmp_path: Path) -> None:
@@ -259,12 +259,12 @@ def test_stopping_early_ends_the_running_compiles(
 
 
 def test_both_toolchains_are_found(system: Toolchain, newest: Toolchain) -> None:
-    found = {chain.name: chain for chain in find_toolchains()}
-    assert next(iter(found)) == "system"
+    result = {chain.name: chain for chain in find_toolchains()}
+    assert next(iter(result)) == "system"
     assert system.release is not None
     assert newest.release is not None
     assert system.release < newest.release
     assert [path.name for path in newest.iga_libraries] == ["libiga64.so.2"]
-    assert found[newest.name] == newest
+    assert result[newest.name] == newest
     assert newest.igc_version is not None
     assert newest.igc_version.startswith("2.")

@@ -113,13 +113,13 @@ def test_the_edited_line_and_no_other_is_the_cause(name: str, changes: dict[str,
 
 def test_most_often_the_instructions_alone_tell_the_line(changes: dict[str, KernelChange]) -> None:
     """Without a look at the sources: the one line whose instructions differ is the edited one."""
-    found = {}
+    result = {}
     for name, change in changes.items():
         lines = [line for line in change.lines if line.key not in (PROLOGUE, NO_LINE)]
         others = [line for line in lines if line.change == INSTRUCTIONS]
-        found[name] = [line.key.new for line in others or lines]
-    alone = [name for name, lines in found.items() if lines == [EDITS[name].line]]
-    assert len(alone) >= 9, found
+        result[name] = [line.key.new for line in others or lines]
+    alone = [name for name, lines in result.items() if lines == [EDITS[name].line]]
+    assert len(alone) >= 9, result
 
 
 def test_the_same_source_elsewhere_is_no_difference(tmp_path: Path) -> None:

@@ -28,12 +28,12 @@ def accesses(effects: Effects, index: int, is_write: bool) -> tuple[Access, ...]
 
 def value_of(liveness: Liveness, start: Place) -> set[Place] | None:
     """Every access to the value that an instruction writes, on all ways; None if the thread began with a part of it."""
-    effects, found, waiting = liveness.effects, set[Place](), [start]
+    effects, result, waiting = liveness.effects, set[Place](), [start]
     while waiting:
         place = waiting.pop()
-        if place in found:
+        if place in result:
             continue
-        found.add(place)
+        result.add(place)
         index, is_write, number = place
         first, pattern = accesses(effects, index, is_write)[number]
         places = pattern << first
@@ -50,7 +50,7 @@ def value_of(liveness: Liveness, start: Place) -> set[Place] | None:
                 for position, (begin, bits) in enumerate(accesses(effects, other, writes))
                 if bits << begin & places
             ]
-    return found
+    return result
 
 
 def moved(effects: Effects, value: set[Place]) -> Effects:
@@ -106,8 +106,8 @@ def test_another_order_of_registers_is_no_change(newest_root: Path, darktable_ke
     """The newest compiler, told to take registers from the first on rather than one after the other."""
     source = darktable_kernels / "gaussian.cl"
     options = ["", "-igc_opts 'VISAOptions=-noroundrobin'"]
-    found = kernlens.diff(source, device="dg2", toolchain=NEWEST, options=options)
-    renamed = [pair for pair in found.pairing.kernels if pair.old.code != pair.new.code]
-    changed = {change.pair.new.name for change in found.changes if not change.is_same_code}
+    difference = kernlens.diff(source, device="dg2", toolchain=NEWEST, options=options)
+    renamed = [pair for pair in difference.pairing.kernels if pair.old.code != pair.new.code]
+    changed = {change.pair.new.name for change in difference.changes if not change.is_same_code}
     assert len(renamed) - len(changed) >= 4
     assert any(pair.old.instructions.effects.routes for pair in renamed if pair.old.instructions.effects)

@@ -40,21 +40,21 @@ class Listing:
 
 def patch_token_codes(built: list[Built]) -> list[Code]:
     """Every kernel of NEO ELF files with patch tokens."""
-    found = []
-    for one in built:
-        part = read_neo_elf(memoryview(one.binary.read_bytes())).device_binary
+    codes = []
+    for build in built:
+        part = read_neo_elf(memoryview(build.binary.read_bytes())).device_binary
         assert part is not None
         for kernel in read_patch_tokens(part.data).kernels:
-            found.append(Code(f"{one.name}:{kernel.name}", one.device, bytes(kernel.code), Compiler((1,))))
-    return found
+            codes.append(Code(f"{build.name}:{kernel.name}", build.device, bytes(kernel.code), Compiler((1,))))
+    return codes
 
 
 def zebin_codes(built: list[Built]) -> list[Code]:
     """Every kernel of zebins."""
     return [
-        Code(f"{one.name}:{kernel.name}", one.device, bytes(kernel.code))
-        for one in built
-        for kernel in read_zebin(memoryview(one.binary.read_bytes())).kernels
+        Code(f"{build.name}:{kernel.name}", build.device, bytes(kernel.code))
+        for build in built
+        for kernel in read_zebin(memoryview(build.binary.read_bytes())).kernels
     ]
 
 
@@ -80,5 +80,5 @@ def disassemble(code: Code, folder: Path, command: list[str]) -> Listing:
     )
     labels = [int(line[1:-1]) for line in plain if re.fullmatch(r"L\d+:", line)]
     texts = [line for line in plain if line and not re.fullmatch(r"L\d+:", line)]
-    offsets = [int(found[1], 16) for line in counted if (found := re.match(r"/\* *\[([0-9A-F]+)\]", line))]
+    offsets = [int(match[1], 16) for line in counted if (match := re.match(r"/\* *\[([0-9A-F]+)\]", line))]
     return Listing(texts, offsets, labels)

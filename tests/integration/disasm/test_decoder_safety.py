@@ -62,21 +62,21 @@ def mutated(code: bytes, chance: random.Random) -> bytes:
 
 def inputs(code: bytes, chance: random.Random, count: int) -> list[bytes]:
     """A third random bytes, a third cut short, a third with bits flipped; and every short length."""
-    made = [code[:length] for length in range(40)]
+    contents = [code[:length] for length in range(40)]
     for index in range(count):
         match index % 3:
             case 0:
-                made.append(chance.randbytes(chance.randrange(1, 400)))
+                contents.append(chance.randbytes(chance.randrange(1, 400)))
             case 1:
-                made.append(code[: chance.randrange(len(code))][-1024:])
+                contents.append(code[: chance.randrange(len(code))][-1024:])
             case _:
-                made.append(mutated(code, chance))
-    return made
+                contents.append(mutated(code, chance))
+    return contents
 
 
-def decode_in_child(name: str, made: list[bytes], folder: Path) -> tuple[int, int, int]:
+def decode_in_child(name: str, contents: list[bytes], folder: Path) -> tuple[int, int, int]:
     file = folder / "inputs"
-    file.write_bytes(b"".join(len(one).to_bytes(4, "little") + one for one in made))
+    file.write_bytes(b"".join(len(stage_map).to_bytes(4, "little") + stage_map for stage_map in contents))
     done = subprocess.run(
         [sys.executable, "-c", CHILD, name, str(file)], capture_output=True, text=True, timeout=300, check=False
     )
@@ -88,10 +88,10 @@ def decode_in_child(name: str, made: list[bytes], folder: Path) -> tuple[int, in
 @pytest.mark.parametrize("name", ["bdw", "skl", "icllp", "tgllp", "xe-hp-sdv", "dg2", "pvc"])
 def test_any_bytes_decode_to_something(name: str, codes: list[Code], tmp_path: Path) -> None:
     chance = random.Random(f"decoder {name}")
-    code = max((one.code for one in codes if one.device in (name, "dg2")), key=len)
-    made = inputs(code, chance, 600)
-    count, instructions, illegal = decode_in_child(name, made, tmp_path)
-    assert count == len(made)
+    code = max((code.code for code in codes if code.device in (name, "dg2")), key=len)
+    contents = inputs(code, chance, 600)
+    count, instructions, illegal = decode_in_child(name, contents, tmp_path)
+    assert count == len(contents)
     assert instructions > 1000
     assert illegal > 100
 
@@ -101,16 +101,16 @@ def test_any_bytes_with_the_newest_library(
     name: str, newest_root: Path, codes: list[Code], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(library.PATH_VARIABLE, str(newest_root))
-    code = max((one.code for one in codes if one.device == "dg2"), key=len)
-    made = inputs(code, random.Random(f"newest {name}"), 600)
-    count, _, illegal = decode_in_child(name, made, tmp_path)
-    assert count == len(made)
+    code = max((code.code for code in codes if code.device == "dg2"), key=len)
+    contents = inputs(code, random.Random(f"newest {name}"), 600)
+    count, _, illegal = decode_in_child(name, contents, tmp_path)
+    assert count == len(contents)
     assert illegal > 100
 
 
 def test_a_bad_instruction_spoils_no_other(codes: list[Code], tmp_path: Path) -> None:
     """Bits of one instruction are broken: all others read as before, and the broken one as iga64 prints it."""
-    code = next(one for one in codes if one.device == "dg2")
+    code = next(code for code in codes if code.device == "dg2")
     before = decode(device("dg2"), code.code)
     plain = [index for index in range(len(before)) if before.sizes[index] == 16 and not before[index].targets]
     for index in plain[:40]:
@@ -126,7 +126,7 @@ def test_a_bad_instruction_spoils_no_other(codes: list[Code], tmp_path: Path) ->
 
 
 def test_a_bad_instruction_reads_as_iga64_prints_it(codes: list[Code], tmp_path: Path) -> None:
-    code = next(one for one in codes if one.device == "dg2")
+    code = next(code for code in codes if code.device == "dg2")
     broken = bytearray(code.code[:64])
     broken[0] = 0x7F
     command = [
@@ -136,9 +136,9 @@ def test_a_bad_instruction_reads_as_iga64_prints_it(codes: list[Code], tmp_path:
         "iga64",
     ]  # it fails for the bad instruction, yet prints
     listing = disassemble(Code("broken", "dg2", bytes(broken)), tmp_path, command)
-    found = decode(device("dg2"), bytes(broken))
-    assert found[0].illegal
-    assert found.texts == listing.texts
+    instructions = decode(device("dg2"), bytes(broken))
+    assert instructions[0].illegal
+    assert instructions.texts == listing.texts
 
 
 def test_a_large_input_is_decoded_in_time_and_memory() -> None:
@@ -146,15 +146,15 @@ def test_a_large_input_is_decoded_in_time_and_memory() -> None:
     size = 4 << 20
     code = random.Random(5).randbytes(size)
     with processor_time(20):
-        found = decode(device("skl"), code)
-    assert len(found) > size // 16
-    assert len(found.records) == 72 * len(found)
+        instructions = decode(device("skl"), code)
+    assert len(instructions) > size // 16
+    assert len(instructions.records) == 72 * len(instructions)
 
 
 def test_nothing_and_tails() -> None:
     for length in range(8):
-        found = decode(device("skl"), bytes(length))
-        assert (len(found), found.trailing, found.texts) == (0, length, [])
+        instructions = decode(device("skl"), bytes(length))
+        assert (len(instructions), instructions.trailing, instructions.texts) == (0, length, [])
     assert decode(device("skl"), bytes(15)).trailing == 15
     compacted = bytes([1, 0, 0, 0x20, 0, 0, 0, 0])
     assert [len(decode(device("skl"), compacted + bytes(tail))) for tail in (0, 7, 15, 16)] == [1, 1, 1, 2]

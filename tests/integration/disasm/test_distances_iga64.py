@@ -80,7 +80,9 @@ def test_messages_of_xe3p_wait_for_their_descriptors(newest_root: Path, tmp_path
     texts = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout.splitlines()
     printed = [re.findall(r"(?<!\[)\bs0\.\d+", text.partition("{")[0]) for text in texts if re.search(r"\bsendg", text)]
     messages = [instruction.message for instruction in kernel.instructions if instruction.message]
-    assert [[one for one in (each.descriptor_register, each.extended_register) if one] for each in messages] == printed
+    assert [
+        [entry for entry in (each.descriptor_register, each.extended_register) if entry] for each in messages
+    ] == printed
     assert {len(registers) for registers in printed} == {0, 1, 2}
     assert {each.descriptor for each in messages} == {None}
     counts = Counter(judgement for _, judgement in judged(kernel.instructions))
@@ -98,13 +100,13 @@ def test_those_waited_for_are_a_reason_to_wait(name: str, newest_root: Path, tmp
     done = subprocess.run([*command, *options], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr + done.stdout
     search_also(lambda: {"newest": str(newest_root)})
-    found = decode(device(name), code.read_bytes())
-    assert found.pipes is not None
-    counts = Counter(judgement for _, judgement in judged(found))
-    assert counts.total() == len(found.pipes.distances) > 200
+    instructions = decode(device(name), code.read_bytes())
+    assert instructions.pipes is not None
+    counts = Counter(judgement for _, judgement in judged(instructions))
+    assert counts.total() == len(instructions.pipes.distances) > 200
     # The one of the code's end is forced: iga64 has everything waited for.
     assert counts[HAZARD] + counts[CAPPED] + 1 >= counts.total() > 1.1 * counts[CAPPED]
     for rule in WRONG:
-        wrong = by_wrong_rule(found, rule)
-        if list(distance_waits(wrong)) != list(distance_waits(found)):
+        wrong = by_wrong_rule(instructions, rule)
+        if list(distance_waits(wrong)) != list(distance_waits(instructions)):
             assert sum(judgement == HAZARD for _, judgement in judged(wrong)) < counts[HAZARD], rule

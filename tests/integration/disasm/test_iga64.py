@@ -44,14 +44,14 @@ def decoded(codes: list[Code], **options: bool) -> list[Instructions]:
 def check(codes: list[Code], folder: Path, command: list[str]) -> int:
     """Compares every instruction's text and offset and every branch target; returns how many instructions."""
     total = 0
-    for code, found in zip(codes, decoded(codes), strict=True):
+    for code, result in zip(codes, decoded(codes), strict=True):
         listing = disassemble(code, folder, command)
-        assert found.texts == listing.texts, code.name
-        assert list(found.offsets) == listing.offsets, code.name
+        assert result.texts == listing.texts, code.name
+        assert list(result.offsets) == listing.offsets, code.name
         # iga64 also labels the start and what follows a branch or the end of the thread.
-        assert set(found.targets) - {len(code.code)} <= set(listing.labels), code.name
-        assert found.size + found.trailing == len(code.code)
-        total += len(found)
+        assert set(result.targets) - {len(code.code)} <= set(listing.labels), code.name
+        assert result.size + result.trailing == len(code.code)
+        total += len(result)
     return total
 
 
@@ -92,15 +92,15 @@ def test_each_compilers_code_reads_as_its_own_iga64_prints_it(newest_root: Path,
         for path in (recording, plain):
             done = kernlens("disasm", path, "--json", "--verbose")
             (program,) = json.loads(done.stdout)["programs"]
-            found = [each["text"] for each in program["kernels"][0]["instructions"]]
+            result = [each["text"] for each in program["kernels"][0]["instructions"]]
             (loaded,) = load(path)
             code = Code("macros", "pvc", bytes(loaded.kernels["macros"].code))
-            assert found == disassemble(code, tmp_path, command).texts, path
+            assert result == disassemble(code, tmp_path, command).texts, path
             used = re.search(r"(libiga64 \S+) \((\S+)\) decodes pvc: it is ", done.stderr)
             assert used is not None, done.stderr
             assert used[1] == program["disassembler"]
             assert used[2].startswith(str(newest_root)) == (toolchain == "newest")
-            texts[toolchain] = [text for text in found if "math.invm" in text]
+            texts[toolchain] = [text for text in result if "math.invm" in text]
     assert texts["system"]
     # Else the test would tell nothing.
     assert ["nomme<1;1,0>" in text for text in texts["system"]] == [False] * len(texts["system"])
@@ -110,44 +110,44 @@ def test_each_compilers_code_reads_as_its_own_iga64_prints_it(newest_root: Path,
 def test_records_say_what_the_texts_say(sample: list[Code]) -> None:
     """Mnemonic, execution size, first channel, mask, predicate, destination and message target, read back from text."""
     checked = 0
-    for found in decoded(sample, texts=True):
-        for one in found:
+    for instructions in decoded(sample, texts=True):
+        for item in instructions:
             head = re.match(
                 r"(?:\((?P<w>W)?&?(?P<p>~?f\d\.\d[^)]*)?\))?\s*(?P<op>[a-z0-9]+)(?:\.(?P<fc>\S+))?"
                 r"(?: +\((?P<size>\d+)\|M(?P<first>\d+)\))?(?: +\((?P<test>[a-z]+)\)(?P<flag>f\d\.\d))?"
                 r"(?: +(?:\(sat\))?(?P<dst>r\d+(?:\.\d+)?|null))?",
-                one.text,
+                item.text,
             )
-            assert head is not None, one.text
-            assert head["op"] == one.opcode, one.text
-            assert bool(head["w"]) == one.no_mask, one.text
-            assert (f"({head['p']})" if head["p"] else None) == (str(one.predicate) if one.predicate else None), (
-                one.text
+            assert head is not None, item.text
+            assert head["op"] == item.opcode, item.text
+            assert bool(head["w"]) == item.no_mask, item.text
+            assert (f"({head['p']})" if head["p"] else None) == (str(item.predicate) if item.predicate else None), (
+                item.text
             )
             if head["size"]:
-                assert (int(head["size"]), int(head["first"])) == (one.execution_size, one.channel_offset), one.text
+                assert (int(head["size"]), int(head["first"])) == (item.execution_size, item.channel_offset), item.text
             if head["test"]:
-                assert one.condition is not None, one.text
-                assert (head["test"], head["flag"]) == (one.condition.test, one.condition.flag), one.text
-            if head["dst"] and one.destination is not None and one.destination.kind == "register":
-                assert str(one.destination).startswith(head["dst"]), one.text
-            if one.message is not None and head["fc"]:
-                assert one.message.target == head["fc"], one.text
+                assert item.condition is not None, item.text
+                assert (head["test"], head["flag"]) == (item.condition.test, item.condition.flag), item.text
+            if head["dst"] and item.destination is not None and item.destination.kind == "register":
+                assert str(item.destination).startswith(head["dst"]), item.text
+            if item.message is not None and head["fc"]:
+                assert item.message.target == head["fc"], item.text
             checked += 1
     assert checked > 10_000
 
 
 def test_descriptors_and_scoreboards_are_those_of_the_texts(sample: list[Code]) -> None:
     messages = scoreboards = 0
-    for found in decoded([code for code in sample if code.device in ("tgllp", "dg2", "pvc")], texts=True):
-        for one, flags in zip(found, found.flags, strict=True):
-            assert (one.message is not None) == bool(flags & SEND) == one.opcode.startswith("send"), one.text
-            if one.message is not None and one.message.descriptor is not None:
-                assert f"0x{one.message.descriptor:08X}" in one.text
+    for instructions in decoded([code for code in sample if code.device in ("tgllp", "dg2", "pvc")], texts=True):
+        for item, flags in zip(instructions, instructions.flags, strict=True):
+            assert (item.message is not None) == bool(flags & SEND) == item.opcode.startswith("send"), item.text
+            if item.message is not None and item.message.descriptor is not None:
+                assert f"0x{item.message.descriptor:08X}" in item.text
                 messages += 1
-            options = re.search(r"\{([^}]*)\}", one.text)
+            options = re.search(r"\{([^}]*)\}", item.text)
             named = [option for option in (options[1] if options else "").split(",") if re.match(r"[A-Z]?@|\$", option)]
-            assert (str(one.swsb).split(",") if one.swsb else []) == named, one.text
+            assert (str(item.swsb).split(",") if item.swsb else []) == named, item.text
             scoreboards += bool(named)
     assert messages > 100
     assert scoreboards > 1000
@@ -156,20 +156,20 @@ def test_descriptors_and_scoreboards_are_those_of_the_texts(sample: list[Code]) 
 def test_one_batch_equals_one_by_one(sample: list[Code]) -> None:
     """Repeated encodings are decoded once for all kernels: that must not show."""
     few = sample[::7]
-    for code, found in zip(few, decoded(few, texts=True), strict=True):
+    for code, result in zip(few, decoded(few, texts=True), strict=True):
         alone = decode(device(code.device), code.code, code.compiler)
-        assert alone.records == found.records
-        assert alone.texts == found.texts
+        assert alone.records == result.records
+        assert alone.texts == result.texts
 
 
 def test_threads_do_not_disturb_each_other(sample: list[Code]) -> None:
     """Decoding from several threads, and the texts of one batch asked for by several at once."""
-    expected = [found.texts for found in decoded(sample)]
+    expected = [instructions.texts for instructions in decoded(sample)]
     shared = decoded(sample)
     with ThreadPoolExecutor(8) as pool:
         again = pool.map(lambda code: decode(device(code.device), code.code, code.compiler).texts, sample)
-        batches = [pool.submit(lambda: [found.texts for found in decoded(sample[:20])]) for _ in range(4)]
-        of_shared = pool.map(lambda found: found.texts, shared)
+        batches = [pool.submit(lambda: [instructions.texts for instructions in decoded(sample[:20])]) for _ in range(4)]
+        of_shared = pool.map(lambda entry: entry.texts, shared)
         assert list(again) == expected
         assert list(of_shared) == expected
         for batch in batches:

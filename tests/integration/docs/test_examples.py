@@ -83,9 +83,9 @@ def test_level_zero(tmp_path: Path, arguments: tuple[str, ...], origin: str, req
     if NEWEST in arguments:
         request.getfixturevalue("newest_root")
     printed = run(tmp_path, "level_zero_kernel_binary", *arguments)
-    found = re.fullmatch(rf"scale: (\d+) bytes from {origin}, (\d+) without padding\n", printed)
-    assert found, printed
-    assert len((tmp_path / "scale.raw").read_bytes()) == int(found[1]) > int(found[2]) > 0
+    match = re.fullmatch(rf"scale: (\d+) bytes from {origin}, (\d+) without padding\n", printed)
+    assert match, printed
+    assert len((tmp_path / "scale.raw").read_bytes()) == int(match[1]) > int(match[2]) > 0
 
 
 def test_level_zero_link(tmp_path: Path) -> None:

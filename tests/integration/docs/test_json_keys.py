@@ -84,10 +84,10 @@ class Shape:
         if id(self) in done:
             return []
         done.add(id(self))
-        found = [f"{place}.{key}" for key in self.keys if key not in self.seen]
+        keys = [f"{place}.{key}" for key in self.keys if key not in self.seen]
         for key, inside in self.keys.items():
-            found += inside.unseen(f"{place}.{key}", done)
-        return found + (self.entry.unseen(f"{place}[]", done) if self.entry else [])
+            keys += inside.unseen(f"{place}.{key}", done)
+        return keys + (self.entry.unseen(f"{place}[]", done) if self.entry else [])
 
 
 class Reader:
@@ -107,10 +107,10 @@ class Reader:
         if self.take("{"):
             return self.fields()
         if self.take("["):
-            found = Shape()
-            found.entry = Shape() if self.tokens[0] == (MARK, "]") else self.value()
+            shape = Shape()
+            shape.entry = Shape() if self.tokens[0] == (MARK, "]") else self.value()
             assert self.take("]")
-            return found
+            return shape
         if self.tokens[0][0] == NAME:
             return self.named.setdefault(self.tokens.pop(0)[1], Shape())
         if self.tokens[0][0] == KEY:  # A value that is always the same, as "spirv".
@@ -118,18 +118,18 @@ class Reader:
         return Shape()
 
     def fields(self) -> Shape:
-        found = Shape()
+        shape = Shape()
         while not self.take("}"):
             kind, word = self.tokens.pop(0)
             if kind == NAME and self.take(":"):
-                found.is_open = True
+                shape.is_open = True
             elif kind == NAME:
-                found.keys |= self.named[word].keys
+                shape.keys |= self.named[word].keys
             else:
                 assert kind == KEY, f"a key is expected before {self.tokens[:8]}"
-                found.keys[word] = self.value() if self.take(":") else Shape()
+                shape.keys[word] = self.value() if self.take(":") else Shape()
             self.take(",")
-        return found
+        return shape
 
 
 def shapes(heading: str) -> list[Shape]:
@@ -162,12 +162,12 @@ def answer(*words: str | Path, cwd: Path | None = None, status: int = 0) -> Any:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    found = tmp_path_factory.mktemp("json")
+    result = tmp_path_factory.mktemp("json")
     for name, text in MODULES.items():
-        (found / name).write_text(text)
-    done = kernlens("compile", "--library", "--device", "dg2", *MODULES, "--options", "", cwd=found)
+        (result / name).write_text(text)
+    done = kernlens("compile", "--library", "--device", "dg2", *MODULES, "--options", "", cwd=result)
     assert done.returncode == 0, done.stderr
-    return found
+    return result
 
 
 def test_the_documents_of_programs(folder: Path) -> None:
@@ -192,8 +192,8 @@ def test_the_documents_of_programs(folder: Path) -> None:
     documents.append(answer("annotate", "own.klens", "--own-lines", cwd=folder))
     compare(shape, *documents, answer("inspect", "a.dg2.bin", cwd=folder))
     (folder / "spill.cl").write_text(SPILLING)
-    kept = ("spill.cl", "--device", "dg2", "-o", "spill.klens")
-    done = kernlens("stages", *kept, cwd=folder, IGC_VISAOptions="-TotalGRFNum 64")
+    spill_words = ("spill.cl", "--device", "dg2", "-o", "spill.klens")
+    done = kernlens("stages", *spill_words, cwd=folder, IGC_VISAOptions="-TotalGRFNum 64")
     assert done.returncode == 0, done.stderr
     for option in ("--top=3", "--pressure"):
         (shape,) = shapes(f"annotate {option.removesuffix('=3')}")

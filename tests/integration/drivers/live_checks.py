@@ -113,8 +113,8 @@ def check_debug(tally: Tally, where: str, live: Build) -> None:
     for name in inside:
         if name.startswith(UNRELOCATED):
             sites = _relocated(live.binary, name)
-            found, expected = _blanked(outside.get(name, b""), sites), _blanked(inside[name], sites)
-            tally.equal("debug section", f"{where}: {name}", found, expected)
+            result, expected = _blanked(outside.get(name, b""), sites), _blanked(inside[name], sites)
+            tally.equal("debug section", f"{where}: {name}", result, expected)
     ours, theirs = _kernels(live.binary), _kernels(live.debug)
     for name in ours:
         tally.equal("line table of debug data", f"{where}: {name}", lines(ours[name]), lines(theirs[name]))
@@ -213,13 +213,13 @@ def _kernels(binary: bytes) -> dict[str, Kernel]:
 
 
 def _only(path: Path) -> dict[str, Kernel]:
-    found: dict[str, Kernel] = {}
+    kernels: dict[str, Kernel] = {}
     for program in load(path):
-        found.update(program.kernels)
+        kernels.update(program.kernels)
     # Read while the file is there: the parts of a kernel come on first use.
-    for kernel in found.values():
+    for kernel in kernels.values():
         _ = kernel.line_table
-    return found
+    return kernels
 
 
 def main() -> int:
@@ -227,7 +227,7 @@ def main() -> int:
     import os
 
     root = Path(os.environ["KERNLENS_NEWEST_ROOT"])
-    wanted = [program for program in programs() if sys.argv[1:] == [] or program.name.startswith(tuple(sys.argv[1:]))]
+    chosen = [program for program in programs() if sys.argv[1:] == [] or program.name.startswith(tuple(sys.argv[1:]))]
     failed = False
     for name, devices, compiler in (
         (SYSTEM, SYSTEM_DEVICES, DEBIAN),
@@ -235,7 +235,7 @@ def main() -> int:
     ):
         for device in devices:
             tally = Tally()
-            done, _ = build(wanted, (device,), compiler=compiler)
+            done, _ = build(chosen, (device,), compiler=compiler)
             for environment, check in (
                 (later_stepping(simulated_driver(device, name)), check_program),
                 (offline_environment(device, name), check_source),

@@ -40,9 +40,9 @@ def test_device(driver_environment: DriverEnvironment) -> None:
 @on_every_device
 def test_kernels(driver_environment: DriverEnvironment, modules: dict[str, bytes]) -> None:
     with IsolatedDriver(driver_environment) as driver:
-        made = driver.build_spirv("plain", modules["plain"])
-        assert sorted(made["kernel_names"]) == ["clear", "scale"]
-        assert made["has_imports"] is False
+        module = driver.build_spirv("plain", modules["plain"])
+        assert sorted(module["kernel_names"]) == ["clear", "scale"]
+        assert module["has_imports"] is False
         scale = driver.kernel("plain", "scale")
         (live,) = driver.live_builds("plain")
     assert scale.resources.required_work_group_size == (16, 2, 1)
@@ -306,8 +306,8 @@ def test_binary_of_another_device_is_compiled_anew(
         binary = other.live_builds("plain")[0].binary
     assert binary is not None
     with IsolatedDriver(driver_environment) as driver:
-        made = driver.load_native("plain", binary)
-        assert "recompiled" in made["log"]
+        module = driver.load_native("plain", binary)
+        assert "recompiled" in module["log"]
         (live,) = driver.live_builds("plain")
         assert live.binary
         assert live.binary != binary

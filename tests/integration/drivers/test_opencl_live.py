@@ -10,9 +10,9 @@ import pytest
 
 from kernlens.model.build import Build
 from kernlens.opencl import OpenCLError
-from kernlens.runtime.answers import build_of, from_json
 from kernlens.runtime.driver_environment import DriverEnvironment
 from kernlens.runtime.isolation import OPENCL, IsolatedDriver
+from kernlens.runtime.worker_answers import build_of, from_json
 from kernlens.toolchain.simulation import simulated_driver
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM
 from tests.corpus.build import build
@@ -163,11 +163,11 @@ def test_programs_that_are_built_for_some_devices(driver_environment: DriverEnvi
 def test_binaries_and_errors(driver_environment: DriverEnvironment) -> None:
     with IsolatedDriver(driver_environment) as driver:
         driver.build_source("program", SOURCE)
-        (made,) = driver.live_builds("program", OPENCL)
-        assert made.binary
-        driver.request(OPENCL, "load_binary", name="again", binary=made.binary)
+        (produced,) = driver.live_builds("program", OPENCL)
+        assert produced.binary
+        driver.request(OPENCL, "load_binary", name="again", binary=produced.binary)
         (again,) = driver.live_builds("again", OPENCL)
-        assert [kernel.binary for kernel in again.kernels] == [kernel.binary for kernel in made.kernels]
+        assert [kernel.binary for kernel in again.kernels] == [kernel.binary for kernel in produced.kernels]
         assert again.sources == ()
         assert again.missing["sources"].startswith("the program was not made from source")
         with pytest.raises(OpenCLError, match=r"clCreateProgramWithBinary.*INVALID_BINARY.*for bad"):
@@ -184,9 +184,9 @@ def test_corpus(driver_environment: DriverEnvironment, request: pytest.FixtureRe
     compiler = newest(request.getfixturevalue("newest_root")) if is_newest else DEBIAN
     # 26.27 does not compile images for pvc.
     images = [] if is_newest and driver_environment.device == "pvc" else ["darktable/nlmeans", "darktable/sharpen"]
-    wanted = [program(name) for name in [*images, "piglit/calls", "silx/medfilt"]]
+    programs = [program(name) for name in [*images, "piglit/calls", "silx/medfilt"]]
     try:
-        built, failed = build(wanted, (driver_environment.device,), compiler=compiler)
+        built, failed = build(programs, (driver_environment.device,), compiler=compiler)
     except CorpusError as error:
         pytest.skip(f"the corpus: {error}")
     assert not failed

@@ -16,7 +16,7 @@ from kernlens.formats.elf.elf_file import read_elf
 from kernlens.formats.offload_bundle import read_offload_images
 from kernlens.formats.zebin.ze_info import read_ze_info
 from kernlens.formats.zebin.zebin_file import SHT_ZEBIN_ZEINFO, read_zebin
-from kernlens.model.budget import Budget
+from kernlens.model.allowance import Allowance
 from tests.corpus.build import Built
 from tests.limits import processor_time
 
@@ -62,7 +62,7 @@ def read_everything_offloaded(data: memoryview) -> None:
     for image in read_offload_images(data):
         assert len(image.stored) <= len(data)
         if image.unreadable is None:
-            assert len(image.read()) <= Budget(len(data)).limit
+            assert len(image.read()) <= Allowance(len(data)).limit
 
 
 def mutated(data: bytes, chance: random.Random, hot: range) -> bytes:

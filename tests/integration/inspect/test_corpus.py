@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kernlens.isa import pipes
+from kernlens.isa import pipe_rules
 from kernlens.isa.iga_library import search_also
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from tests.conftest import SAMPLE
@@ -71,8 +71,8 @@ def test_every_byte_of_code_is_listed_where_calls_stay(
     built, failed = build([program("piglit/calls"), program(SAMPLE[0])], [device], compiler=VARIANTS[variant](compiler))
     assert not failed
     total = Outcome("bytes of code")
-    for one in built:
-        total.add(check_code_bytes(one))
+    for entry in built:
+        total.add(check_code_bytes(entry))
     assert total.differences == []
     assert total.compared > 10_000
 
@@ -101,7 +101,7 @@ def test_a_join_that_is_one_row_late_is_seen(corpus_sample: list[Built], monkeyp
 def test_a_wrong_pipe_is_seen(newest_sample: list[Built], monkeypatch: pytest.MonkeyPatch) -> None:
     """By the listings that state pipes, and by the distances that then have no reason."""
     built = next(built for built in newest_sample if built.device == "dg2")
-    monkeypatch.setattr(pipes, "_pipe_of_type", lambda number, platform: "I")
+    monkeypatch.setattr(pipe_rules, "_pipe_of_type", lambda number, platform: "I")
     differences = check_distances(built).differences
     assert any("oracle 'F'" in difference for difference in differences)
     assert any("no reason to wait" in difference for difference in differences)

@@ -18,8 +18,8 @@ COUNT = 1500
 @pytest.fixture(scope="module")
 def seeds(corpus_sample: list[Built], darktable_kernels: Path, tmp_path_factory: pytest.TempPathFactory) -> list[bytes]:
     recording = tmp_path_factory.mktemp("mutations") / "sharpen.klens"
-    for _, one in build(plan([darktable_kernels / "sharpen.cl"], ["skl", "dg2"]).jobs, recording=recording):
-        assert one.ok
+    for _, build_ in build(plan([darktable_kernels / "sharpen.cl"], ["skl", "dg2"]).jobs, recording=recording):
+        assert build_.ok
     small = [built.binary for built in corpus_sample if built.binary.stat().st_size < 100_000]
     assert small
     return seeds_of([*small, recording])

@@ -88,9 +88,9 @@ class Compiled:
     def assembly(self, kernel: PatchTokenKernel) -> str:
         """The compiler's ``.asm`` dump of the very code that is in the program: it tries several widths per kernel."""
         code = bytes(kernel.code)
-        found = [path for path in self.dump.glob("*.dat") if path.read_bytes() == code]
-        assert found, f"the compiler dumped no code like that of {kernel.name}"
-        return found[0].with_suffix(".asm").read_text()
+        paths = [path for path in self.dump.glob("*.dat") if path.read_bytes() == code]
+        assert paths, f"the compiler dumped no code like that of {kernel.name}"
+        return paths[0].with_suffix(".asm").read_text()
 
 
 def read_program(path: Path) -> PatchTokenProgram:
@@ -164,18 +164,18 @@ def test_tokens_of_real_kernels_fill_the_patch_list_and_state_all_arguments(corp
 def test_resources_equal_the_compilers_own_dump(compiled: Compiled) -> None:
     spilling = 0
     for kernel in compiled.program.kernels:
-        found, dump = kernel.resources(), compiled.assembly(kernel)
+        resources, dump = kernel.resources(), compiled.assembly(kernel)
         assert f"//.kernel {kernel.name}\n" in dump
         registers = re.search(r"numGRF=(\d+)", dump)
         assert registers is not None
-        assert found.registers == int(registers[1])
+        assert resources.registers == int(registers[1])
         spill = re.search(r"^//\.spill size (\d+)", dump, re.MULTILINE)
         private = re.search(r"^//\.private memory size (\d+)", dump, re.MULTILINE)
         scratch = sum(int(size[1]) for size in (spill, private) if size)
-        assert found.spill_bytes == (None if scratch else 0), kernel.name
-        assert found.scratch_bytes is not None
+        assert resources.spill_bytes == (None if scratch else 0), kernel.name
+        assert resources.scratch_bytes is not None
         # The compiler rounds up to a power of two, of 1 KB at least.
-        assert found.scratch_bytes == (1 << max(10, (scratch - 1).bit_length()) if scratch else 0), kernel.name
+        assert resources.scratch_bytes == (1 << max(10, (scratch - 1).bit_length()) if scratch else 0), kernel.name
         spilling += spill is not None
     assert spilling >= 1
 
@@ -198,9 +198,9 @@ def zebin_environments(zebin: Path) -> dict[str, dict[str, int]]:
 def test_resources_equal_those_of_the_zebin(compiled: Compiled) -> None:
     environments = zebin_environments(compiled.zebin)
     for kernel in compiled.program.kernels:
-        found = kernel.resources()
+        resources = kernel.resources()
         for name in ZE_INFO.values():
-            assert getattr(found, name) == environments[kernel.name].get(name, 0), f"{kernel.name} {name}"
+            assert getattr(resources, name) == environments[kernel.name].get(name, 0), f"{kernel.name} {name}"
     tiled = compiled.program.kernels[[kernel.name for kernel in compiled.program.kernels].index("local_memory")]
     assert tiled.resources().required_work_group_size == (16, 4, 1)
     assert tiled.resources().required_sub_group_size == 16
@@ -209,17 +209,18 @@ def test_resources_equal_those_of_the_zebin(compiled: Compiled) -> None:
 
 def test_arguments_equal_the_source(compiled: Compiled) -> None:
     by_name = {kernel.name: kernel.arguments() for kernel in compiled.program.kernels}
-    found = [
-        (one.name, one.type_name, one.address_space, one.access, one.type_qualifier) for one in by_name["local_memory"]
+    names = [
+        (symbol.name, symbol.type_name, symbol.address_space, symbol.access, symbol.type_qualifier)
+        for symbol in by_name["local_memory"]
     ]
-    assert found == [
+    assert names == [
         ("a", "float*", "global", None, None),
         ("sizes", "float*", "local", None, None),
         ("image", "image2d_t", "global", "read_only", None),
         ("way", "sampler_t", "private", None, None),
         ("c", "float*", "constant", None, "const"),
     ]
-    assert [one.size for one in by_name["plain"]] == [8, 4]
+    assert [symbol.size for symbol in by_name["plain"]] == [8, 4]
 
 
 @pytest.fixture(scope="session")
@@ -242,8 +243,8 @@ def test_symbols_equal_those_of_the_zebin(linkable: tuple[PatchTokenProgram, Pat
     listing = run("readelf", "--syms", "--wide", zebin, folder=zebin.parent)
     rows = re.findall(r": ([0-9a-f]{16}) +(\d+) (\w+) +GLOBAL +DEFAULT +(\w+) (\S+)", listing)
     expected = {(row[4], row[2].lower(), int(row[0], 16), int(row[1]), row[3] == "UND") for row in rows}
-    found = {(s.name, s.type, s.value, s.size, s.section is None) for s in program.symbols}
-    assert found == expected
+    names = {(s.name, s.type, s.value, s.size, s.section is None) for s in program.symbols}
+    assert names == expected
     assert {symbol.name: symbol.kind for symbol in program.symbols} == {
         "exported": "export",
         "local_function": "export",
@@ -261,6 +262,9 @@ def test_relocations_equal_those_of_the_zebin(linkable: tuple[PatchTokenProgram,
             section = heading[1]
         elif row := re.match(r"([0-9a-f]{16})  ([0-9a-f]{16}) .* (\S+)$", line):
             expected.add((section, int(row[1], 16), int(row[2], 16) & 0xFFFFFFFF, row[3]))
-    found = {(one.section, one.offset, one.type, one.symbol) for one in program.relocations}
+    sections = {
+        (relocation.section, relocation.offset, relocation.type, relocation.symbol)
+        for relocation in program.relocations
+    }
     assert len(expected) == 10
-    assert found == expected
+    assert sections == expected

@@ -72,65 +72,79 @@ def readelf(option: str, path: Path) -> list[str]:
 
 
 def expected_sections(path: Path) -> list[tuple[object, ...]]:
-    found = []
+    sections = []
     for line in readelf("-S", path):
         if match := _SECTION.fullmatch(line):
             numbers = [int(text, 16) for text in match.groups()[3:7]] + [int(text) for text in match.groups()[7:]]
-            found.append((int(match[1]), match[2], match[3], *numbers))
-    return found
+            sections.append((int(match[1]), match[2], match[3], *numbers))
+    return sections
 
 
 def own_sections(elf: Elf) -> list[tuple[object, ...]]:
     """In readelf's columns."""
-    found: list[tuple[object, ...]] = []
-    for one in elf.sections:
-        type_name = f"LOUSER+{one.type - 0x80000000:#x}" if one.type >= 0x80000000 else _TYPES[one.type]
-        row = (one.address, one.offset, one.size, one.entry_size, one.link, one.info, one.alignment)
-        found.append((one.index, one.name, type_name, *row))
-    return found
+    sections: list[tuple[object, ...]] = []
+    for section in elf.sections:
+        type_name = f"LOUSER+{section.type - 0x80000000:#x}" if section.type >= 0x80000000 else _TYPES[section.type]
+        row = (
+            section.address,
+            section.offset,
+            section.size,
+            section.entry_size,
+            section.link,
+            section.info,
+            section.alignment,
+        )
+        sections.append((section.index, section.name, type_name, *row))
+    return sections
 
 
 def expected_symbols(path: Path, table: str) -> list[tuple[object, ...]]:
-    found: list[tuple[object, ...]] = []
+    symbols: list[tuple[object, ...]] = []
     here = False
     for line in readelf("-s", path):
         if line.startswith("Symbol table"):
             here = f"'{table}'" in line
         elif here and (match := _SYMBOL.fullmatch(line)):
             size = int(match[3], 0)
-            found.append((int(match[1]), int(match[2], 16), size, match[4], match[5], match[6], match[7].split("@")[0]))
-    return found
+            symbols.append(
+                (int(match[1]), int(match[2], 16), size, match[4], match[5], match[6], match[7].split("@")[0])
+            )
+    return symbols
 
 
 def own_symbols(elf: Elf) -> list[tuple[object, ...]]:
-    found: list[tuple[object, ...]] = []
-    for one in elf.symbols():
-        place = {0: "UND", 0xFFF1: "ABS", 0xFFF2: "COM"}.get(one.section_index, str(one.section_index))
-        name = one.name or (one.section or "" if one.type == "section" else "")
-        kind, binding = {"6": "TLS", "10": "IFUNC"}.get(one.type, one.type.upper()), one.binding.upper()
-        found.append((one.index, one.value, one.size, kind, binding, place, name.split("@")[0]))
-    return found
+    symbols: list[tuple[object, ...]] = []
+    for symbol in elf.symbols():
+        place = {0: "UND", 0xFFF1: "ABS", 0xFFF2: "COM"}.get(symbol.section_index, str(symbol.section_index))
+        name = symbol.name or (symbol.section or "" if symbol.type == "section" else "")
+        kind, binding = {"6": "TLS", "10": "IFUNC"}.get(symbol.type, symbol.type.upper()), symbol.binding.upper()
+        symbols.append((symbol.index, symbol.value, symbol.size, kind, binding, place, name.split("@")[0]))
+    return symbols
 
 
 def expected_relocations(path: Path) -> list[tuple[int, int, str]]:
     """Offset, packed symbol and type, and the name with its addend as readelf prints them."""
-    found = []
+    relocations = []
     for line in readelf("-r", path):
         if match := _RELOCATION.fullmatch(line.rstrip()):
             name = re.sub(r"^[0-9a-f]{16} *", "", match[4])
-            found.append((int(match[1], 16), int(match[2], 16), re.sub(r"@\S+", "", name)))
-    return found
+            relocations.append((int(match[1], 16), int(match[2], 16), re.sub(r"@\S+", "", name)))
+    return relocations
 
 
 def own_relocations(elf: Elf) -> list[tuple[int, int, str]]:
-    found = []
-    for one in elf.relocations():
-        name = one.symbol
-        if one.addend is not None:
-            sign = "-" if one.addend < 0 else "+"
-            name = f"{name} {sign} {abs(one.addend):x}" if one.symbol_index else f"{one.addend & (1 << 64) - 1:x}"
-        found.append((one.offset, (one.symbol_index or 0) << 32 | one.type, name.strip()))
-    return found
+    relocations = []
+    for relocation in elf.relocations():
+        name = relocation.symbol
+        if relocation.addend is not None:
+            sign = "-" if relocation.addend < 0 else "+"
+            name = (
+                f"{name} {sign} {abs(relocation.addend):x}"
+                if relocation.symbol_index
+                else f"{relocation.addend & (1 << 64) - 1:x}"
+            )
+        relocations.append((relocation.offset, (relocation.symbol_index or 0) << 32 | relocation.type, name.strip()))
+    return relocations
 
 
 def check(path: Path, symbol_table: str = ".symtab") -> Elf:
@@ -170,14 +184,14 @@ def test_neo_elf(corpus_sample: list[Built]) -> None:
 def test_zebin_of_debian(zebin: Path) -> None:
     elf = check(zebin)
     assert len(elf.symbols()) > 5
-    assert {one.type_name for one in elf.relocations()} >= {"R_ZE_SYM_ADDR_32", "R_ZE_SYM_ADDR_32_HI"}
+    assert {relocation.type_name for relocation in elf.relocations()} >= {"R_ZE_SYM_ADDR_32", "R_ZE_SYM_ADDR_32_HI"}
 
 
 def test_zebin_of_the_newest_compiler(newest_sample: list[Built]) -> None:
     assert newest_sample
     for built in newest_sample:
         elf = check(built.binary)
-        assert any(one.addend is not None for one in elf.relocations())
+        assert any(relocation.addend is not None for relocation in elf.relocations())
 
 
 def test_host_elf() -> None:
@@ -203,13 +217,15 @@ def test_parts_of_a_zebin(zebin: Path) -> None:
     assert (add.resources.simd, add.resources.registers, add.resources.barriers) == (32, 128, 1)
     assert gather.resources.required_work_group_size == (16, 2, 1)
     assert gather.resources.required_sub_group_size == 16
-    assert [(one.name, one.type_name, one.address_space, one.size) for one in add.arguments] == [
+    assert [
+        (argument.name, argument.type_name, argument.address_space, argument.size) for argument in add.arguments
+    ] == [
         ("a", "float*", "global", 8),
         ("b", "float*", "global", 8),
         ("s", "float", "private", 4),
         ("l", "int*", "local", 8),
     ]
-    assert [one.access for one in gather.arguments] == [None, "read_only", None, None, None]
+    assert [argument.access for argument in gather.arguments] == [None, "read_only", None, None, None]
     kinds = {symbol.name: symbol.kind for symbol in program.symbols}
     assert (kinds["add"], kinds["gather"], kinds["table"]) == ("kernel", "kernel", "export")
 
@@ -219,10 +235,10 @@ def test_ar_equals_binutils(fat: Path) -> None:
     listed = subprocess.run(["ar", "tvO", str(fat)], capture_output=True, check=True, text=True, timeout=60).stdout
     # "rw-r--r-- 0/0 10792 Jan  1 00:00 1970 64.9.0.9 0x88"
     expected = [line.split() for line in listed.splitlines()]
-    assert [(one.name, len(one.data), one.offset) for one in members] == [
+    assert [(member.name, len(member.data), member.offset) for member in members] == [
         (fields[-2], int(fields[2]), int(fields[-1], 16)) for fields in expected
     ]
-    devices = [one for one in members if not one.is_padding]
-    assert [one.ip for one in devices] == [IpVersion(9, 0, 9), IpVersion(12, 0, 0)]
-    assert [one.offset % 8 for one in devices] == [0, 0]
-    assert all(len(read_elf(one.data).sections) > 3 for one in devices)
+    devices = [member for member in members if not member.is_padding]
+    assert [device.ip for device in devices] == [IpVersion(9, 0, 9), IpVersion(12, 0, 0)]
+    assert [device.offset % 8 for device in devices] == [0, 0]
+    assert all(len(read_elf(entry.data).sections) > 3 for entry in devices)

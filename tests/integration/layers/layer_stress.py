@@ -31,9 +31,9 @@ def run_all(name: str, platform: Platform, layer: Path, folder: Path, amount: Am
         except (AssertionError, subprocess.TimeoutExpired) as error:
             good, answer = False, f"FAILED\n{error}"
         print(f"{name:22} {what:40} {time.monotonic() - start:6.0f} s  {answer}", flush=True)
-    for found in findings(folder):
+    for finding in findings(folder):
         good = False
-        print(f"{name}: {found}", flush=True)
+        print(f"{name}: {finding}", flush=True)
     return good
 
 

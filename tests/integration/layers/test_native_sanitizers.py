@@ -137,10 +137,10 @@ def test_forks_threads_limits_and_kills_under_stress(name: str, layer: Path, tmp
 
 @pytest.mark.parametrize("name", ["skl", "dg2"])
 def test_any_bytes_to_the_decoder(name: str, sanitized: Path, codes: list[Code], tmp_path: Path) -> None:
-    code = max((one.code for one in codes if one.device == name), key=len)
-    made = inputs(code, random.Random(f"sanitized {name}"), 300)
+    code = max((code.code for code in codes if code.device == name), key=len)
+    contents = inputs(code, random.Random(f"sanitized {name}"), 300)
     file = tmp_path / "inputs"
-    file.write_bytes(b"".join(len(one).to_bytes(4, "little") + one for one in made))
+    file.write_bytes(b"".join(len(stage_map).to_bytes(4, "little") + stage_map for stage_map in contents))
     library = subprocess.check_output(["gcc", "-print-file-name=libasan.so"], text=True).strip()
     undefined = subprocess.check_output(["gcc", "-print-file-name=libubsan.so"], text=True).strip()
     environment = {
@@ -160,4 +160,4 @@ def test_any_bytes_to_the_decoder(name: str, sanitized: Path, codes: list[Code],
     )
     assert not findings(tmp_path), "\n\n".join(findings(tmp_path))
     assert done.returncode == 0, done.stderr
-    assert int(done.stdout.split()[0]) == len(made)
+    assert int(done.stdout.split()[0]) == len(contents)

@@ -77,8 +77,8 @@ def platform_named(name: str, folder: Path) -> Platform:
 def test_no_error_is_ours(name: str, work: Path, tmp_path: Path) -> None:
     arguments = [str(work / "module.spv")] if RUNS[name] == "checks" else []
     passed(platform_named(name, tmp_path).run(work, RUNS[name], *arguments, time_limit=TIME_LIMIT))
-    found = list(errors(tmp_path))
-    assert not found, "\n\n".join(found)
+    reports = list(errors(tmp_path))
+    assert not reports, "\n\n".join(reports)
 
 
 def test_an_error_is_ours_by_its_innermost_frame(tmp_path: Path) -> None:

@@ -109,11 +109,11 @@ def test_killed_processes_leave_nothing_for_long(platform: Platform, place: Path
     (left,) = folder.iterdir()
     space, number, start, chance = left.name.removeprefix("kernlens-snapshot-").partition(".")[0].split("-")
 
-    kept = tmp_path / "kept"
-    kept.mkdir()
-    (kept / "file").touch()
+    own_folder = tmp_path / "kept"
+    own_folder.mkdir()
+    (own_folder / "file").touch()
     (left / "deep").mkdir(exist_ok=True)
-    (left / "deep" / "link").symlink_to(kept)
+    (left / "deep" / "link").symlink_to(own_folder)
     own = f"{os.getpid():x}"
     with open(f"/proc/{os.getpid()}/stat", encoding="ascii") as file:
         own_start = int(file.read().rpartition(")")[2].split()[19])
@@ -129,7 +129,7 @@ def test_killed_processes_leave_nothing_for_long(platform: Platform, place: Path
     for name in others:
         (folder / name).mkdir()
     link = folder / f"kernlens-snapshot-{space}-{number}-{start}-1"
-    link.symlink_to(kept)
+    link.symlink_to(own_folder)
     file_of_that_name = folder / f"kernlens-snapshot-{space}-{number}-{start}-2"
     file_of_that_name.touch()
     foreign = folder / f"kernlens-snapshot-{space}-{number}-{start}-3"
@@ -144,7 +144,7 @@ def test_killed_processes_leave_nothing_for_long(platform: Platform, place: Path
     assert left.exists()
     passed(platform.run(place, "limited", "source", KERNLENS_SNAPSHOT_DIR=str(folder)))
     assert {path.name for path in folder.iterdir()} == before
-    assert (kept / "file").exists()
+    assert (own_folder / "file").exists()
 
 
 @pytest.mark.parametrize("platform", BOTH, indirect=True)

@@ -113,11 +113,11 @@ def test_the_latest_request_counts_and_the_build_works(told: tuple[str, Any]) ->
 
 
 def test_a_snapshot_that_cannot_be_made_leaves_the_build_alone(told: tuple[str, Any]) -> None:
-    built, *said = told[1]["full folder"]
+    built, *reason = told[1]["full folder"]
     assert built in ("first", "second")
-    assert len(said) == 1
-    assert "no snapshot of the stage" in said[0]
-    assert "point TMPDIR at one that is writable" in said[0]
+    assert len(reason) == 1
+    assert "no snapshot of the stage" in reason[0]
+    assert "point TMPDIR at one that is writable" in reason[0]
 
 
 #: Forms that no tool of these packages reads, by their first bytes or a word that must stand in them.
@@ -147,16 +147,16 @@ MARKS = {
 def test_every_stage_is_delivered_in_both_formats(told: tuple[str, Any], tmp_path: Path) -> None:
     name, answers = told
     for stage, forms in answers["snapshots"].items():
-        for form, found in forms.items():
-            assert found, f"{name} {stage} {form}"
-            for one in found:
-                content = base64.b64decode(one["content"])
+        for form, result in forms.items():
+            assert result, f"{name} {stage} {form}"
+            for item in result:
+                content = base64.b64decode(item["content"])
                 assert content
-                assert MARKS[one["ending"]] in content, f"{name} {stage} {form} {one['ending']}"
+                assert MARKS[item["ending"]] in content, f"{name} {stage} {form} {item['ending']}"
                 # The CPU runtime's LLVM is newer than any that Debian 12 has a tool of.
                 if (name, stage) != ("intel-cpu", "llvm"):
-                    read_back(tmp_path, one["ending"], content)
-        kernels = {one["kernel"] for one in forms["text"]}
+                    read_back(tmp_path, item["ending"], content)
+        kernels = {snapshot["kernel"] for snapshot in forms["text"]}
         assert kernels in ({""}, {"first", "second"}), f"{name} {stage}"
 
 

@@ -39,25 +39,25 @@ def sources(count: int, seed: int) -> list[Source]:
 
 def _source(name: str, chance: random.Random) -> Source:
     exported = chance.sample(FUNCTIONS, chance.choice((0, 1, 1, 2, 3)))
-    imported = chance.sample([one for one in FUNCTIONS if one not in exported], chance.choice((0, 1, 1, 2)))
+    imported = chance.sample([name_of for name_of in FUNCTIONS if name_of not in exported], chance.choice((0, 1, 1, 2)))
     own = chance.sample(VARIABLES, chance.choice((0, 0, 1)))
-    foreign = chance.sample([one for one in VARIABLES if one not in own], chance.choice((0, 0, 1)))
-    lines = [f"int {one}(int x);" for one in imported]
-    lines += [f"extern global int {one};" for one in foreign]
-    lines += [f"global int {one} = {chance.randrange(100)};" for one in own]
+    foreign = chance.sample([variable for variable in VARIABLES if variable not in own], chance.choice((0, 0, 1)))
+    lines = [f"int {imported_name}(int x);" for imported_name in imported]
+    lines += [f"extern global int {foreign_name};" for foreign_name in foreign]
+    lines += [f"global int {name_of} = {chance.randrange(100)};" for name_of in own]
     if foreign and chance.random() < 0.25:
         lines.append(f"global int *global pointer_{name} = &{foreign[0]};")
-    needs = [f"{one}(x)" for one in imported] + foreign
-    for one in exported:
+    needs = [f"{needed}(x)" for needed in imported] + foreign
+    for name_of in exported:
         # Some exported functions call imports, so that chains and circles come about without a kernel.
         used = [need for need in needs if chance.random() < 0.4]
         lines.append(
-            f"int {one}(int x) {{ return x * {chance.randrange(2, 99)} {''.join(f' + {need}' for need in used)}; }}"
+            f"int {name_of}(int x) {{ return x * {chance.randrange(2, 99)} {''.join(f' + {need}' for need in used)}; }}"
         )
     for number in range(chance.choice((0, 1, 1, 2))):
         used = [need for need in needs if chance.random() < 0.7]
-        used += [f"{one}(x)" for one in exported if chance.random() < 0.4] + [
-            one for one in own if chance.random() < 0.7
+        used += [f"{name_of}(x)" for name_of in exported if chance.random() < 0.4] + [
+            name_of for name_of in own if chance.random() < 0.7
         ]
         body = "".join(f" + {need}" for need in used)
         lines.append(f"kernel void kernel{number}_{name}(global int *out) {{ int x = out[0]; out[1] = x{body}; }}")
@@ -107,7 +107,7 @@ def cases(built: list[Built], count: int, seed: int) -> Iterator[list[Built]]:
         chosen = chance.sample(built, chance.randint(2, 6))
         if chance.random() < 0.6:
             chosen = _completed(chosen[:2], built, chance)
-        key = tuple(one.source.name for one in chosen)
+        key = tuple(choice.source.name for choice in chosen)
         if 2 <= len(chosen) <= 6 and key not in seen:
             seen.add(key)
             yield chosen
@@ -115,9 +115,13 @@ def cases(built: list[Built], count: int, seed: int) -> Iterator[list[Built]]:
 
 def _completed(chosen: list[Built], built: list[Built], chance: random.Random) -> list[Built]:
     for _ in range(4):
-        given = {symbol.name for one in chosen for symbol in one.module.exports}
-        lacking = {use.symbol for one in chosen for use in one.module.uses} - given
-        able = [one for one in built if one not in chosen and lacking & {symbol.name for symbol in one.module.exports}]
+        exports = {symbol.name for choice in chosen for symbol in choice.module.exports}
+        lacking = {use.symbol for choice in chosen for use in choice.module.uses} - exports
+        able = [
+            build
+            for build in built
+            if build not in chosen and lacking & {symbol.name for symbol in build.module.exports}
+        ]
         if not able:
             break
         chosen = [*chosen, chance.choice(able)]

@@ -52,13 +52,13 @@ kernel void choose(global float *out, int which) { float (*f)(float) = which ? t
 @pytest.fixture(scope="session")
 def spirv_files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("library")
-    found = {}
+    files = {}
     for name, text in SOURCES.items():
         source = folder / f"{name}.cl"
         source.write_text(text)
-        found[name] = folder / f"{name}.spv"
-        found[name].write_bytes(compile_library(source).spirv)
-    return found
+        files[name] = folder / f"{name}.spv"
+        files[name].write_bytes(compile_library(source).spirv)
+    return files
 
 
 @pytest.fixture(scope="session")
@@ -67,15 +67,15 @@ def zebins(
 ) -> dict[str, dict[str, Path]]:
     """Device -> module -> its zebin, made by the newest compiler."""
     folder = tmp_path_factory.mktemp("zebins")
-    found: dict[str, dict[str, Path]] = {}
+    by_device: dict[str, dict[str, Path]] = {}
     for device in DEVICES:
         for name, path in spirv_files.items():
             result = compile_source(path, device, device_options(""), toolchain(NEWEST))
             assert result.ok, result.log
             output = folder / f"{name}.{device}.bin"
             output.write_bytes(result.binary)
-            found.setdefault(device, {})[name] = output
-    return found
+            by_device.setdefault(device, {})[name] = output
+    return by_device
 
 
 def linked(paths: dict[str, Path], *names: str) -> LinkedZebin:

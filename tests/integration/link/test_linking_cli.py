@@ -26,10 +26,10 @@ kernel void use(global int *out) { out[get_global_id(0)] = helper(out[0]); }
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """a.cl exports, b.cl imports; both as SPIR-V and for dg2, the library once more without flags."""
-    found = tmp_path_factory.mktemp("link")
-    (found / "a.cl").write_text(LIBRARY)
-    (found / "b.cl").write_text(KERNELS)
-    done = kernlens("compile", "--library", "--device", "dg2", "a.cl", "b.cl", "--options", "", cwd=found)
+    result = tmp_path_factory.mktemp("link")
+    (result / "a.cl").write_text(LIBRARY)
+    (result / "b.cl").write_text(KERNELS)
+    done = kernlens("compile", "--library", "--device", "dg2", "a.cl", "b.cl", "--options", "", cwd=result)
     assert done.stdout.splitlines() == [
         "a.cl -> a.spv",
         "a.cl -> a.dg2.bin",
@@ -37,9 +37,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "b.cl -> b.dg2.bin",
     ], done.stderr
     # The other entry: SPIR-V compiled without the flags.
-    compiled = kernlens("compile", "a.spv", "--device", "dg2", "--options", "", "-o", "hidden.klens", cwd=found)
+    compiled = kernlens("compile", "a.spv", "--device", "dg2", "--options", "", "-o", "hidden.klens", cwd=result)
     assert compiled.returncode == 0, compiled.stderr
-    return found
+    return result
 
 
 def test_two_commands_from_sources_to_a_linked_module(tmp_path: Path, newest_root: Path) -> None:
@@ -50,7 +50,7 @@ def test_two_commands_from_sources_to_a_linked_module(tmp_path: Path, newest_roo
     done = kernlens("link", "--offline", "-o", "linked.bin", "a.bmg.bin", "b.bmg.bin", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "helper comes from a.bmg.bin" in done.stdout
-    names = {one.name for one in read_zebin(memoryview((tmp_path / "linked.bin").read_bytes())).kernels}
+    names = {kernel.name for kernel in read_zebin(memoryview((tmp_path / "linked.bin").read_bytes())).kernels}
     assert names == {"use"}
     document = json.loads(
         kernlens(
@@ -67,9 +67,9 @@ def test_two_commands_from_sources_to_a_linked_module(tmp_path: Path, newest_roo
             cwd=tmp_path,
         ).stdout
     )
-    (low,) = (one for one in document["map"] if one["symbol"] == "helper" and one["type"] == "R_ZE_SYM_ADDR_32")
+    (low,) = (entry for entry in document["map"] if entry["symbol"] == "helper" and entry["type"] == "R_ZE_SYM_ADDR_32")
     content = (tmp_path / "at.bin").read_bytes()
-    (use,) = (one for one in read_zebin(memoryview(content)).elf.sections if one.name == ".text.use")
+    (use,) = (section for section in read_zebin(memoryview(content)).elf.sections if section.name == ".text.use")
     assert use.address == 0x10000
     assert int.from_bytes(use.data[low["offset"] : low["offset"] + 4], "little") == low["value"] > 0x10000
 
@@ -82,13 +82,15 @@ def test_symbols(folder: Path) -> None:
     document = json.loads(answer("symbols", "--json", folder / "a.dg2.bin", folder / "b.spv"))
     library, kernels = document["modules"]
     assert {
-        one["name"]: (one["kind"], one["type"], one["size"]) for one in library["exports"] if not one["internal"]
+        export["name"]: (export["kind"], export["type"], export["size"])
+        for export in library["exports"]
+        if not export["internal"]
     } == {
         "helper": ("function", "int(int)", library["exports"][0]["size"]),
         "counter": ("variable", "int", 4),
     }
     assert library["flags"] == {"-library-compilation": True, "-ze-take-global-address": True}
-    assert [one["name"] for one in kernels["imports"]] == ["helper"]
+    assert [symbol["name"] for symbol in kernels["imports"]] == ["helper"]
     assert kernels["kernels"] == ["use"]
 
 
@@ -182,8 +184,8 @@ def test_bad_modules(folder: Path, tmp_path: Path) -> None:
     newer = tmp_path / "newer.spv"
     content = (folder / "a.spv").read_bytes()
     newer.write_bytes(content[:4] + b"\0\x09\x01\0" + content[8:])
-    said = refusal("link", "--offline", "-o", tmp_path / "x", newer, folder / "b.spv")
-    assert "newer.spv is SPIR-V 1.9" in said
+    reason = refusal("link", "--offline", "-o", tmp_path / "x", newer, folder / "b.spv")
+    assert "newer.spv is SPIR-V 1.9" in reason
     assert "patch-tokens" in refusal("link", "--offline", "-o", tmp_path / "x", folder / "a.dg2.bin")
 
 
@@ -209,7 +211,7 @@ def test_two_hundred_modules_at_once(folder: Path, tmp_path: Path) -> None:
         shutil.copy(folder / "a.dg2.bin", tmp_path / f"a{number}.bin")
         shutil.copy(folder / "b.dg2.bin", tmp_path / f"b{number}.bin")
     from kernlens.analysis.linking.driver_rules import RELEASE_22_43
-    from kernlens.analysis.linking.forecast import predict
+    from kernlens.analysis.linking.prediction import predict
     from kernlens.loading import open_file
     from tests.writers.modules import readable_modules
 

@@ -14,7 +14,7 @@ from kernlens.analysis.linking.driver_rules import (
     SUCCESS,
     DriverRules,
 )
-from kernlens.analysis.linking.forecast import Forecast, obstacles, predict
+from kernlens.analysis.linking.prediction import Forecast, obstacles, predict
 from kernlens.analysis.linking.static_forecast import predict_static
 from kernlens.errors import LinkError
 from kernlens.isa.devices import device
@@ -60,14 +60,14 @@ class Rows:
     def __init__(self, driver: IsolatedDriver, spirv: dict[str, bytes], rules: DriverRules) -> None:
         self.driver, self.spirv, self.rules = driver, spirv, rules
         self.built: dict[tuple[str, str], Built] = {}
-        self.made = 0
+        self.modules_built = 0
 
     def module(self, name: str, flags: str = BOTH_FLAGS) -> tuple[str, Built]:
         """A fresh module: the name that the driver knows it by, and what it is."""
         if (name, flags) not in self.built:
             self.built[name, flags] = build(self.driver, Source(name, "", flags), self.spirv[name], self.rules)
-        self.made += 1
-        fresh = f"{name}{self.made}"
+        self.modules_built += 1
+        fresh = f"{name}{self.modules_built}"
         self.driver.build_spirv(fresh, self.spirv[name], flags)
         return fresh, self.built[name, flags]
 
@@ -143,8 +143,8 @@ def test_rows(driver_environment: DriverEnvironment, spirv: dict[str, bytes]) ->
 
         forecast, answer = row.link(row.module("importer"), row.module("other_exporter"), row.module("exporter"))
         assert answer.code == SUCCESS
-        assert {one.provider for one in forecast.resolutions} == {1}
-        assert [one.modules for one in forecast.duplicates] == [(1, 2)]
+        assert {resolution.provider for resolution in forecast.resolutions} == {1}
+        assert [duplicate.modules for duplicate in forecast.duplicates] == [(1, 2)]
         forecast, answer = row.link(row.module("importer"), row.module("mistyped"))
         assert answer.code == SUCCESS
         # A function whose address is taken is exported without any flag.
@@ -168,10 +168,10 @@ def test_work_items_in_libraries(flags: str, driver_environment: DriverEnvironme
     """Where the forecast says that the driver crashes, it refuses the call, as is known from its crashes; else it builds."""
     rules = rules_for(driver_environment)
     module = read_module("items", spirv["items"], flags, rules)
-    found = obstacles([module], rules, device(driver_environment.device))
-    assert bool(found) == (bool(flags) and driver_environment.device == "skl")
+    problems = obstacles([module], rules, device(driver_environment.device))
+    assert bool(problems) == (bool(flags) and driver_environment.device == "skl")
     with IsolatedDriver(driver_environment) as driver:
-        if found:
+        if problems:
             with pytest.raises(RefusedCallError, match="crashes on devices before Xe-HP"):
                 driver.build_spirv("items", spirv["items"], flags)
         else:
@@ -186,7 +186,7 @@ def test_code_that_the_compiler_may_drop(driver_environment: DriverEnvironment, 
         for name in ("switched_off", "unread"):
             fresh, built = row.module(name)
             early = predict([built.spirv_module], row.rules)
-            assert (early.links, {one.use.symbol for one in early.doubtful}) == (False, {"gone"})
+            assert (early.links, {use.use.symbol for use in early.doubtful}) == (False, {"gone"})
             late = predict([built.module], row.rules)
             assert (late.links, late.doubtful) == (True, ())
             assert driver.dynamic_link([fresh]).code == SUCCESS
@@ -216,11 +216,13 @@ def test_flags_of_a_static_link_stay_apart(
     with IsolatedDriver(driver_environment) as driver:
         names = ("exporter", "importer")
         driver.static_link(
-            "whole", [StaticInput(spirv[name], one, name) for name, one in zip(names, flags, strict=True)]
+            "whole", [StaticInput(spirv[name], name_, name) for name, name_ in zip(names, flags, strict=True)]
         )
         (live,) = driver.live_builds("whole")
         assert live.binary is not None
-        exports = {one.name for one in read_module("whole", live.binary, None, rules_for(driver_environment)).exports}
+        exports = {
+            export.name for export in read_module("whole", live.binary, None, rules_for(driver_environment)).exports
+        }
         assert "helper" in exports
 
 
@@ -249,7 +251,7 @@ def test_disagreeing_types(driver_environment: DriverEnvironment, spirv: dict[st
         row = Rows(driver, spirv, rules_for(driver_environment))
         modules = row.module("importer"), row.module("mistyped")
     forecast = predict([built.spirv_module for _, built in modules], row.rules)
-    assert [(one.wanted, one.given) for one in forecast.mismatches] == [("int(int)", "float(float)")]
+    assert [(mismatch.declared, mismatch.defined) for mismatch in forecast.mismatches] == [("int(int)", "float(float)")]
     programs = [spirv_program(name, memoryview(spirv[name]), Context()) for name in ("importer", "mistyped")]
     linkable = [(program, module_of(program, options="")) for program in programs]
     with pytest.raises(
@@ -288,9 +290,9 @@ def test_static_links(
         forecast = predict_static([read_module(name, spirv[name], flags, row.rules) for name in names], row.rules)
         inputs = [StaticInput(spirv[name], flags, name) for name in names]
         if forecast.code == SUCCESS:
-            made = driver.static_link("static", inputs)
-            assert made["has_imports"] == bool(forecast.unresolved)
-            assert all(symbol in made["log"] for symbol in forecast.unresolved)
+            linked = driver.static_link("static", inputs)
+            assert linked["has_imports"] == bool(forecast.unresolved)
+            assert all(symbol in linked["log"] for symbol in forecast.unresolved)
             return
         with pytest.raises(LevelZeroError) as caught:
             driver.static_link("static", inputs)
@@ -326,23 +328,25 @@ def test_generated_links(driver_environment: DriverEnvironment, generated: list[
 
 def _check_link(driver: IsolatedDriver, number: int, chosen: list[Built], rules: DriverRules) -> str:
     names = [f"{number}/{position}" for position in range(len(chosen))]
-    for name, one in zip(names, chosen, strict=True):
-        driver.load_native(name, one.binary)
-    forecast = predict([one.module for one in chosen], rules)
-    what = f"link {number} of {[one.source.name for one in chosen]}"
+    for name, each_ in zip(names, chosen, strict=True):
+        driver.load_native(name, each_.binary)
+    forecast = predict([choice.module for choice in chosen], rules)
+    what = f"link {number} of {[each_.source.name for each_ in chosen]}"
     try:
         answer = driver.dynamic_link(names)
     except RefusedCallError:
         # The refusal does not play the call through: it also keeps away from crashes that a failure would come before.
         assert forecast.code is None or forecast.code == LINK_FAILURE, what
-        assert any(use.segment is None for one in chosen for use in one.module.uses), what
+        assert any(use.segment is None for element in chosen for use in element.module.uses), what
         return "crash" if forecast.crash else "refused"
     assert answer.code == forecast.code, what
     assert answer.log.splitlines() == list(forecast.log(names)), what
-    early = predict([one.spirv_module for one in chosen], rules)
+    early = predict([entry.spirv_module for entry in chosen], rules)
     assert early.code == answer.code, what
     assert set(early.log(names)) == set(answer.log.splitlines()), what
-    again = predict([one.module for one in reversed(chosen)], rules, {len(chosen) - 1 - one for one in forecast.linked})
+    again = predict(
+        [row.module for row in reversed(chosen)], rules, {len(chosen) - 1 - module for module in forecast.linked}
+    )
     second = driver.dynamic_link(names[::-1])
     assert second.code == again.code, what
     assert second.log.splitlines() == list(again.log(names[::-1])), what

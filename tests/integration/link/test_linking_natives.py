@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kernlens.analysis.linking.driver_rules import RELEASE_26_27
-from kernlens.analysis.linking.forecast import predict
+from kernlens.analysis.linking.prediction import predict
 from kernlens.analysis.linking.static_forecast import predict_static_binaries
 from kernlens.errors import UnsupportedError
 from kernlens.level_zero import RefusedCallError

@@ -38,19 +38,21 @@ def test_the_driver_loads_the_linked_module(device: str, zebins: dict[str, dict[
     moved = locate(memoryview(result.content), BASES[2])
     with IsolatedDriver(simulated_driver(device, NEWEST)) as driver:
         for name, content in (("linked", result.content), ("moved", moved.content)):
-            made = driver.load_native(name, content)
-            assert made["has_imports"] is False
-            assert made["log"] == ""
-            assert sorted(made["kernel_names"]) == ["choose", "own", "print", "use", "use_too"]
-            for kernel in made["kernel_names"]:
+            module = driver.load_native(name, content)
+            assert module["has_imports"] is False
+            assert module["log"] == ""
+            assert sorted(module["kernel_names"]) == ["choose", "own", "print", "use", "use_too"]
+            for kernel in module["kernel_names"]:
                 assert driver.kernel(name, kernel).binary
             starts = {function: driver.function_pointer(name, function) for function in ("helper", "middle", "twice")}
             # All lie in one section, in the distances that the symbol table says.
-            values = {one.name: one.value for one in read_zebin(memoryview(content)).symbols if one.name in starts}
-            assert len({starts[one] - values[one] for one in starts}) == 1
+            values = {
+                symbol.name: symbol.value for symbol in read_zebin(memoryview(content)).symbols if symbol.name in starts
+            }
+            assert len({starts[start] - values[start] for start in starts}) == 1
             sizes = {"counter": 4, "table": 16, "zeros": 400, "pointers": 16, "odd": 3, "large": 24}
-            assert {one: driver.global_pointer(name, one).size for one in sizes} == sizes
-            variables = {one.name: one.value for one in read_zebin(memoryview(content)).symbols}
+            assert {size: driver.global_pointer(name, size).size for size in sizes} == sizes
+            variables = {symbol.name: symbol.value for symbol in read_zebin(memoryview(content)).symbols}
             # .data.global and what has no initial value are one piece of memory.
             distance = driver.global_pointer(name, "zeros").address - driver.global_pointer(name, "counter").address
             assert distance == variables["zeros"] - variables["counter"]
@@ -75,10 +77,10 @@ def test_the_driver_does_not_load_it_with_an_import_left(device: str, zebins: di
     result = linked(zebins[device], "kernels", "library")
     assert result.imports == ("middle",)
     with IsolatedDriver(simulated_driver(device, NEWEST)) as driver:
-        made = driver.load_native("linked", result.content)
-        assert made["has_imports"] is True
-        assert "unresolved external symbol middle" in made["log"]
-        assert "helper" not in made["log"]
+        module = driver.load_native("linked", result.content)
+        assert module["has_imports"] is True
+        assert "unresolved external symbol middle" in module["log"]
+        assert "helper" not in module["log"]
         driver.load_native("between", zebins[device]["between"].read_bytes())
         assert driver.dynamic_link(["linked", "between"]).linked
 
@@ -94,9 +96,9 @@ def test_an_address_in_an_initialiser_that_crashes_a_dynamic_link(
     )
     spirv = tmp_path / "pointer.spv"
     spirv.write_bytes(compile_library(source).spirv)
-    made = compile_source(spirv, "bmg", device_options(""), toolchain(NEWEST))
+    compiled = compile_source(spirv, "bmg", device_options(""), toolchain(NEWEST))
     library = memoryview(zebins["bmg"]["library"].read_bytes())
-    result = link_zebins([("pointer", memoryview(made.binary)), ("library", library)])
+    result = link_zebins([("pointer", memoryview(compiled.binary)), ("library", library)])
     assert result.imports == ()
     with IsolatedDriver(simulated_driver("bmg", NEWEST)) as driver:
         assert driver.load_native("linked", result.content)["has_imports"] is False
@@ -110,20 +112,28 @@ def test_what_was_in_the_parts_is_in_the_whole(device: str, zebins: dict[str, di
     for name, path in zebins[device].items():
         part = read_zebin(memoryview(path.read_bytes()))
         for kernel in part.kernels:
-            assert bytes(next(one for one in whole.kernels if one.name == kernel.name).heap) == bytes(kernel.heap)
+            assert bytes(next(kernel_ for kernel_ in whole.kernels if kernel_.name == kernel.name).heap) == bytes(
+                kernel.heap
+            )
         for symbol in part.symbols:
             if symbol.kind == "export" and symbol.type == "func":
-                same = next(one for one in whole.symbols if one.name == symbol.name and one.kind == "export")
+                same = next(
+                    symbol_ for symbol_ in whole.symbols if symbol_.name == symbol.name and symbol_.kind == "export"
+                )
                 assert contents(whole, same.section, same.value, same.size) == contents(
                     part, symbol.section, symbol.value, symbol.size
                 ), f"{symbol.name} of {name}"
-    parts = [one for path in zebins[device].values() for one in read_zebin(memoryview(path.read_bytes())).relocations]
-    assert len(whole.relocations) == sum(not one.section.startswith(".debug") for one in parts)
+    parts = [
+        relocation
+        for path in zebins[device].values()
+        for relocation in read_zebin(memoryview(path.read_bytes())).relocations
+    ]
+    assert len(whole.relocations) == sum(not part.section.startswith(".debug") for part in parts)
 
 
 def contents(zebin: object, section: str | None, start: int, size: int) -> bytes:
-    (found,) = (one for one in zebin.elf.sections if one.name == section)  # type: ignore[attr-defined]
-    return bytes(found.data[start : start + size])
+    (result,) = (section_ for section_ in zebin.elf.sections if section_.name == section)  # type: ignore[attr-defined]
+    return bytes(result.data[start : start + size])
 
 
 @pytest.mark.parametrize("base", BASES)
@@ -140,7 +150,7 @@ def test_filled_in_places_against_readelf(
     addresses = {name: address for _, name, address, *_ in elf_contents(after).sections}
     assert addresses[".text.use"] == base
     expected = expected_places(elf_contents(before), merged.content, addresses)
-    filled = {(one.section, one.offset): one.value for one in result.sites}
+    filled = {(site.section, site.offset): site.value for site in result.sites}
     assert filled == {place: value for place, (value, _) in expected.items()}
     assert sum(value is not None for value in filled.values()) > 30
     offsets = {name: offset for _, name, _, offset, *_ in elf_contents(after).sections}
@@ -165,7 +175,7 @@ def test_filled_in_places_against_readelf(
 def check_that_it_can_still_be_moved(elf: ElfContents, content: bytes, merged: bytes) -> None:
     """A driver adds its own address to what data holds: with the addend, that is again what the merged file holds."""
     offsets = {name: offset for _, name, _, offset, *_ in elf.sections}
-    old = {one.name: one.offset for one in read_zebin(memoryview(merged)).elf.sections}
+    old = {section.name: section.offset for section in read_zebin(memoryview(merged)).elf.sections}
     checked = 0
     for table, offset, kind, symbol_index, addend in elf.relocations:
         target = table.removeprefix(".rela")
@@ -187,12 +197,12 @@ def test_variables_lie_apart_and_aligned(device: str, zebins: dict[str, dict[str
     """Those without initial value, too, which have no bytes in the file."""
     result = linked(zebins[device])
     whole = read_zebin(memoryview(result.content))
-    sizes = {one.name: one.size for one in whole.elf.sections}
+    sizes = {entry.name: entry.size for entry in whole.elf.sections}
     assert sizes[".bss.global"] >= 400 + 24
     lying: dict[str, list[tuple[int, int]]] = {}
-    for one in whole.symbols:
-        if one.type == "object" and one.binding == "global" and one.section is not None:
-            lying.setdefault(one.section, []).append((one.value, one.value + one.size))
+    for each in whole.symbols:
+        if each.type == "object" and each.binding == "global" and each.section is not None:
+            lying.setdefault(each.section, []).append((each.value, each.value + each.size))
     assert len(lying[".data.global"]) == 7
     for section, ranges in lying.items():
         ranges.sort()
@@ -200,10 +210,10 @@ def test_variables_lie_apart_and_aligned(device: str, zebins: dict[str, dict[str
         zero = {".data.global": ".bss.global", ".data.const": ".bss.const"}.get(section, "")
         assert ranges[-1][1] <= sizes[section] + sizes.get(zero, 0)
     names = {(module, name): new for (module, name), new in result.renamed.items()}
-    new = {one.name: one for one in whole.symbols if one.type == "object"}
+    new = {symbol.name: symbol for symbol in whole.symbols if symbol.type == "object"}
     for module, path in zebins[device].items():
         part = read_zebin(memoryview(path.read_bytes()))
-        data = {one.name: one.size for one in part.elf.sections}
+        data = {section.name: section.size for section in part.elf.sections}
         for symbol in part.symbols:
             if symbol.type == "object" and symbol.binding == "global" and symbol.section is not None:
                 same = new[names.get((module, symbol.name), symbol.name)]
@@ -218,20 +228,20 @@ def expected_places(
     """(section, offset) -> (value, bytes): code is overwritten, data is added to; an undefined symbol has no value."""
     names = {index: name for index, name, *_ in elf.sections}
     offsets = {name: offset for _, name, _, offset, *_ in elf.sections}
-    found: dict[tuple[str, int], tuple[int | None, int]] = {}
+    places: dict[tuple[str, int], tuple[int | None, int]] = {}
     for table, offset, kind, symbol_index, addend in elf.relocations:
         target = table.removeprefix(".rela").removeprefix(".rel")
         _, value, _, _, _, section, _ = elf.symbols[symbol_index]
         size = {1: 8, 2: 4, 3: 4}[kind]
         if section == "UND":
-            found[target, offset] = None, size
+            places[target, offset] = None, size
             continue
         address = addresses[names[int(section)]] + value + (addend or 0)
         amount = address >> 32 if kind == 3 else address
         if target.startswith(".data"):
             amount += struct.unpack_from({8: "<Q", 4: "<I"}[size], content, offsets[target] + offset)[0]
-        found[target, offset] = amount % (1 << 8 * size), size
-    return found
+        places[target, offset] = amount % (1 << 8 * size), size
+    return places
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -241,7 +251,10 @@ def test_symbols_equal_readelf(device: str, zebins: dict[str, dict[str, Path]], 
     for path in (*zebins[device].values(), merged):
         printed = elf_contents(path)
         own = read_zebin(memoryview(path.read_bytes()))
-        assert [(one.index, one.value, one.size, one.type, one.binding, one.name) for one in own.elf.symbols()] == [
+        assert [
+            (symbol.index, symbol.value, symbol.size, symbol.type, symbol.binding, symbol.name)
+            for symbol in own.elf.symbols()
+        ] == [
             (index, value, size, kind, binding, name) for index, value, size, kind, binding, _, name in printed.symbols
         ]
         ((_, module),) = readable_modules(open_file(path))
@@ -250,9 +263,9 @@ def test_symbols_equal_readelf(device: str, zebins: dict[str, dict[str, Path]], 
             for _, _, _, kind, binding, section, name in printed.symbols
             if binding == "global" and section != "UND" and kind in ("func", "object")
         }
-        wanted = {name for *_, binding, section, name in printed.symbols if binding == "global" and section == "UND"}
-        assert {one.name for one in module.exports} == exported
-        assert {one.name for one in module.imports} | set(module.driver_symbols) == wanted
+        names = {name for *_, binding, section, name in printed.symbols if binding == "global" and section == "UND"}
+        assert {export.name for export in module.exports} == exported
+        assert {symbol.name for symbol in module.imports} | set(module.driver_symbols) == names
 
 
 def test_symbols_equal_spirv_dis(spirv_files: dict[str, Path]) -> None:
@@ -264,17 +277,23 @@ def test_symbols_equal_spirv_dis(spirv_files: dict[str, Path]) -> None:
         }
         kernels = {line.split('"')[1] for line in text.splitlines() if line.startswith("OpEntryPoint")}
         ((_, module),) = readable_modules(open_file(path), options="-library-compilation -ze-take-global-address")
-        exports = {(one.name, "Export") for one in module.exports if not one.is_internal}
-        imports = {(one.name, "Import") for one in module.imports}
+        exports = {(export.name, "Export") for export in module.exports if not export.is_internal}
+        imports = {(symbol.name, "Import") for symbol in module.imports}
         assert set(module.kernels) == kernels
-        assert exports | imports == {one for one in linkages if one[0] not in kernels and "__spirv_" not in one[0]}
+        assert exports | imports == {
+            linkage for linkage in linkages if linkage[0] not in kernels and "__spirv_" not in linkage[0]
+        }
 
 
 def test_private_names_do_not_collide(zebins: dict[str, dict[str, Path]]) -> None:
     """Both modules have a static variable and string constants of the same names."""
     result = linked(zebins["bmg"], "library", "between")
     assert {symbol for _, symbol in result.renamed} >= {"private_state"}
-    names = [one.name for one in read_zebin(memoryview(result.content)).symbols if one.name and one.name != "_entry"]
+    names = [
+        symbol.name
+        for symbol in read_zebin(memoryview(result.content)).symbols
+        if symbol.name and symbol.name != "_entry"
+    ]
     assert len(names) == len(set(names))
 
 
@@ -326,7 +345,7 @@ def test_spirv_of_different_versions_is_linked(spirv_files: dict[str, Path], tmp
     ((_, module),) = readable_modules(open_file(output), options="-library-compilation")
     assert module.imports == ()
     assert set(module.kernels) == {"use", "use_too", "own", "print", "choose"}
-    assert {"helper", "middle", "twice", "simple"} <= {one.name for one in module.exports}
+    assert {"helper", "middle", "twice", "simple"} <= {export.name for export in module.exports}
     with IsolatedDriver(simulated_driver("dg2")) as driver:
         assert driver.build_spirv("linked", result.spirv)["has_imports"] is False
 

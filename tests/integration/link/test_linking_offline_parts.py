@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kernlens.analysis.linking.forecast import predict
+from kernlens.analysis.linking.prediction import predict
 from kernlens.errors import LinkError
 from kernlens.formats.zebin.merge import LinkedZebin, link_zebins
 from kernlens.formats.zebin.zebin_file import read_zebin
@@ -28,14 +28,17 @@ def test_functions_for_other_registers_are_not_merged(
     device: str, zebins: dict[str, dict[str, Path]], spirv_files: dict[str, Path], tmp_path: Path
 ) -> None:
     """The driver would link them without a word."""
-    made = compile_source(
+    compiled = compile_source(
         spirv_files["library"], device, f"{device_options('')} -ze-opt-large-register-file", toolchain(NEWEST)
     )
     library = tmp_path / "library.bin"
-    library.write_bytes(made.binary)
-    modules = [one for path in (zebins[device]["kernels"], library) for one in readable_modules(open_file(path))]
+    library.write_bytes(compiled.binary)
+    modules = [module for path in (zebins[device]["kernels"], library) for module in readable_modules(open_file(path))]
     forecast = predict([module for _, module in modules])
-    assert {(one.symbol, one.holder, one.wanted.registers, one.given.registers) for one in forecast.clashes} == {
+    assert {
+        (clash.symbol, clash.holder, clash.caller_frame.registers, clash.callee_frame.registers)
+        for clash in forecast.clashes
+    } == {
         ("helper", "use", 128, 256),
         ("helper", "use_too", 128, 256),
     }
@@ -43,7 +46,7 @@ def test_functions_for_other_registers_are_not_merged(
         LinkError, match=r"use of .* \(128 registers, SIMD\d+\) calls helper of library.bin \(256 registers"
     ):
         link_offline(modules)
-    same = [one for name in ("kernels", "library") for one in readable_modules(open_file(zebins[device][name]))]
+    same = [entry for name in ("kernels", "library") for entry in readable_modules(open_file(zebins[device][name]))]
     assert link_offline(same).bound["helper"] == "library.bmg.bin".replace("bmg", device)
 
 
@@ -64,12 +67,14 @@ def test_merged_files_can_be_merged_again(device: str, zebins: dict[str, dict[st
     at_once = linked(zebins[device])
     with IsolatedDriver(simulated_driver(device, NEWEST)) as driver:
         for name, content in (("whole", whole.content), ("last", last.content)):
-            made = driver.load_native(name, content)
-            assert made["has_imports"] is False
-            assert sorted(made["kernel_names"]) == ["choose", "own", "print", "use", "use_too"]
-            symbols = {one.name for one in read_zebin(memoryview(content)).symbols if one.kind == "export"}
-            expected = {one.name for one in read_zebin(memoryview(at_once.content)).symbols if one.kind == "export"}
-            assert {one.partition(".")[0] for one in symbols} == {one.partition(".")[0] for one in expected}
+            module = driver.load_native(name, content)
+            assert module["has_imports"] is False
+            assert sorted(module["kernel_names"]) == ["choose", "own", "print", "use", "use_too"]
+            symbols = {symbol.name for symbol in read_zebin(memoryview(content)).symbols if symbol.kind == "export"}
+            expected = {
+                entry.name for entry in read_zebin(memoryview(at_once.content)).symbols if entry.kind == "export"
+            }
+            assert {symbol.partition(".")[0] for symbol in symbols} == {row.partition(".")[0] for row in expected}
             assert len(symbols) == len(expected)
             assert driver.global_pointer(name, "counter").size == 4
             assert driver.function_pointer(name, "helper")

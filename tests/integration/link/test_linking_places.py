@@ -47,12 +47,12 @@ LINES = {
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory, newest_root: Path) -> Path:
     """places.cl as SPIR-V, by Debian 12's compiler for dg2 and by the newest one for bmg."""
-    found = tmp_path_factory.mktemp("places")
-    (found / "places.cl").write_text(TEXT)
+    result = tmp_path_factory.mktemp("places")
+    (result / "places.cl").write_text(TEXT)
     for device, toolchain in (("dg2", SYSTEM), ("bmg", NEWEST)):
-        done = kernlens("compile", "--library", "--device", device, "--toolchain", toolchain, "places.cl", cwd=found)
+        done = kernlens("compile", "--library", "--device", device, "--toolchain", toolchain, "places.cl", cwd=result)
         assert done.returncode == 0, done.stderr
-    return found
+    return result
 
 
 def test_places_in_spirv_are_those_of_the_disassembler(folder: Path) -> None:
@@ -69,8 +69,8 @@ def test_places_in_spirv_are_those_of_the_disassembler(folder: Path) -> None:
             expected.add((function, match[1], line))
     assert len(expected) == 5
     ((_, module),) = readable_modules(open_file(str(folder / "places.spv")), options="-library-compilation")
-    found = {(use.holder, use.symbol, place.line) for use in module.uses for place in module.find_places(use)}
-    assert found == expected
+    places = {(use.holder, use.symbol, place.line) for use in module.uses for place in module.find_places(use)}
+    assert places == expected
     shown = kernlens("link", folder / "places.spv", "--options", "-library-compilation").stdout
     for words in (r"use \(\S*places.cl:6, 8\)", r"inner \(\S*places.cl:3\)"):
         assert re.search(rf"helper: places.spv needs it in .*{words}", shown)
@@ -116,8 +116,8 @@ def test_a_binary_without_spirv_has_the_places_of_its_line_table(folder: Path, t
 
 def test_nothing_is_read_of_modules_that_link(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The line tables and the instructions are read only where something is to be said."""
-    from kernlens.analysis.linking.forecast import predict
-    from kernlens.loading import use_places
+    from kernlens.analysis.linking.prediction import predict
+    from kernlens.loading import import_places
     from kernlens.report.link_answer import link_document, link_text
 
     def refuse(*_: object) -> None:
@@ -126,7 +126,7 @@ def test_nothing_is_read_of_modules_that_link(folder: Path, monkeypatch: pytest.
     (folder / "rest.cl").write_text("int helper(int x) { return x; }\nfloat smooth(float a) { return a; }\n")
     done = kernlens("compile", "--library", "--device", "bmg", "--toolchain", NEWEST, "rest.cl", cwd=folder)
     assert done.returncode == 0, done.stderr
-    monkeypatch.setattr(use_places, "_SpirvPlaces", refuse)
+    monkeypatch.setattr(import_places, "_SpirvPlaces", refuse)
     monkeypatch.setattr("kernlens.model.kernel.Kernel.source_map", property(refuse))
     for names in (("places.bmg.bin", "rest.bmg.bin"), ("places.spv", "rest.spv")):
         modules = [

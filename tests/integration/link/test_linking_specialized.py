@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kernlens.analysis.linking.forecast import predict
+from kernlens.analysis.linking.prediction import predict
 from kernlens.analysis.linking.static_forecast import predict_static
 from kernlens.loading.context import Context
 from kernlens.loading.linkable import module_of
@@ -93,15 +93,15 @@ def test_forecasts_leave_in_doubt_what_the_driver_may_leave_out(
 ) -> None:
     rules = rules_for(driver_environment)
     early = predict([specialized(spirv["text"], {}, driver_environment)], rules)
-    assert {one.use.symbol for one in early.unresolved if one.use.in_doubt} == {
+    assert {use.use.symbol for use in early.unresolved if use.use.in_doubt} == {
         *("gone", "via", "both", "returned", "signs", "chosen")
     }
     with IsolatedDriver(driver_environment) as driver:
         for number, (constants, left) in enumerate(CASES):
             module = specialized(spirv["text"], constants, driver_environment)
             forecast = predict([module], rules)
-            certain = {one.use.symbol for one in forecast.unresolved if not one.use.in_doubt}
-            assert certain <= left <= {one.use.symbol for one in forecast.unresolved}, constants
+            certain = {entry.use.symbol for entry in forecast.unresolved if not entry.use.in_doubt}
+            assert certain <= left <= {use.use.symbol for use in forecast.unresolved}, constants
             assert certain <= left <= set(predict_static([module], rules).unresolved)
             name = f"text{number}"
             driver.build_spirv(name, spirv["text"], constants=module.constants)
@@ -117,7 +117,7 @@ def test_without_optimisation_the_code_may_stay(driver_environment: DriverEnviro
     constants, left = CASES[0]
     module = specialized(spirv["text"], constants, driver_environment, "-cl-opt-disable")
     forecast = predict([module], rules_for(driver_environment))
-    assert {one.use.symbol for one in forecast.unresolved} > left
+    assert {use.use.symbol for use in forecast.unresolved} > left
     with IsolatedDriver(driver_environment) as driver:
         driver.build_spirv("text", spirv["text"], "-cl-opt-disable", constants=module.constants)
         assert imports_of(driver, "text") > left
@@ -128,12 +128,12 @@ def test_values_of_every_width_reach_the_compiler(
     driver_environment: DriverEnvironment, spirv: dict[str, bytes], tmp_path: Path
 ) -> None:
     """The binary is that of a module of which spirv-opt changed the defaults."""
-    given = {9: "0x123456789abcdef", 2: "-3", 5: "70000", 1: "0.5"}
+    stated = {9: "0x123456789abcdef", 2: "-3", 5: "70000", 1: "0.5"}
     plain, changed = tmp_path / "plain.spv", tmp_path / "changed.spv"
     plain.write_bytes(spirv["mixed"])
-    values = " ".join(f"{number}:{253 if number == 2 else text}" for number, text in given.items())
+    values = " ".join(f"{number}:{253 if number == 2 else text}" for number, text in stated.items())
     subprocess.run(["spirv-opt", "--set-spec-const-default-value", values, plain, "-o", changed], check=True)
-    constants = specialized(spirv["mixed"], given, driver_environment).constants
+    constants = specialized(spirv["mixed"], stated, driver_environment).constants
     texts = []
     with IsolatedDriver(driver_environment) as driver:
         driver.build_spirv("given", spirv["mixed"], constants=constants)
@@ -151,15 +151,18 @@ def test_values_of_every_width_reach_the_compiler(
 def test_the_commands(spirv: dict[str, bytes], tmp_path: Path) -> None:
     path = tmp_path / "text.spv"
     path.write_bytes(spirv["text"])
-    given: list[str | Path] = ["--specialize", "1=0", "--specialize", "7=3", "--specialize", "8=0"]
-    kept = tmp_path / "kept.spv"
-    kept.write_bytes(spirv_of(Source("kept", "int kept(int x) { return x; }\n", ""), tmp_path))
-    library: list[str | Path] = ["--options-for", kept, "-library-compilation"]
-    for specialize in ([], given):
-        assert "is uncertain: gone is used only in direct" in kernlens("link", path, kept, *library, *specialize).stdout
+    constants: list[str | Path] = ["--specialize", "1=0", "--specialize", "7=3", "--specialize", "8=0"]
+    specialized_file = tmp_path / "kept.spv"
+    specialized_file.write_bytes(spirv_of(Source("kept", "int kept(int x) { return x; }\n", ""), tmp_path))
+    library: list[str | Path] = ["--options-for", specialized_file, "-library-compilation"]
+    for specialize in ([], constants):
+        assert (
+            "is uncertain: gone is used only in direct"
+            in kernlens("link", path, specialized_file, *library, *specialize).stdout
+        )
     for how in ("--dynamic", "--static", "--compile"):
-        said = answer("link", how, "--device", "dg2", path, kept, *library, *given)
-        assert "links: ZE_RESULT_SUCCESS" in said, how
+        document = answer("link", how, "--device", "dg2", path, specialized_file, *library, *constants)
+        assert "links: ZE_RESULT_SUCCESS" in document, how
     assert "specialisation constants: 1 (int, 32 bits), 8 (int, 32 bits)" in answer("symbols", path)
     assert "has specialisation constant 3; there are 1 (int, 32 bits)" in refusal("link", path, "--specialize", "3=0")
     assert "'x' is no value of specialisation constant 7" in refusal("link", path, "--specialize", "7=x")

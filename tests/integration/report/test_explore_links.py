@@ -16,9 +16,9 @@ import kernlens
 from kernlens.analysis.flow.distance_waits import distance_waits
 from kernlens.model.program import Program
 from kernlens.pipeline.compile_stages import Pipeline
-from kernlens.report.document import kernel_json
-from kernlens.report.explore import document
-from kernlens.report.explore.page import page
+from kernlens.report.explore import explore_document
+from kernlens.report.explore.single_file import page
+from kernlens.report.program_document import kernel_json
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM
 from tests.explore_reader import KernelChunk, Page, summed, unpacked
 
@@ -46,11 +46,13 @@ def program(compiled: Pipeline) -> Program:
 
 @pytest.fixture(scope="module")
 def chunks(program: Program) -> dict[str, KernelChunk]:
-    made = document([program])
-    (entry,) = made.index["programs"]
+    document = explore_document([program])
+    (entry,) = document.index["programs"]
     columns = entry["kernels"]
     chosen = sorted(zip(columns["instructions"], columns["name"], columns["chunk"], strict=True))
-    return {name: KernelChunk(unpacked(made.chunks[chunk])) for _, name, chunk in (chosen[4], chosen[10], chosen[-1])}
+    return {
+        name: KernelChunk(unpacked(document.chunks[chunk])) for _, name, chunk in (chosen[4], chosen[10], chosen[-1])
+    }
 
 
 def test_places_are_those_of_the_answer(program: Program, chunks: dict[str, KernelChunk]) -> None:
@@ -157,8 +159,8 @@ def test_distances_lead_to_whom_they_count_back_to(program: Program, chunks: dic
     for name, chunk in chunks.items():
         rows = [row for row, text in enumerate(chunk.rows) if re.search(r"@\d", text)]
         told = [[back] if isinstance(back, int) else back for back in chunk.document["code"]["distance"]]
-        found = [(row, [row - back for back in backs if back]) for row, backs in zip(rows, told, strict=True)]
-        assert found == list(distance_waits(program.kernels[name].instructions))
+        result = [(row, [row - back for back in backs if back]) for row, backs in zip(rows, told, strict=True)]
+        assert result == list(distance_waits(program.kernels[name].instructions))
         assert sum(map(len, told)) > 20
 
 
@@ -176,9 +178,9 @@ def test_registers_are_tied_to_who_wrote_them(program: Program, chunks: dict[str
 
 
 def test_a_page_is_little_larger_than_the_document(program: Program) -> None:
-    made = document([program])
-    read = Page("".join(page(made, "/* the viewer */")))
-    packed = sum(entry["packed"] for entry in read.index["chunks"].values()) + len(compressed(made.index))
+    document = explore_document([program])
+    read = Page("".join(page(document, "/* the viewer */")))
+    packed = sum(entry["packed"] for entry in read.index["chunks"].values()) + len(compressed(document.index))
     assert len(read.text) < 1.3 * packed
 
 

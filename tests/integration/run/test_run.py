@@ -97,10 +97,13 @@ def test_an_application_sees_the_same(case: str, toolchain: str, folder: Path) -
     assert simulated.returncode == 7, simulated.stderr
     seen = simulated.stdout.splitlines()
     expected = bare.stdout.splitlines()
-    added = [one for one in seen if one not in expected]
-    assert [one for one in seen if one not in added] == expected
-    assert {one.split(b"=")[0] for one in added} >= {b"variable ProductFamilyOverride", b"variable NEOReadDebugKeys"}
-    assert all(one.startswith(b"variable ") and b"LC_CTYPE" not in one for one in added)
+    added = [event for event in seen if event not in expected]
+    assert [event for event in seen if event not in added] == expected
+    assert {name.split(b"=")[0] for name in added} >= {
+        b"variable ProductFamilyOverride",
+        b"variable NEOReadDebugKeys",
+    }
+    assert all(entry.startswith(b"variable ") and b"LC_CTYPE" not in entry for entry in added)
 
 
 @pytest.mark.parametrize("line", ["./application abort", "./application talk | head -n 1", "./application"])
@@ -120,21 +123,21 @@ def test_what_cannot_be_started(toolchain: str, folder: Path, tmp_path: Path) ->
     (tmp_path / "lost").write_text("#!/no/such/interpreter\n")
     (tmp_path / "lost").chmod(0o755)
 
-    def said(*command: str, status: int) -> str:
+    def refusal_of(*command: str, status: int) -> str:
         return refusal(
             "run", "--simulate", "dg2", "--toolchain", toolchain, "--", *command, status=status, cwd=tmp_path
         )
 
-    assert "no program ./nonesuch; the current folder is" in said("./nonesuch", status=2)
-    assert "no program nonesuch; give its path" in said("nonesuch", status=2)
-    assert "not executable; make it so (chmod +x ./plain)" in said("./plain", status=3)
-    assert "is a folder" in said("./", status=3)
+    assert "no program ./nonesuch; the current folder is" in refusal_of("./nonesuch", status=2)
+    assert "no program nonesuch; give its path" in refusal_of("nonesuch", status=2)
+    assert "not executable; make it so (chmod +x ./plain)" in refusal_of("./plain", status=3)
+    assert "is a folder" in refusal_of("./", status=3)
     if toolchain == "system":
-        assert "its interpreter or dynamic loader is not there" in said("./lost", status=3)
+        assert "its interpreter or dynamic loader is not there" in refusal_of("./lost", status=3)
         (tmp_path / "plain").chmod(0o755)
-        assert "(#!); give that: sh ./plain" in said("./plain", status=3)
+        assert "(#!); give that: sh ./plain" in refusal_of("./plain", status=3)
     else:
-        assert "give its interpreter: python3 ./lost" in said("./lost", status=2)
+        assert "give its interpreter: python3 ./lost" in refusal_of("./lost", status=2)
 
 
 def test_an_application_runs_on_a_simulated_device(tmp_path: Path) -> None:

@@ -61,12 +61,12 @@ class Server:
     def request(self, text: str, *, path: str = "a.cl", session: str = "", **configuration: Any) -> dict[str, Any]:
         """The body of a compile for one configuration."""
         self._serial += 1
-        one = {"device": "dg2", "toolchain": "system", "options": "", "all_passes": False, **configuration}
+        configuration_ = {"device": "dg2", "toolchain": "system", "options": "", "all_passes": False, **configuration}
         return {
             "session": session or f"session {self._serial}",
             "serial": self._serial,
             "source": {"path": path, "text": text},
-            "configurations": [one],
+            "configurations": [configuration_],
         }
 
     def events(self, request: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -87,9 +87,9 @@ class Server:
     def memory(self) -> int:
         """The most bytes that the server has had in memory."""
         status = Path(f"/proc/{self.process.pid}/status").read_text()
-        found = re.search(r"VmHWM:\s+(\d+) kB", status)
-        assert found
-        return int(found[1]) << 10
+        match = re.search(r"VmHWM:\s+(\d+) kB", status)
+        assert match
+        return int(match[1]) << 10
 
     def end(self, number: int = signal.SIGTERM) -> tuple[int, str]:
         """End the server, and return its status and what it printed to standard error."""
@@ -115,13 +115,13 @@ def descendants(process: int) -> set[int]:
             continue
         if words[0] != "Z":
             children.setdefault(int(words[1]), set()).add(int(status.parent.name))
-    found: set[int] = set()
+    below_all: set[int] = set()
     waiting = [process]
     while waiting:
-        below = children.get(waiting.pop(), set()) - found
-        found |= below
+        below = children.get(waiting.pop(), set()) - below_all
+        below_all |= below
         waiting += below
-    return found
+    return below_all
 
 
 def until(true: Any, what: str) -> None:
@@ -151,11 +151,11 @@ def serving(
     )
     assert process.stdout is not None
     line = process.stdout.readline()
-    found = re.search(r"http://127\.0\.0\.1:(\d+)/#t=(\S+)", line)
-    if found is None:
+    match = re.search(r"http://127\.0\.0\.1:(\d+)/#t=(\S+)", line)
+    if match is None:
         _, errors = process.communicate(timeout=60)
         raise AssertionError(f"the server did not start: {line}{errors}")
-    server = Server(process, int(found[1]), found[2])
+    server = Server(process, int(match[1]), match[2])
     try:
         yield server
     finally:

@@ -45,8 +45,8 @@ def raw(server: Server, request: bytes) -> bytes:
         answer = b""
         while chunk := _received(connection):
             answer += chunk
-            head, found, body = answer.partition(b"\r\n\r\n")
-            if found and b"content-length: %d\r\n" % len(body) in head.lower() + b"\r\n":
+            head, section, body = answer.partition(b"\r\n\r\n")
+            if section and b"content-length: %d\r\n" % len(body) in head.lower() + b"\r\n":
                 break
         return answer
 
@@ -259,14 +259,14 @@ def test_the_browsers_words_hold_no_token(tmp_path: Path) -> None:
     command = [*MAIN, "serve", str(source), "--device", "dg2"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env) as process:
         assert process.stdout is not None
-        found = re.search(r"#t=(\S+)", process.stdout.readline())
-        assert found
+        match = re.search(r"#t=(\S+)", process.stdout.readline())
+        assert match
         try:
             until(told.exists, "the browser was started")
             words = told.read_text()
             page = Path(words.removeprefix("file://"))
-            assert found[1] not in words
-            assert found[1] in page.read_text()
+            assert match[1] not in words
+            assert match[1] in page.read_text()
             assert stat.S_IMODE(page.parent.stat().st_mode) == 0o700
         finally:
             process.terminate()

@@ -147,12 +147,12 @@ def test_two_programs_differ_as_kernlens_diff_says(server: Server) -> None:
 
 def test_several_configurations_of_one_request(server: Server) -> None:
     request = server.request(SOURCE)
-    one = request["configurations"][0]
+    configuration = request["configurations"][0]
     request["configurations"] = [
-        one,
-        {**one, "device": "skl"},
-        {**one, "device": "nothing"},
-        {**one, "options": "-DX=1"},
+        configuration,
+        {**configuration, "device": "skl"},
+        {**configuration, "device": "nothing"},
+        {**configuration, "options": "-DX=1"},
     ]
     events = server.events(request)
     assert [event["event"] for event in events[:4]].count("queued") >= 3
@@ -175,10 +175,10 @@ def test_options_that_name_files_are_refused(server: Server, options: str) -> No
 
 
 def test_options_reach_no_shell(server: Server, folder: Path) -> None:
-    made = folder / "made"
-    result = server.compiled(SOURCE, options=f"-DX=$(touch$IFS{made}) -DY=`touch$IFS{made}` -DZ=';touch$IFS{made};'")
+    trap = folder / "made"
+    result = server.compiled(SOURCE, options=f"-DX=$(touch$IFS{trap}) -DY=`touch$IFS{trap}` -DZ=';touch$IFS{trap};'")
     assert result["ok"], result["log"]
-    assert not made.exists()
+    assert not trap.exists()
 
 
 @pytest.mark.parametrize(
@@ -290,7 +290,7 @@ def test_a_hundred_compiles_wait_and_more_than_the_queue_holds_are_refused(patie
             base_url=patient.client.base_url, headers=headers, timeout=120, limits=limits
         ) as page:
 
-            async def one() -> tuple[int, str]:
+            async def ask() -> tuple[int, str]:
                 nonlocal there
                 last = ""
                 async with page.stream("POST", "/api/compile", json=patient.request(SOURCE)) as answer:
@@ -307,7 +307,7 @@ def test_a_hundred_compiles_wait_and_more_than_the_queue_holds_are_refused(patie
                 async for line in lines:
                     if json.loads(line)["event"] == "started":
                         break
-                waiting = [asyncio.create_task(one()) for _ in range(asked)]
+                waiting = [asyncio.create_task(ask()) for _ in range(asked)]
                 while there < asked:
                     await asyncio.sleep(0.05)
             return await asyncio.gather(*waiting)

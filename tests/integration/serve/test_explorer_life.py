@@ -60,9 +60,9 @@ def test_a_recording_with_a_build_that_failed(recording: Path) -> None:
 
 
 def test_the_same_answers_as_json(recording: Path, corpus_sample: list[Built], tmp_path: Path) -> None:
-    one = next(built for built in corpus_sample if built.device == "dg2")
+    dg2_build = next(built for built in corpus_sample if built.device == "dg2")
     binary = tmp_path / "one.bin"
-    binary.write_bytes(one.binary.read_bytes())
+    binary.write_bytes(dg2_build.binary.read_bytes())
     told = subprocess.run([*MAIN, "link", str(binary), "--json"], capture_output=True, text=True, timeout=120)
     with serving(binary) as server:
         assert server.get("/api/link").json() == json.loads(told.stdout)
@@ -144,17 +144,17 @@ def test_a_port_that_is_taken(recording: Path) -> None:
 
 
 def test_two_servers_at_once_do_not_share_a_token(recording: Path) -> None:
-    with serving(recording) as one, serving(recording) as other:
-        assert one.port != other.port
-        assert one.token != other.token
-        for server, token in ((one, other.token), (other, one.token)):
+    with serving(recording) as first, serving(recording) as second:
+        assert first.port != second.port
+        assert first.token != second.token
+        for server, token in ((first, second.token), (second, first.token)):
             assert server.get("/api/index", headers={"Authorization": f"Bearer {token}"}).status_code == 401
             assert server.get("/api/index").status_code == 200
-        assert one.end(signal.SIGINT) == (0, "kernlens: the server has ended\n")
-        assert other.get("/api/index").status_code == 200
+        assert first.end(signal.SIGINT) == (0, "kernlens: the server has ended\n")
+        assert second.get("/api/index").status_code == 200
     # The port is free again at once.
-    with serving(recording, "--port", str(one.port)) as again:
-        assert again.port == one.port
+    with serving(recording, "--port", str(first.port)) as again:
+        assert again.port == first.port
 
 
 def test_an_idle_server_ends_by_itself(recording: Path) -> None:
@@ -175,14 +175,14 @@ def test_temporary_folders_go(recording: Path, tmp_path: Path) -> None:
 def test_a_chunk_that_takes_long_keeps_nobody_waiting(recording: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The page is answered while a chunk is being made, however long that takes."""
     begun, released = threading.Event(), threading.Event()
-    make = Chunks.made
+    make = Chunks.content_of
 
     def held(chunks: Chunks, chunk: str) -> bytes | None:
         begun.set()
         assert released.wait(60)
         return make(chunks, chunk)
 
-    monkeypatch.setattr(Chunks, "made", held)
+    monkeypatch.setattr(Chunks, "content_of", held)
     limits = Limits()
     served = open_served(
         [str(recording)], source_build=SourceBuild("dg2", "system", ""), include=(), limits=limits, source_roots=()

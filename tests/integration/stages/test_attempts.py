@@ -55,8 +55,8 @@ def test_every_kernel_stands_in_the_attempt_that_counts_for_it(pipeline: Pipelin
     assert len(names) == 3
     for stage in LLVM:
         attempts = pipeline.choose(stage)
-        assert [one.attempt for one in attempts] == [1, 2]
-        held = [set(_KERNEL.findall(one.text)) & names for one in attempts]
+        assert [attempt.attempt for attempt in attempts] == [1, 2]
+        held = [set(_KERNEL.findall(attempt.text)) & names for attempt in attempts]
         assert held == [names, {_AGAIN} if pipeline.build.device == "bmg" else names]
         for kernel in names:
             (chosen,) = pipeline.choose(stage, kernel)
@@ -70,9 +70,9 @@ def test_the_visa_of_a_kernel_came_from_its_attempts_code(pipeline: Pipeline) ->
         (shown,) = pipeline.choose("visa-llvm-map", kernel)
         (chosen,) = pipeline.choose("llvm-codegen", kernel)
         assert body(shown.text, kernel) == body(chosen.text, kernel)
-        others = [one for one in pipeline.choose("llvm-codegen") if one is not chosen]
+        others = [snapshot for snapshot in pipeline.choose("llvm-codegen") if snapshot is not chosen]
         if kernel == _AGAIN:
-            assert all(body(shown.text, kernel) != body(one.text, kernel) for one in others)
+            assert all(body(shown.text, kernel) != body(other.text, kernel) for other in others)
 
 
 def body(text: str, function: str) -> list[str]:
@@ -85,20 +85,20 @@ def body(text: str, function: str) -> list[str]:
 def test_lines_are_of_the_attempt_that_counts(pipeline: Pipeline, tmp_path: Path) -> None:
     path = tmp_path / "diffuse.klens"
     record([pipeline], path)
-    for found in (pipeline, *recorded_pipelines(path)):
+    for snapshot in (pipeline, *recorded_pipelines(path)):
         for stage in LLVM[2:]:
-            first, second = (one for one in found.stage_maps if one.stage == stage)
+            first, second = (stage_map for stage_map in snapshot.stage_maps if stage_map.stage == stage)
             assert (first.attempt, second.attempt) == (1, 2)
             assert _AGAIN not in first.functions
-            assert set(second.functions) & kernels(found) == {_AGAIN}
-        shown = {one.kernel: one for one in found.stage_maps if one.stage == "visa-llvm-map"}
-        assert {kernel: one.attempt for kernel, one in shown.items()} == {
-            kernel: 1 + (kernel == _AGAIN) for kernel in kernels(found)
+            assert set(second.functions) & kernels(snapshot) == {_AGAIN}
+        shown = {stage_map.kernel: stage_map for stage_map in snapshot.stage_maps if stage_map.stage == "visa-llvm-map"}
+        assert {kernel: entry.attempt for kernel, entry in shown.items()} == {
+            kernel: 1 + (kernel == _AGAIN) for kernel in kernels(snapshot)
         }
-        for kernel, one in shown.items():
-            (text,) = found.choose("visa-llvm-map", kernel)
+        for kernel, each in shown.items():
+            (text,) = snapshot.choose("visa-llvm-map", kernel)
             marked = len(re.findall(r"^  .*, !dbg !\d+", text.text, re.MULTILINE))
-            assert placed_count(one) >= 0.8 * marked > 20
+            assert placed_count(each) >= 0.8 * marked > 20
 
 
 def test_the_command_says_which_attempt(pipeline: Pipeline, tmp_path: Path) -> None:
@@ -110,8 +110,8 @@ def test_the_command_says_which_attempt(pipeline: Pipeline, tmp_path: Path) -> N
         "; llvm-codegen, attempt 1 of 2: the program has 2 of 3 kernels from it",
         "; llvm-codegen, attempt 2 of 2: the program has 1 of 3 kernels from it",
     ]
-    one = command(path, "--stage", "llvm-codegen", "--kernel", _AGAIN).stdout
-    assert one == LlvmParts(pipeline.choose("llvm-codegen")[1].text, with_metadata=True).cut_to_function(_AGAIN)
+    text = command(path, "--stage", "llvm-codegen", "--kernel", _AGAIN).stdout
+    assert text == LlvmParts(pipeline.choose("llvm-codegen")[1].text, with_metadata=True).cut_to_function(_AGAIN)
     assert answer(path, "--stage", "llvm-codegen", "--kernel", _AGAIN)["snapshots"][0]["attempt"] == 2
     refused = command(path, "--stage", "llvm-codegen", "--kernel", "no_such")
     assert refused.returncode == 2
@@ -119,9 +119,9 @@ def test_the_command_says_which_attempt(pipeline: Pipeline, tmp_path: Path) -> N
     (other, *_) = sorted(kernels(pipeline) - {_AGAIN})
     for kernel, attempt in ((_AGAIN, 2), (other, 1)):
         listed = answer(path, "--kernel", kernel)["pipelines"][0]["snapshots"]
-        assert [one["attempt"] for one in listed if one["stage"] in LLVM] == [attempt] * len(LLVM)
+        assert [snapshot["attempt"] for snapshot in listed if snapshot["stage"] in LLVM] == [attempt] * len(LLVM)
     differences = answer(path, "--diff", "llvm-optimized", "llvm-codegen")["differences"]
-    assert [one["attempt"] for one in differences] == [1, 2]
+    assert [difference["attempt"] for difference in differences] == [1, 2]
     (chosen,) = answer(path, "--diff", "llvm-codegen", "visa", "--kernel", _AGAIN)["differences"]
     assert (chosen["kernel"], chosen["attempt"]) == (_AGAIN, 2)
     line = next(number for (_, number), _ in one_map(pipeline).lines.items())
@@ -133,4 +133,6 @@ def test_the_command_says_which_attempt(pipeline: Pipeline, tmp_path: Path) -> N
 
 
 def one_map(pipeline: Pipeline) -> StageMap:
-    return next(one for one in pipeline.stage_maps if one.stage == "llvm-codegen" and one.attempt == 2)
+    return next(
+        stage_map for stage_map in pipeline.stage_maps if stage_map.stage == "llvm-codegen" and stage_map.attempt == 2
+    )

@@ -32,15 +32,15 @@ def run_tool(*command: str | Path) -> str:
 
 
 def content(pipeline: Pipeline, stage: str, form: str) -> bytes:
-    (found,) = pipeline.choose(stage, form=form)
-    assert found.form == form
-    return found.content
+    (result,) = pipeline.choose(stage, form=form)
+    assert result.form == form
+    return result.content
 
 
 def test_stages_and_forms_are_those_of_the_table(pipeline: Pipeline) -> None:
     expected = [(stage.name, form, stage.ending(form)) for stage in CLANG.stages for form in stage.forms]
-    assert [(one.stage, one.form, one.ending) for one in pipeline] == expected
-    times = [one.seconds for one in pipeline if one.seconds is not None]
+    assert [(snapshot.stage, snapshot.form, snapshot.ending) for snapshot in pipeline] == expected
+    times = [snapshot.seconds for snapshot in pipeline if snapshot.seconds is not None]
     assert times == sorted(times)
     assert 0 < times[0] < times[-1] <= pipeline.build.seconds
     assert pipeline.build.toolchain is not None
@@ -52,10 +52,10 @@ def test_stages_and_forms_are_those_of_the_table(pipeline: Pipeline) -> None:
 def test_the_command_makes_the_same_files_by_hand(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Debug information names the folder that the compiler runs in.
     monkeypatch.chdir(small.parent)
-    found = kernlens.stages(small, "spirv", options='-g "-DWORDS=two words"')
-    subprocess.run(["sh", "-c", found.build.command], check=True, timeout=60)
-    assert small.with_suffix(".bc").read_bytes() == content(found, "llvm", "binary")
-    assert small.with_suffix(".spv").read_bytes() == content(found, "spirv", "binary")
+    result = kernlens.stages(small, "spirv", options='-g "-DWORDS=two words"')
+    subprocess.run(["sh", "-c", result.build.command], check=True, timeout=60)
+    assert small.with_suffix(".bc").read_bytes() == content(result, "llvm", "binary")
+    assert small.with_suffix(".spv").read_bytes() == content(result, "spirv", "binary")
 
 
 def test_a_recording_opens_as_the_spirv_module(pipeline: Pipeline, tmp_path: Path) -> None:
@@ -72,8 +72,8 @@ def test_a_recording_opens_as_the_spirv_module(pipeline: Pipeline, tmp_path: Pat
     entry_points = re.findall(r'OpEntryPoint Kernel %\w+ "(\w+)"', done.stdout)
     assert entry_points
     assert [symbol.name for symbol in program.symbols if symbol.kind == "kernel"] == entry_points
-    assert [(one.stage, one.form, one.content) for one in program.build.snapshots] == [
-        (one.stage, one.form, one.content) for one in pipeline
+    assert [(snapshot.stage, snapshot.form, snapshot.content) for snapshot in program.build.snapshots] == [
+        (snapshot.stage, snapshot.form, snapshot.content) for snapshot in pipeline
     ]
     assert [(part.stage, part.texts) for part in program.line(42).stages] == [
         (part.stage, part.texts) for part in pipeline.line(42).stages
@@ -103,11 +103,11 @@ def test_text_and_binary_are_read_by_the_stages_own_tools(pipeline: Pipeline, tm
 def _first_words(module: bytes) -> list[int]:
     """Each instruction's opcode and length; ids are the assembler's own."""
     words = struct.unpack(f"<{len(module) // 4}I", module)
-    found, position = [], 5
+    opcodes, position = [], 5
     while position < len(words):
-        found.append(words[position])
+        opcodes.append(words[position])
         position += words[position] >> 16
-    return found
+    return opcodes
 
 
 def test_pointers_without_a_storage_class_are_shown_and_said_to_be(pipeline: Pipeline, tmp_path: Path) -> None:
@@ -127,10 +127,10 @@ def test_pointers_without_a_storage_class_are_shown_and_said_to_be(pipeline: Pip
 
 
 def test_spirv_without_debug_information_is_valid(darktable_kernels: Path, tmp_path: Path) -> None:
-    found = kernlens.stages(darktable_kernels / "nlmeans.cl", "spirv", lines=False)
-    (tmp_path / "a.spv").write_bytes(content(found, "spirv", "binary"))
+    result = kernlens.stages(darktable_kernels / "nlmeans.cl", "spirv", lines=False)
+    (tmp_path / "a.spv").write_bytes(content(result, "spirv", "binary"))
     run_tool("spirv-val", "--target-env", "spv1.4", tmp_path / "a.spv")
-    assert found.stage_maps == ()
+    assert result.stage_maps == ()
 
 
 def test_the_maps_cover_what_carries_debug_information(pipeline: Pipeline) -> None:
@@ -146,13 +146,15 @@ def test_the_maps_cover_what_carries_debug_information(pipeline: Pipeline) -> No
 
 
 def test_the_two_stages_agree_and_so_does_the_reader_of_the_binary_form(pipeline: Pipeline) -> None:
-    llvm, spirv = ({(p.path, p.line, p.column) for p in one.places if p is not None} for one in pipeline.stage_maps)
+    llvm, spirv = (
+        {(p.path, p.line, p.column) for p in stage_map.places if p is not None} for stage_map in pipeline.stage_maps
+    )
     # A sampler's initializer, in LLVM a call, is a constant in SPIR-V.
     here = {place for place in llvm if place[0].endswith("/nlmeans.cl")}
     assert spirv <= here
     assert len(spirv) >= 0.9 * len(here)
     lines = read_spirv(memoryview(content(pipeline, "spirv", "binary"))).lines
-    assert spirv <= {(one.file, one.line, one.column) for rows in lines.values() for one in rows}
+    assert spirv <= {(row.file, row.line, row.column) for rows in lines.values() for row in rows}
 
 
 def test_one_line_is_followed(pipeline: Pipeline) -> None:
@@ -164,13 +166,13 @@ def test_one_line_is_followed(pipeline: Pipeline) -> None:
 
 
 def test_a_recording_keeps_the_snapshots(small: Path, tmp_path: Path) -> None:
-    found = kernlens.stages(small, "spirv")
-    record([found], tmp_path / "scale.klens")
+    result = kernlens.stages(small, "spirv")
+    record([result], tmp_path / "scale.klens")
     (again,) = recorded_pipelines(tmp_path / "scale.klens")
-    assert [(one.stage, one.form, one.content) for one in again] == [
-        (one.stage, one.form, one.content) for one in found
+    assert [(snapshot.stage, snapshot.form, snapshot.content) for snapshot in again] == [
+        (item.stage, item.form, item.content) for item in result
     ]
-    assert [part.texts for part in again.line(5).stages] == [part.texts for part in found.line(5).stages]
+    assert [part.texts for part in again.line(5).stages] == [part.texts for part in result.line(5).stages]
 
 
 def test_what_does_not_compile(small: Path, tmp_path: Path) -> None:
@@ -179,13 +181,13 @@ def test_what_does_not_compile(small: Path, tmp_path: Path) -> None:
     with pytest.raises(ToolError, match=r"broken.cl does not compile for spirv: .*broken.cl:1:21") as caught:
         kernlens.stages(broken, "spirv")
     assert "error" in caught.value.log
-    assert [one.stage for one in compile_stages(broken, "spirv")] == ["source"]
+    assert [snapshot.stage for snapshot in compile_stages(broken, "spirv")] == ["source"]
     # clang takes inline assembly of its target; SPIR-V has none without an extension.
     small.write_text(SMALL.replace("float sum = 0;", 'float sum = 0; __asm__("nop");'))
-    found = compile_stages(small, "spirv")
-    assert not found.build.ok
-    assert "llvm-spirv" in (found.build.reason or "")
-    assert [one.stage for one in found] == ["source", "llvm", "llvm"]
+    result = compile_stages(small, "spirv")
+    assert not result.build.ok
+    assert "llvm-spirv" in (result.build.reason or "")
+    assert [item.stage for item in result] == ["source", "llvm", "llvm"]
 
 
 def test_bad_input(small: Path, tmp_path: Path) -> None:
@@ -204,11 +206,11 @@ def test_bad_input(small: Path, tmp_path: Path) -> None:
 def test_missing_tools_are_named_with_their_packages(
     small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = kernlens.stages(small, "spirv")
+    result = kernlens.stages(small, "spirv")
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ToolError, match="apt install clang-15 llvm-spirv-15"):
         kernlens.stages(small, "spirv")
     with pytest.raises(ToolError, match=r"llvm-dis-15 was not found.*apt install llvm-15"):
-        content(found, "llvm", "text")
+        content(result, "llvm", "text")
     with pytest.raises(ToolError, match=r"spirv-dis was not found.*apt install spirv-tools"):
-        content(found, "spirv", "text")
+        content(result, "spirv", "text")

@@ -82,36 +82,41 @@ def of_layer(dump: Dump, stage: str, binaries: Sequence[bytes], folder: Path) ->
     command: list[str | Path] = [sys.executable, SCRIPT, dump.folder, keep, stage, *paths]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
-    return [[(one[0], one[1], one[2], one[3], one[4]) for one in program] for program in json.loads(done.stdout)]
+    return [
+        [(kernel[0], kernel[1], kernel[2], kernel[3], kernel[4]) for kernel in program]
+        for program in json.loads(done.stdout)
+    ]
 
 
 def of_python(dump: Dump) -> Iterator[Delivered]:
     """The same of the Python reader: a stage of one form has that one, whatever form is asked for."""
-    found = dump.read(dump.binary)
+    result = dump.read(dump.binary)
     for stage in dump.compiler.stages:
         forms = {"source": [], "program": [], "spirv": ["text"], "visa": ["text", "binary"]}
         if stage.name == "resources":
             forms[stage.name] = ["text", "binary"]
         for form in forms.get(stage.name, stage.forms):
-            for one in found:
-                if (one.stage, one.form) == (stage.name, stage.form(form)):
-                    yield one.stage, form, one.ending, one.kernel or "", sha256(one.content).hexdigest()
+            for item in result:
+                if (item.stage, item.form) == (stage.name, stage.form(form)):
+                    yield item.stage, form, item.ending, item.kernel or "", sha256(item.content).hexdigest()
 
 
 def test_both_choose_the_same(dump: Dump, tmp_path: Path) -> None:
     (theirs,) = of_layer(dump, "all", [dump.binary], tmp_path)
     ours = list(of_python(dump))
-    assert theirs == sorted(ours, key=lambda one: order(dump, one))
-    assert len({one[3] for one in ours if one[0] == "gen-assembly"} - {PSEUDO_KERNEL}) == 3
+    assert theirs == sorted(ours, key=lambda item: order(dump, item))
+    assert len({entry[3] for entry in ours if entry[0] == "gen-assembly"} - {PSEUDO_KERNEL}) == 3
 
 
-def order(dump: Dump, one: Delivered) -> tuple[int, bool]:
-    return [stage.name for stage in dump.compiler.stages].index(one[0]), one[1] == "binary"
+def order(dump: Dump, delivered: Delivered) -> tuple[int, bool]:
+    return [stage.name for stage in dump.compiler.stages].index(delivered[0]), delivered[1] == "binary"
 
 
 def test_both_have_one_rule_for_code_that_stands_in_a_binary(dump: Dump, tmp_path: Path) -> None:
     """Every byte counts, but for the 8 of the hash that IGC 2 appends: a cached program's may be another one."""
-    kernel, code = next((one.kernel or "", one.content) for one in dump.read(dump.binary) if one.ending == ".dat")
+    kernel, code = next(
+        (snapshot.kernel or "", snapshot.content) for snapshot in dump.read(dump.binary) if snapshot.ending == ".dat"
+    )
     offsets = (-len(code), -65, -64, -53, -52, -49, -48, -37, -36, -33, -32, -20, -4, -1)
     binaries = []
     for offset in offsets:
@@ -123,12 +128,16 @@ def test_both_have_one_rule_for_code_that_stands_in_a_binary(dump: Dump, tmp_pat
         offset for offset in offsets if offset in hash_bytes
     ]
     for offset, theirs in zip(offsets, of_layer(dump, "gen-assembly", binaries, tmp_path), strict=True):
-        delivered = any(one[2:4] == (".dat", kernel) for one in theirs)
+        delivered = any(entry[2:4] == (".dat", kernel) for entry in theirs)
         assert delivered == (offset in hash_bytes), offset
 
 
 def test_both_take_the_last_of_several_attempts_in_the_binary(dump: Dump, tmp_path: Path) -> None:
     binary = b"".join(path.read_bytes() for path in sorted(dump.folder.glob("*.dat")))
-    ours = {one.kernel: sha256(one.content).hexdigest() for one in dump.read(binary) if one.ending == ".dat"}
+    ours = {
+        snapshot.kernel: sha256(snapshot.content).hexdigest()
+        for snapshot in dump.read(binary)
+        if snapshot.ending == ".dat"
+    }
     (theirs,) = of_layer(dump, "gen-assembly", [binary], tmp_path)
-    assert {one[3]: one[4] for one in theirs if one[2] == ".dat"} == ours
+    assert {entry[3]: entry[4] for entry in theirs if entry[2] == ".dat"} == ours

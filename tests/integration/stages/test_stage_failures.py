@@ -31,17 +31,17 @@ def test_what_does_not_compile_is_a_tool_error_with_the_log(device: str, tmp_pat
 
 def test_what_a_compiler_lacks(small: Path, newest: Toolchain) -> None:
     del newest
-    found = kernlens.stages(small, "bmg", toolchain=NEWEST)
+    pipeline = kernlens.stages(small, "bmg", toolchain=NEWEST)
     # IGC 2 has no binary vISA: the stage's only form is chosen instead.
-    assert found.choose("visa", form="binary")[0].form == "text"
+    assert pipeline.choose("visa", form="binary")[0].form == "text"
     with pytest.raises(NotFoundError, match="has no kernel 'other'; it has: scale"):
-        found.choose("visa", "other")
+        pipeline.choose("visa", "other")
     with pytest.raises(UnsupportedError, match="does not show its single passes"):
         kernlens.stages(small, "pocl", all_passes=True)
     with pytest.raises(NotFoundError, match=r"no source file"):
         kernlens.stages(small.with_name("missing.cl"), "pocl")
     spirv = small.with_suffix(".spv")
-    spirv.write_bytes(found.choose("spirv", form="binary")[0].content)
+    spirv.write_bytes(pipeline.choose("spirv", form="binary")[0].content)
     from_spirv = kernlens.stages(spirv, "bmg", toolchain=NEWEST)
     with pytest.raises(NotFoundError, match="no stage 'source'"):
         from_spirv.choose("source")

@@ -35,25 +35,25 @@ def gpu(request: pytest.FixtureRequest, darktable_kernels: Path) -> Pipeline:
 
 
 def maps_of(pipeline: Pipeline, stage: str) -> list[StageMap]:
-    return [one for one in pipeline.stage_maps if one.stage == stage]
+    return [stage_map for stage_map in pipeline.stage_maps if stage_map.stage == stage]
 
 
 def test_two_independent_ways_place_visas_llvm_alike(gpu: Pipeline) -> None:
     """The code generator's locations against the line marks of the vISA instructions, whose numbers the lines carry."""
     marked = placed = both = equal = 0
-    found = maps_of(gpu, "visa-llvm-map")
-    assert len(found) == 6
-    for one in found:
-        (snapshot,) = gpu.choose("visa-llvm-map", one.kernel)
+    stage_maps = maps_of(gpu, "visa-llvm-map")
+    assert len(stage_maps) == 6
+    for item in stage_maps:
+        (snapshot,) = gpu.choose("visa-llvm-map", item.kernel)
         lines = snapshot.text.split("\n")
-        with_debug = [index for index, line in enumerate(one.positions) if ", !dbg !" in lines[line - 1]]
+        with_debug = [index for index, line in enumerate(item.positions) if ", !dbg !" in lines[line - 1]]
         marked += len(with_debug)
-        placed += placed_count(one)
-        assert all(one.places[index] is None for index in set(range(len(one))) - set(with_debug))
-        (visa,) = gpu.choose("visa", one.kernel)
-        places = marks_of(lines, one, visa.text)
+        placed += placed_count(item)
+        assert all(item.places[index] is None for index in set(range(len(item))) - set(with_debug))
+        (visa,) = gpu.choose("visa", item.kernel)
+        places = marks_of(lines, item, visa.text)
         for index in with_debug:
-            mine, theirs = one.places[index], places[index]
+            mine, theirs = item.places[index], places[index]
             if mine is not None and theirs is not None:
                 both += 1
                 equal += (mine.path, mine.line) == (theirs.path, theirs.line)
@@ -61,13 +61,13 @@ def test_two_independent_ways_place_visas_llvm_alike(gpu: Pipeline) -> None:
     assert equal >= 0.995 * both > 250
 
 
-def marks_of(lines: list[str], found: StageMap, visaasm: str) -> list[SourcePlace | None]:
+def marks_of(lines: list[str], stage_map: StageMap, visaasm: str) -> list[SourcePlace | None]:
     """For each instruction the line mark at the vISA instruction of its number, if there is one."""
     rows, shown = read_visaasm_lines(visaasm), visaasm.split("\n")
     numbers = [int(re.findall(r"/// \$(\d+)\s*$", shown[line - 1])[0]) for line in rows.lines]
     assert numbers == sorted(numbers)
-    wanted = [re.search(r"; visa id: (\d+)$", lines[line - 1]) for line in found.positions]
-    starts = [int(match[1]) if match else 0 for match in wanted]
+    marks = [re.search(r"; visa id: (\d+)$", lines[line - 1]) for line in stage_map.positions]
+    starts = [int(match[1]) if match else 0 for match in marks]
     places: list[SourcePlace | None] = []
     for index, start in enumerate(starts):
         following = next((other for other in starts[index + 1 :] if other), 1 << 30)
@@ -120,10 +120,10 @@ def symbolized(path: Path, addresses: list[int]) -> list[list[Frame]]:
     ]
 
 
-def frames_of(found: StageMap, index: int) -> list[Frame]:
-    place = found.places[index]
-    stack = [place, *found.calls[index]] if place is not None else []
-    return [(one.path, one.line, one.column) for one in stack]
+def frames_of(stage_map: StageMap, index: int) -> list[Frame]:
+    place = stage_map.places[index]
+    stack = [place, *stage_map.calls[index]] if place is not None else []
+    return [(frame.path, frame.line, frame.column) for frame in stack]
 
 
 def address_of(text: str) -> int:
@@ -137,21 +137,21 @@ def copy_name(objects: list[list[Frame]]) -> str:
 
 def test_pocls_objects_as_llvm_symbolizer_reads_them(pocl: Pipeline, tmp_path: Path) -> None:
     for stage in ("object", "shared-object"):
-        found = maps_of(pocl, stage)
-        assert len(found) == 6
+        stage_maps = maps_of(pocl, stage)
+        assert len(stage_maps) == 6
         placed = inlined = 0
-        for one in found:
-            assert one.unit == LINE
-            (content,) = pocl.choose(stage, one.kernel, "binary")
+        for item in stage_maps:
+            assert item.unit == LINE
+            (content,) = pocl.choose(stage, item.kernel, "binary")
             path = tmp_path / "object"
             path.write_bytes(content.content)
-            theirs = symbolized(path, [address_of(text) for text in one.texts])
+            theirs = symbolized(path, [address_of(text) for text in item.texts])
             copy = copy_name(theirs)
             named = [
                 [(pocl.build.source if path == copy else path, *rest) for path, *rest in frames] for frames in theirs
             ]
-            assert [frames_of(one, index) for index in range(len(one))] == named
-            placed += placed_count(one)
+            assert [frames_of(item, index) for index in range(len(item))] == named
+            placed += placed_count(item)
             inlined += sum(len(frames) > 1 for frames in theirs)
         assert placed > 1000
         assert inlined
@@ -172,14 +172,14 @@ def test_pocls_program_keeps_the_lines_that_llvm_drops(pocl: Pipeline, tmp_path:
     assert "_Z13get_global_idj" in left_out
     assert len(left_out) < 10
     records = output_of(["llvm-bcanalyzer-15", "--dump", str(bitcode)])
-    kept = len(re.findall(r"<DEBUG_LOC(?:_AGAIN)?[ /]", records))
-    (found,) = maps_of(pocl, "llvm")
+    record_count = len(re.findall(r"<DEBUG_LOC(?:_AGAIN)?[ /]", records))
+    (stage_maps,) = maps_of(pocl, "llvm")
     marked = len(re.findall(r"^  .*, !dbg !\d+", text.text, re.MULTILINE))
-    assert kept >= marked >= 0.9 * kept > 300
+    assert record_count >= marked >= 0.9 * record_count > 300
     # Descriptions of variables (llvm.dbg.value) have a location without a line.
     described = len(re.findall(r"^  .*@llvm\.dbg\..*, !dbg !\d+", text.text, re.MULTILINE))
-    assert placed_count(found) >= 0.95 * (marked - described) > 300
-    assert {Path(path).name for path, _ in found.lines} == {"nlmeans.cl", "common.h"}
+    assert placed_count(stage_maps) >= 0.95 * (marked - described) > 300
+    assert {Path(path).name for path, _ in stage_maps.lines} == {"nlmeans.cl", "common.h"}
     # Nothing else is lost but what only those functions called.
     names = re.compile(r"^(define|declare) .*?@([-\w$.]+)\(", re.MULTILINE)
     before = {name: kind for kind, name in names.findall(plain.stdout)}
@@ -199,8 +199,8 @@ def test_pocls_objects_as_objdump_reads_them(pocl: Pipeline) -> None:
     """The listing's own marks come from binutils' reader of DWARF. It prints none for line 0: only what it marks
     counts."""
     both = 0
-    for one in maps_of(pocl, "object"):
-        (listing,) = pocl.choose("object", one.kernel, "text")
+    for stage_map in maps_of(pocl, "object"):
+        (listing,) = pocl.choose("object", stage_map.kernel, "text")
         mark: int | None = None
         marks = {}
         for number, line in enumerate(listing.text.split("\n"), start=1):
@@ -210,7 +210,7 @@ def test_pocls_objects_as_objdump_reads_them(pocl: Pipeline) -> None:
                 if mark is not None:
                     marks[number] = mark
                 mark = None
-        places = dict(zip(one.positions, one.places, strict=True))
+        places = dict(zip(stage_map.positions, stage_map.places, strict=True))
         for number, line_number in marks.items():
             place = places[number]
             assert place is not None
@@ -244,41 +244,41 @@ def test_intels_cpu_assembly_as_an_assembler_reads_it(intel_cpu: Pipeline, tmp_p
     """The text assembled by clang, whose line table llvm-symbolizer reads: each instruction in order, without the
     padding that an assembler adds. (The runtime's own object is no measure: it comes of another run of its code
     generator, and some functions are not the same.)"""
-    (found,) = maps_of(intel_cpu, "assembly")
+    (stage_maps,) = maps_of(intel_cpu, "assembly")
     text = intel_cpu.choose("assembly")[0].text
     # What LLVM 15 does not know yet: a directive on padding, and the flag of large sections.
     text = re.sub(r"^\t\.prefalign.*$", "", text, flags=re.MULTILINE)
     text = re.sub(r'(\.section\t[^,]*,"\w*?)l"', r'\1"', text)
-    source, made = tmp_path / "a.s", tmp_path / "a.o"
+    source, assembled = tmp_path / "a.s", tmp_path / "a.o"
     source.write_text(text)
-    output_of(["clang-15", "-c", str(source), "-o", str(made)])
-    listed = output_of(["llvm-objdump-15", "--disassemble", "--no-show-raw-insn", str(made)])
+    output_of(["clang-15", "-c", str(source), "-o", str(assembled)])
+    listed = output_of(["llvm-objdump-15", "--disassemble", "--no-show-raw-insn", str(assembled)])
     instructions = re.findall(r"^ *([0-9a-f]+):\s+(\S+)(.*)$", listed, re.MULTILINE)
-    theirs = symbolized(made, [int(address, 16) for address, _, _ in instructions])
-    kept = [
+    theirs = symbolized(assembled, [int(address, 16) for address, _, _ in instructions])
+    names = [
         (name, frames[0] if frames else None)
         for (_, name, rest), frames in zip(instructions, theirs, strict=True)
         if not name.startswith("nop") and (name, rest.split()) != ("xchgw", ["%ax,", "%ax"]) and "nop" not in rest
     ]
     ours = [
         (text.split()[0], (place.path, place.line, place.column) if place else None)
-        for text, place in zip(found.texts, found.places, strict=True)
+        for text, place in zip(stage_maps.texts, stage_maps.places, strict=True)
     ]
-    assert [place for _, place in ours] == [place for _, place in kept]
-    equal = sum(one == other for (one, _), (other, _) in zip(ours, kept, strict=True))
+    assert [place for _, place in ours] == [place for _, place in names]
+    equal = sum(entry == other for (entry, _), (other, _) in zip(ours, names, strict=True))
     assert equal >= 0.95 * len(ours) > 4000  # LLVM 15 calls some instructions by another name
-    assert placed_count(found) >= 0.85 * len(found)
+    assert placed_count(stage_maps) >= 0.85 * len(stage_maps)
 
 
 def test_a_line_is_followed_through_every_stage_that_has_lines(small: Path, tmp_path: Path) -> None:
-    wanted = {"pocl": {"llvm", "llvm-parallel", "object", "shared-object"}}
+    expected = {"pocl": {"llvm", "llvm-parallel", "object", "shared-object"}}
     if cpu_runtime_stages.runtime_library() is not None:
-        wanted["intel-cpu"] = {"assembly", "object", "disassembly"}
-    for device, stages in wanted.items():
-        made = kernlens.stages(small, device)
+        expected["intel-cpu"] = {"assembly", "object", "disassembly"}
+    for device, stages in expected.items():
+        live = kernlens.stages(small, device)
         recording = tmp_path / f"{device}.klens"
-        record([made], recording)
-        for pipeline in (made, *recorded_pipelines(recording)):
+        record([live], recording)
+        for pipeline in (live, *recorded_pipelines(recording)):
             parts = pipeline.line(5, "scale.cl").stages
             assert {part.stage for part in parts} == stages
             assert all(part.indexes for part in parts)
@@ -290,8 +290,10 @@ def test_a_line_is_followed_through_every_stage_that_has_lines(small: Path, tmp_
 def test_another_name_for_the_source_stays(small: Path) -> None:
     if cpu_runtime_stages.runtime_library() is None:
         pytest.skip("Intel's CPU runtime is not installed: pip install intel-opencl-rt intel-cmplr-lib-rt")
-    found = kernlens.stages(small, "intel-cpu", options=f'{LINES} -s "/somewhere/my kernels/else.cl"')
-    assert {path for one in found.stage_maps for path, _ in one.lines} == {"/somewhere/my kernels/else.cl"}
+    pipeline = kernlens.stages(small, "intel-cpu", options=f'{LINES} -s "/somewhere/my kernels/else.cl"')
+    assert {path for stage_map in pipeline.stage_maps for path, _ in stage_map.lines} == {
+        "/somewhere/my kernels/else.cl"
+    }
     spaced = small.parent / "my kernels" / "my scale.cl"
     spaced.parent.mkdir()
     spaced.write_text('#include "local.h"\n' + SMALL)

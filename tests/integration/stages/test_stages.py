@@ -50,7 +50,7 @@ def compiler_of(pipeline: Pipeline) -> CompilerKind:
 
 
 def maps_of(pipeline: Pipeline, stage: str) -> list[StageMap]:
-    return [one for one in pipeline.stage_maps if one.stage == stage]
+    return [stage_map for stage_map in pipeline.stage_maps if stage_map.stage == stage]
 
 
 def test_every_stage_is_there_once_or_once_per_kernel(pipeline: Pipeline) -> None:
@@ -59,17 +59,19 @@ def test_every_stage_is_there_once_or_once_per_kernel(pipeline: Pipeline) -> Non
     assert len(kernels) == 6
     for stage in table:
         for form in stage.forms:
-            found = [one for one in pipeline if one.stage == stage.name and one.form == form]
-            assert [one.ending for one in found] == [stage.ending(form)] * len(found)
-            assert {one.kernel for one in found} == (kernels if stage.scope == "kernel" else {None}), stage.name
-            assert len(found) == (6 if stage.scope == "kernel" else 1)
-            assert all(one.size == len(one.content) > 0 and one.failure is None for one in found)
+            held = [row for row in pipeline if row.stage == stage.name and row.form == form]
+            assert [item.ending for item in held] == [stage.ending(form)] * len(held)
+            assert {item.kernel for item in held} == (kernels if stage.scope == "kernel" else {None}), stage.name
+            assert len(held) == (6 if stage.scope == "kernel" else 1)
+            assert all(element.size == len(element.content) > 0 and element.failure is None for element in held)
     order = [stage.name for stage in table]
-    assert [order.index(one.stage) for one in pipeline] == sorted(order.index(one.stage) for one in pipeline)
+    assert [order.index(snapshot.stage) for snapshot in pipeline] == sorted(
+        order.index(snapshot.stage) for snapshot in pipeline
+    )
     assert "IGC_ShaderDumpEnable=1" in pipeline.build.command
     assert "nlmeans.cl" in pipeline.build.command
     assert re.fullmatch(r"NEO \S+ / IGC \S+", (pipeline.build.toolchain.title if pipeline.build.toolchain else ""))
-    times = [one.seconds for one in pipeline if one.seconds is not None]
+    times = [entry.seconds for entry in pipeline if entry.seconds is not None]
     assert len(times) == len(pipeline)
     assert all(0 <= seconds <= pipeline.build.seconds + 0.1 for seconds in times)
 
@@ -84,7 +86,7 @@ def test_times_count_from_the_compilers_start(small: Path, monkeypatch: pytest.M
 
     monkeypatch.setattr(ocloc, "check_device", slow)
     pipeline = kernlens.stages(small, "dg2", toolchain=SYSTEM)
-    times = [one.seconds for one in pipeline if one.seconds is not None]
+    times = [snapshot.seconds for snapshot in pipeline if snapshot.seconds is not None]
     assert len(times) == len(pipeline) > 0
     assert max(times) <= pipeline.build.seconds + 0.1
 
@@ -97,12 +99,12 @@ def test_the_machine_code_of_a_stage_is_the_programs(pipeline: Pipeline) -> None
         ours = [_skeleton(text) for text in kernel.instructions.texts]
         theirs = [_skeleton(text) for text in listing.texts]
         # The two print message instructions and labels in different ways.
-        equal = sum(one == other for one, other in zip(ours, theirs, strict=True))
+        equal = sum(entry == other for entry, other in zip(ours, theirs, strict=True))
         assert equal >= 0.85 * len(ours)
 
 
 def maps_of_kernel(pipeline: Pipeline, stage: str, kernel: str) -> list[StageMap]:
-    return [one for one in maps_of(pipeline, stage) if one.kernel == kernel]
+    return [stage_map for stage_map in maps_of(pipeline, stage) if stage_map.kernel == kernel]
 
 
 def _skeleton(text: str) -> list[str]:
@@ -112,11 +114,11 @@ def _skeleton(text: str) -> list[str]:
 def test_the_maps_cover_what_carries_debug_information(pipeline: Pipeline) -> None:
     """At least 90% of the instructions that carry debug information, counted here without the readers."""
     for stage in LLVM:
-        (found,) = maps_of(pipeline, stage)
+        (stage_maps,) = maps_of(pipeline, stage)
         (snapshot,) = pipeline.choose(stage)
         marked = len(re.findall(r"^  .*, !dbg !\d+", snapshot.text, re.MULTILINE))
-        assert placed_count(found) >= 0.9 * marked > 300, stage
-        assert placed_count(found) <= marked
+        assert placed_count(stage_maps) >= 0.9 * marked > 300, stage
+        assert placed_count(stage_maps) <= marked
     for kernel in pipeline.programs[0].kernels:
         (visa,) = maps_of_kernel(pipeline, "visa", kernel)
         (snapshot,) = pipeline.choose("visa", kernel)
@@ -124,7 +126,7 @@ def test_the_maps_cover_what_carries_debug_information(pipeline: Pipeline) -> No
         marked = len(re.findall(r"^    (?!LOC|FILE).*/// \$\d+$", after, re.MULTILINE))
         assert placed_count(visa) >= 0.9 * marked > 10
     followed = {stage.name for stage in compiler_of(pipeline).stages if stage.lines}
-    assert {one.stage for one in pipeline.stage_maps} == followed
+    assert {stage_map.stage for stage_map in pipeline.stage_maps} == followed
 
 
 def test_spirv_lines_are_those_of_the_binary_module(pipeline: Pipeline) -> None:
@@ -139,7 +141,9 @@ def test_spirv_lines_are_those_of_the_binary_module(pipeline: Pipeline) -> None:
             if not here or here[-1] != entry:
                 here.append(entry)
     lines = read_spirv(memoryview(module.content)).lines
-    theirs = {name: list(_runs((one.file, one.line, one.column) for one in lines[name] if one.line)) for name in ours}
+    theirs = {
+        name: list(_runs((line.file, line.line, line.column) for line in lines[name] if line.line)) for name in ours
+    }
     # A place that no instruction follows is in the one and not in the other.
     for name, places in ours.items():
         assert set(places) <= set(theirs[name])
@@ -155,12 +159,12 @@ def _runs(places: Iterator[tuple[str, int, int]]) -> Iterator[tuple[str, int, in
 
 
 def test_the_listing_is_read_as_by_an_independent_reader(pipeline: Pipeline, tmp_path: Path) -> None:
-    for found in maps_of(pipeline, "gen-assembly"):
-        (snapshot,) = pipeline.choose("gen-assembly", found.kernel)
+    for stage_map in maps_of(pipeline, "gen-assembly"):
+        (snapshot,) = pipeline.choose("gen-assembly", stage_map.kernel)
         path = tmp_path / "OCL_asm_simd8_entry_0001.asm"
         path.write_bytes(snapshot.content)
         theirs = [instruction.place for instruction in read_dump(path).instructions]
-        assert [(place.path, place.line) if place else None for place in found.places] == theirs
+        assert [(place.path, place.line) if place else None for place in stage_map.places] == theirs
 
 
 def test_the_machine_stage_agrees_with_annotate(pipeline: Pipeline) -> None:
@@ -190,7 +194,7 @@ def test_one_line_is_followed_through_all_stages(pipeline: Pipeline) -> None:
     """Line 42 of nlmeans is in gh, which calls fast_mexp2f and is inlined into one kernel."""
     parts = pipeline.programs[0].line(42, "nlmeans.cl").stages
     by_stage = {part.stage: part for part in parts}
-    assert set(by_stage) == {one.stage for one in pipeline.stage_maps}
+    assert set(by_stage) == {stage_map.stage for stage_map in pipeline.stage_maps}
     assert all(part.indexes for part in parts)
     early = by_stage["llvm-before-unification"]
     assert {early.map.functions[index] for index in early.indexes} == {"gh"}
@@ -225,11 +229,11 @@ def run_tool(*command: str | Path) -> None:
 
 def _opcodes(module: bytes) -> list[int]:
     words = struct.unpack(f"<{len(module) // 4}I", module)
-    found, position = [], 5
+    opcodes, position = [], 5
     while position < len(words):
-        found.append(words[position] & 0xFFFF)
+        opcodes.append(words[position] & 0xFFFF)
         position += words[position] >> 16
-    return found
+    return opcodes
 
 
 def test_spirv_without_debug_information_is_valid(small: Path, tmp_path: Path) -> None:
@@ -251,8 +255,8 @@ def test_a_recording_keeps_the_snapshots(pipeline: Pipeline, tmp_path: Path) -> 
     path = tmp_path / "nlmeans.klens"
     record([pipeline], path)
     (again,) = recorded_pipelines(path)
-    assert [(one.stage, one.kernel, one.form, one.content) for one in again] == [
-        (one.stage, one.kernel, one.form, one.content) for one in pipeline
+    assert [(snapshot.stage, snapshot.kernel, snapshot.form, snapshot.content) for snapshot in again] == [
+        (snapshot.stage, snapshot.kernel, snapshot.form, snapshot.content) for snapshot in pipeline
     ]
     assert again.build.command == pipeline.build.command
     assert again.build.toolchain == pipeline.build.toolchain
@@ -271,9 +275,9 @@ def passes(tmp_path_factory: pytest.TempPathFactory) -> Pipeline:
 
 
 def test_passes_that_change_nothing_are_folded(passes: Pipeline) -> None:
-    ran = [one for one in passes if one.is_pass]
+    ran = [row for row in passes if row.is_pass]
     assert len(ran) > 100
-    numbers = [int(one.stage[:4]) for one in ran]
+    numbers = [int(entry.stage[:4]) for entry in ran]
     assert numbers == sorted(numbers)
     steps = list(pass_steps(list(passes)))
     assert sum(step.count for step in steps) == len(ran)
@@ -282,11 +286,11 @@ def test_passes_that_change_nothing_are_folded(passes: Pipeline) -> None:
     assert not any(first.changed is second.changed is False for first, second in pairwise(steps))
     # The loop passes, which dump loops alone, among them: their difference to a program would be most of it.
     parts = [step.snapshot for step in steps if step.changed is None]
-    assert any("RotateLoops" in one.stage for one in parts)
-    assert {one.stage for one in ran if "target datalayout" not in one.text} == {one.stage for one in parts}
-    stages = [one.stage for one in passes]
+    assert any("RotateLoops" in part.stage for part in parts)
+    assert {entry.stage for entry in ran if "target datalayout" not in entry.text} == {part.stage for part in parts}
+    stages = [step.stage for step in passes]
     # Unification ends with the IR that the stage of that name shows.
-    unify = [one for one in ran if "-Unify-" in one.stage]
+    unify = [element for element in ran if "-Unify-" in element.stage]
     (unified,) = passes.choose("llvm-unified")
     assert stages.index(unify[-1].stage) < stages.index("llvm-unified")
     changes = [
@@ -309,8 +313,8 @@ def test_without_passes_the_error_says_how_to_get_them(small: Path) -> None:
 
 
 def test_pocl(small: Path) -> None:
-    found = kernlens.stages(small, "pocl", options="-g")
-    assert [(one.stage, one.form) for one in found] == [
+    result = kernlens.stages(small, "pocl", options="-g")
+    assert [(item.stage, item.form) for item in result] == [
         ("source", "text"),
         ("llvm", "binary"),
         ("llvm", "text"),
@@ -321,24 +325,24 @@ def test_pocl(small: Path) -> None:
         ("shared-object", "binary"),
         ("shared-object", "text"),
     ]
-    parts = found.line(5).stages
+    parts = result.line(5).stages
     assert {part.stage for part in parts} == {"llvm", "llvm-parallel", "object", "shared-object"}
     assert any("fmuladd" in text for part in parts for text in part.texts)
-    assert b"scale" in found.choose("object", "scale", "text")[0].content
-    opens_as_its_stages(found, small.with_suffix(".klens"))
+    assert b"scale" in result.choose("object", "scale", "text")[0].content
+    opens_as_its_stages(result, small.with_suffix(".klens"))
 
 
-def opens_as_its_stages(found: Pipeline, path: Path) -> None:
+def opens_as_its_stages(result: Pipeline, path: Path) -> None:
     """A recording of another vendor's compiler holds no binary; it opens as a program of stages."""
-    record([found], path)
+    record([result], path)
     (program,) = kernlens.load(path)
     assert (program.format, dict(program.kernels), len(program.binary)) == ("stages", {}, 0)
-    assert found.build.toolchain is not None
-    assert program.build.toolchain_title == found.build.toolchain.title
-    assert [(one.stage, one.form, one.content) for one in program.build.snapshots] == [
-        (one.stage, one.form, one.content) for one in found
+    assert result.build.toolchain is not None
+    assert program.build.toolchain_title == result.build.toolchain.title
+    assert [(snapshot.stage, snapshot.form, snapshot.content) for snapshot in program.build.snapshots] == [
+        (item.stage, item.form, item.content) for item in result
     ]
-    assert [part.texts for part in program.line(5).stages] == [part.texts for part in found.line(5).stages]
+    assert [part.texts for part in program.line(5).stages] == [part.texts for part in result.line(5).stages]
     with pytest.raises(UnsupportedError, match="look at them with kernlens stages"):
         open_file(path).machine_code()
 
@@ -348,7 +352,7 @@ def test_intel_cpu_runtime(small: Path) -> None:
         with pytest.raises(UnsupportedError, match="pip install intel-opencl-rt"):
             kernlens.stages(small, "intel-cpu")
         pytest.skip("Intel's CPU runtime is not installed: pip install intel-opencl-rt intel-cmplr-lib-rt")
-    found = kernlens.stages(small, "intel-cpu", options="-g")
-    assert [one.stage for one in found] == [stage.name for stage in CPU_RUNTIME.stages]
-    assert found.choose("object")[0].content in found.choose("program")[0].content
-    opens_as_its_stages(found, small.with_suffix(".klens"))
+    result = kernlens.stages(small, "intel-cpu", options="-g")
+    assert [item.stage for item in result] == [stage.name for stage in CPU_RUNTIME.stages]
+    assert result.choose("object")[0].content in result.choose("program")[0].content
+    opens_as_its_stages(result, small.with_suffix(".klens"))

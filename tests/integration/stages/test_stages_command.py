@@ -43,9 +43,12 @@ def test_the_command(small: Path, tmp_path: Path) -> None:
         assert re.search(rf"^  {stage.name} .*{re.escape(stage.sentence)}", listed.stdout, re.MULTILINE)
     document = answer(recording)
     assert document["schema"] == 1
-    (found,) = document["pipelines"]
-    assert found["versions"][0].startswith("NEO ")
-    assert [one["stage"] for one in found["snapshots"] if one["form"] == "text"][:2] == ["source", "spirv"]
+    (result,) = document["pipelines"]
+    assert result["versions"][0].startswith("NEO ")
+    assert [snapshot["stage"] for snapshot in result["snapshots"] if snapshot["form"] == "text"][:2] == [
+        "source",
+        "spirv",
+    ]
     assert command(recording, "--stage", "source").stdout == SMALL
     assert "define spir_kernel void @scale" in command(recording, "--stage", "llvm-codegen").stdout
     differences = command(recording, "--diff", "llvm-unified", "llvm-optimized").stdout.splitlines()
@@ -94,7 +97,7 @@ def test_errors_of_the_command(words: list[str], status: int, message: str, smal
 def test_a_binary_and_a_recording_without_snapshots(small: Path, tmp_path: Path) -> None:
     compiled = tmp_path / "compiled.klens"
     (program,) = kernlens.compile(small, "skl", recording=compiled)
-    assert [len(one) for one in recorded_pipelines(compiled, "skl")] == [0]
+    assert [len(pipeline) for pipeline in recorded_pipelines(compiled, "skl")] == [0]
     with pytest.raises(KernlensError, match=r"holds no program for dg2; it holds some for skl"):
         recorded_pipelines(compiled, "dg2")
     (tmp_path / "scale.bin").write_bytes(program.binary)
@@ -129,11 +132,11 @@ def test_a_recording_of_compile_is_compiled_again(small: Path, tmp_path: Path) -
 
     def texts(pipeline: Any) -> list[str]:
         """Without the numbers of metadata, and places in SPIR-V, which the length of a path moves."""
-        rows = [one for part in pipeline["stages"] for one in part["instructions"]]
+        rows = [instruction for part in pipeline["stages"] for instruction in part["instructions"]]
         return [re.sub(r"!dbg !\d+| ; 0x[0-9a-f]+$", "", row["text"]) for row in rows]
 
     assert texts(now) == texts(was) != []
-    paths = {one["path"] for part in now["stages"] for one in part["instructions"]}
+    paths = {instruction["path"] for part in now["stages"] for instruction in part["instructions"]}
     assert paths == {f"{tmp_path}/kernels/../inc/factor.h"}
 
 
@@ -141,9 +144,9 @@ def test_a_recording_of_compile_is_compiled_again(small: Path, tmp_path: Path) -
 def test_one_kernel_of_a_stage_is_a_module(stage: str, darktable_kernels: Path, tmp_path: Path) -> None:
     """LLVM's own assembler takes the kernel's part wherever it takes the whole, and finds it valid."""
     recording = tmp_path / "nlmeans.klens"
-    made = kernlens.stages(darktable_kernels / "nlmeans.cl", "dg2", recording=recording)
-    whole = made.choose(stage)[0].text
-    for kernel in made.programs[0].kernels:
+    pipeline = kernlens.stages(darktable_kernels / "nlmeans.cl", "dg2", recording=recording)
+    whole = pipeline.choose(stage)[0].text
+    for kernel in pipeline.programs[0].kernels:
         done = command(recording, "--stage", stage, "--kernel", kernel)
         assert done.returncode == 0, done.stderr
         assembled = subprocess.run(["llvm-as-15", "-o", "/dev/null"], input=done.stdout, capture_output=True, text=True)

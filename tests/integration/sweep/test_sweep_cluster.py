@@ -42,7 +42,7 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": path, "KERNLENS_CACHE": "off"}
 
 
-def said(log: Path, pattern: str) -> str:
+def logged(log: Path, pattern: str) -> str:
     """What a process wrote that is to come within half a minute."""
     for _ in range(600):
         match = re.search(pattern, log.read_text("utf-8", "replace"))
@@ -54,11 +54,11 @@ def said(log: Path, pattern: str) -> str:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    found = tmp_path_factory.mktemp("cluster")
-    (found / "good.cl").write_text(f'#include "factor.h"\n{KERNEL}')
-    (found / "factor.h").write_text("#define FACTOR 2\n")
-    (found / "bad.cl").write_text("kernel void k() { x; }\n")
-    return found
+    result = tmp_path_factory.mktemp("cluster")
+    (result / "good.cl").write_text(f'#include "factor.h"\n{KERNEL}')
+    (result / "factor.h").write_text("#define FACTOR 2\n")
+    (result / "bad.cl").write_text("kernel void k() { x; }\n")
+    return result
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,7 @@ def scheduler(folder: Path) -> Iterator[str]:
     log = folder / "scheduler.log"
     words = ("dask_scheduler", "--port", "0", "--host", "127.0.0.1", "--no-dashboard")
     with running(*words, cwd=folder, log=log):
-        yield said(log, r"Scheduler at:\s+(tcp://\S+)")
+        yield logged(log, r"Scheduler at:\s+(tcp://\S+)")
 
 
 @contextmanager
@@ -76,7 +76,7 @@ def worker(scheduler: str, folder: Path, name: str, threads: int = 1) -> Iterato
     home.mkdir()
     words = ("dask_worker", scheduler, "--nthreads", str(threads), "--no-dashboard", "--no-nanny", "--name", name)
     with running(*words, cwd=home, log=folder / f"{name}.log") as process:
-        said(folder / f"{name}.log", r"(Registered to)")
+        logged(folder / f"{name}.log", r"(Registered to)")
         yield process
 
 

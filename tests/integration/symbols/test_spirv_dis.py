@@ -49,34 +49,34 @@ def compare(path: Path) -> SpirvModule:
     ours, text = read_spirv(memoryview(path.read_bytes())), disassembled(path)
     string = r'"((?:[^"\\]|\\.)*)"'
 
-    def found(pattern: str) -> list[tuple[str, ...]]:
+    def matches_of(pattern: str) -> list[tuple[str, ...]]:
         matches = re.findall("(?m)^" + pattern, text)
         return [match if isinstance(match, tuple) else (match,) for match in matches]
 
-    assert found(r"; Version: (\d+)\.(\d+)") == [tuple(map(str, ours.version))]
-    assert [line[0].split(";")[0].strip() for line in found(r"; Generator: (.*)$")] == [ours.generator]
-    assert [name for (name,) in found(r"OpCapability (\w+)")] == list(ours.capabilities)
-    assert [name for (name,) in found(rf"OpExtension {string}")] == list(ours.extensions)
-    assert [name for (name,) in found(rf"%\d+ = OpExtInstImport {string}")] == list(ours.instruction_sets)
-    assert found(r"OpMemoryModel (\w+) (\w+)") == [(ours.addressing_model, ours.memory_model)]
-    assert [(model, unquoted(name), int(id)) for model, id, name in found(rf"OpEntryPoint (\w+) %(\d+) {string}")] == [
-        (entry.model, entry.name, entry.id) for entry in ours.entry_points
-    ]
-    assert {int(id): unquoted(name) for id, name in found(rf"OpName %(\d+) {string}")} == ours.names
-    assert {int(id): unquoted(value) for id, value in found(rf"%(\d+) = OpString {string}")} == ours.strings
+    assert matches_of(r"; Version: (\d+)\.(\d+)") == [tuple(map(str, ours.version))]
+    assert [line[0].split(";")[0].strip() for line in matches_of(r"; Generator: (.*)$")] == [ours.generator]
+    assert [name for (name,) in matches_of(r"OpCapability (\w+)")] == list(ours.capabilities)
+    assert [name for (name,) in matches_of(rf"OpExtension {string}")] == list(ours.extensions)
+    assert [name for (name,) in matches_of(rf"%\d+ = OpExtInstImport {string}")] == list(ours.instruction_sets)
+    assert matches_of(r"OpMemoryModel (\w+) (\w+)") == [(ours.addressing_model, ours.memory_model)]
+    assert [
+        (model, unquoted(name), int(id)) for model, id, name in matches_of(rf"OpEntryPoint (\w+) %(\d+) {string}")
+    ] == [(entry.model, entry.name, entry.id) for entry in ours.entry_points]
+    assert {int(id): unquoted(name) for id, name in matches_of(rf"OpName %(\d+) {string}")} == ours.names
+    assert {int(id): unquoted(value) for id, value in matches_of(rf"%(\d+) = OpString {string}")} == ours.strings
     assert [
         (int(id), unquoted(name), kind)
-        for id, name, kind in found(rf"OpDecorate %(\d+) LinkageAttributes {string} (\w+)")
-    ] == [(one.id, one.name, one.kind) for one in ours.linkages]
-    functions = {int(id) for (id,) in found(r"%(\d+) = OpFunction ")}
-    variables = {int(id): storage for id, storage in found(r"%(\d+) = OpVariable %\d+ (\w+)")}
-    for one in ours.linkages:
-        assert one.is_function == (one.id in functions)
-        assert one.storage_class == variables.get(one.id)
-    assert [(language, int(version)) for language, version in found(r"OpSource (\w+) (\d+)")] == [
+        for id, name, kind in matches_of(rf"OpDecorate %(\d+) LinkageAttributes {string} (\w+)")
+    ] == [(linkage.id, linkage.name, linkage.kind) for linkage in ours.linkages]
+    functions = {int(id) for (id,) in matches_of(r"%(\d+) = OpFunction ")}
+    variables = {int(id): storage for id, storage in matches_of(r"%(\d+) = OpVariable %\d+ (\w+)")}
+    for each in ours.linkages:
+        assert each.is_function == (each.id in functions)
+        assert each.storage_class == variables.get(each.id)
+    assert [(language, int(version)) for language, version in matches_of(r"OpSource (\w+) (\d+)")] == [
         (source.language, source.version) for source in ours.sources if source.language
     ]
-    lines = found(r"(?:OpLine %(\d+) (\d+) (\d+)|OpNoLine)$")
+    lines = matches_of(r"(?:OpLine %(\d+) (\d+) (\d+)|OpNoLine)$")
     assert [(place.file, place.line, place.column) for places in ours.lines.values() for place in places] == [
         (ours.strings[int(file)] if file else "", int(line or 0), int(column or 0)) for file, line, column in lines
     ]
@@ -96,7 +96,7 @@ def test_modules_of_the_corpus(corpus_sample: list[Built]) -> None:
 @needs_tools
 def test_a_library_with_imports_and_exports(tmp_path: Path) -> None:
     ours = compare(compiled(tmp_path, LIBRARY, "-gline-tables-only"))
-    linkages = {one.name: one for one in ours.linkages}
+    linkages = {linkage.name: linkage for linkage in ours.linkages}
     assert linkages["imported"].kind == "Import"
     assert linkages["imported"].type_name == "float(float, int)"
     assert linkages["exported"].kind == "Export"

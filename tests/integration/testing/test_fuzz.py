@@ -82,10 +82,10 @@ def python(*words: str | Path) -> subprocess.CompletedProcess[str]:
 
 def folders(outer: Path) -> tuple[Path, Path]:
     """Makes one for what is found and one for what is learnt."""
-    found, work = outer / "found", outer / "work"
-    found.mkdir()
+    result, work = outer / "found", outer / "work"
+    result.mkdir()
     work.mkdir()
-    return found, work
+    return result, work
 
 
 def test_targets_are_fuzzed_with_coverage(tmp_path: Path) -> None:
@@ -99,11 +99,11 @@ def test_targets_are_fuzzed_with_coverage(tmp_path: Path) -> None:
 
 
 def test_a_fault_is_kept_and_fuzzing_goes_on(tmp_path: Path) -> None:
-    found, work = folders(tmp_path)
-    done = python("-c", _BROKEN, found, work, "raise")
+    result, work = folders(tmp_path)
+    done = python("-c", _BROKEN, result, work, "raise")
     assert done.returncode == 1
     assert "200 inputs, 1 found" in done.stdout, done.stdout + done.stderr
-    (finding,) = (path for path in found.iterdir() if path.suffix != ".txt")
+    (finding,) = (path for path in result.iterdir() if path.suffix != ".txt")
     assert finding.name.startswith("ar-IndexError")
     assert finding.read_bytes().startswith(b"!<arch>")
     assert f"again: python -m tests.fuzz --replay {finding}" in done.stdout
@@ -113,10 +113,10 @@ def test_a_fault_is_kept_and_fuzzing_goes_on(tmp_path: Path) -> None:
 
 
 def test_a_crash_is_told_with_its_input(tmp_path: Path) -> None:
-    found, work = folders(tmp_path)
-    done = python("-c", _BROKEN, found, work, "crash")
+    result, work = folders(tmp_path)
+    done = python("-c", _BROKEN, result, work, "crash")
     assert done.returncode == 1
-    (finding,) = found.glob("ar-crash-*")
+    (finding,) = result.glob("ar-crash-*")
     assert finding.read_bytes().startswith(b"!<arch>")
     assert "it crashed or hung" in done.stdout
     assert "ar ended with" in done.stdout

@@ -89,10 +89,10 @@ def test_a_mirror_that_does_not_answer(folder: Path) -> None:
 
 
 def test_added_used_and_removed(mirror: str, folder: Path, tmp_path: Path) -> None:
-    said: list[str] = []
-    added = roots.add("newest", on_progress=said.append)
-    assert said[-1] == "Toolchain newest is ready"
-    assert any(line.startswith("Retrieving intel-ocloc") for line in said)
+    printed: list[str] = []
+    added = roots.add("newest", on_progress=printed.append)
+    assert printed[-1] == "Toolchain newest is ready"
+    assert any(line.startswith("Retrieving intel-ocloc") for line in printed)
     assert sorted(path.name for path in folder.iterdir()) == [".lock", "newest"]
     assert added.release is not None
     assert added.release >= (26, 27)

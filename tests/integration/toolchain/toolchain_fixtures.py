@@ -45,9 +45,9 @@ def newest() -> Toolchain:
 @pytest.fixture(params=["system", NEWEST])
 def each(request: pytest.FixtureRequest) -> Toolchain:
     """Each toolchain in turn."""
-    found = request.getfixturevalue(request.param)
-    assert isinstance(found, Toolchain)
-    return found
+    compiler = request.getfixturevalue(request.param)
+    assert isinstance(compiler, Toolchain)
+    return compiler
 
 
 @pytest.fixture

@@ -134,12 +134,12 @@ def test_a_region_that_only_newer_disassemblers_print_is_no_change() -> None:
 
 def test_the_hash_behind_a_kernel_is_no_change() -> None:
     hashed = "(W)     mov (16|M0)              {}    {}:ud"
-    old, new, kept, other = (
+    old, new, unchanged, other = (
         code(hashed.format(*words))
         for words in (("null<1>:ud", "0x0"), ("null<1>:ud", "0x1C98D6B"), ("r1.0<1>:ud", "0x0"), ("r1.0<1>:ud", "0x2"))
     )
     assert old.is_same(new)
-    assert not kept.is_same(other)
+    assert not unchanged.is_same(other)
 
 
 def test_a_part_that_was_written_again_comes_from_there() -> None:
@@ -189,17 +189,17 @@ def lines(old: str, new: str, name: str = "a.cl") -> SourceLines:
 
 
 def test_lines_follow_what_stands_before_them() -> None:
-    found = lines("one\ntwo\nthree\nfour", "zero\none\nTWO\nthree")
-    assert found.edited == {LineKey("a.cl", 0, 1), LineKey("a.cl", 2, 3), LineKey("a.cl", 4, 0)}
-    assert found.old_key("a.cl", 3) == found.new_key("a.cl", 4) == LineKey("a.cl", 3, 4)
-    assert found.old_key("other.cl", 3) == found.new_key("other.cl", 3)
+    pairs = lines("one\ntwo\nthree\nfour", "zero\none\nTWO\nthree")
+    assert pairs.edited == {LineKey("a.cl", 0, 1), LineKey("a.cl", 2, 3), LineKey("a.cl", 4, 0)}
+    assert pairs.old_key("a.cl", 3) == pairs.new_key("a.cl", 4) == LineKey("a.cl", 3, 4)
+    assert pairs.old_key("other.cl", 3) == pairs.new_key("other.cl", 3)
 
 
 @pytest.mark.parametrize("name", ["a.cl", "there/a.cl", "b.cl"])
 def test_a_file_is_found_in_another_folder_and_by_another_name(name: str) -> None:
-    found = lines("one\ntwo", "one\ntwo and more", name)
-    assert found.edited == {LineKey(name, 2, 2)}
-    assert found.old_key("a.cl", 2) == found.new_key(name, 2)
+    pairs = lines("one\ntwo", "one\ntwo and more", name)
+    assert pairs.edited == {LineKey(name, 2, 2)}
+    assert pairs.old_key("a.cl", 2) == pairs.new_key(name, 2)
 
 
 # Pairs
@@ -243,15 +243,15 @@ def test_programs_of_other_devices_are_paired_by_their_toolchain() -> None:
 
 def test_equal_programs_are_paired_in_their_order() -> None:
     old, new = [a_program("a", "k") for _ in range(3)], [a_program("a", "k") for _ in range(2)]
-    found = pair(old, new)
-    assert [(each.old_program, each.new_program) for each in found.kernels] == [(old[0], new[0]), (old[1], new[1])]
-    assert [each.program for each in found.only_old] == [old[2]]
+    pairing = pair(old, new)
+    assert [(each.old_program, each.new_program) for each in pairing.kernels] == [(old[0], new[0]), (old[1], new[1])]
+    assert [each.program for each in pairing.only_old] == [old[2]]
 
 
 def test_kernels_that_one_side_has_are_named() -> None:
-    found = pair([a_program("a", "k gone")], [a_program("a", "k come")])
-    assert [each.kernel.name for each in found.only_old if each.kernel] == ["gone"]
-    assert [each.kernel.name for each in found.only_new if each.kernel] == ["come"]
+    pairing = pair([a_program("a", "k gone")], [a_program("a", "k come")])
+    assert [each.kernel.name for each in pairing.only_old if each.kernel] == ["gone"]
+    assert [each.kernel.name for each in pairing.only_new if each.kernel] == ["come"]
 
 
 def test_many_programs_are_paired_at_once() -> None:
@@ -273,22 +273,22 @@ PASSES = [f"{number:04}-Optimize-pass{number}" for number in range(10)]
 def compile_with(*, broken: int | None = None, start: str = "add", skipped: int | None = None) -> list[Snapshot]:
     """The snapshots of a compile in which each pass adds an instruction; one of them may add another, or not run."""
     text = f"target triple\n{start}\n"
-    found = [snapshot("source", start), snapshot("llvm-unified", text)]
+    snapshots = [snapshot("source", start), snapshot("llvm-unified", text)]
     for number, name in enumerate(PASSES):
         if number != skipped:
             text += f"%{len(text)} = other\n" if number == broken else f"%{len(text)} = i{number}\n"
-            found.append(snapshot(name, text))
-    return [*found, snapshot("llvm-optimized", text)]
+            snapshots.append(snapshot(name, text))
+    return [*snapshots, snapshot("llvm-optimized", text)]
 
 
 @pytest.mark.parametrize("broken", range(10))
 @pytest.mark.parametrize("start", ["add", "add fast"])
 def test_the_pass_that_did_something_else_is_named(broken: int, start: str) -> None:
     """Where the program was another one already before the first pass, too."""
-    found = parting(compile_with(), compile_with(broken=broken, start=start))
-    assert found.first_pass == PassParting(PASSES[broken], "both")
-    assert found.stage == ("llvm-optimized" if start == "add" else "llvm-unified")
-    assert found.before == ("llvm-unified" if start == "add" else None)
+    result = parting(compile_with(), compile_with(broken=broken, start=start))
+    assert result.first_pass == PassParting(PASSES[broken], "both")
+    assert result.stage == ("llvm-optimized" if start == "add" else "llvm-unified")
+    assert result.before == ("llvm-unified" if start == "add" else None)
 
 
 def test_a_pass_that_only_one_compile_ran_is_named() -> None:
@@ -297,8 +297,8 @@ def test_a_pass_that_only_one_compile_ran_is_named() -> None:
 
 
 def test_equal_compiles_do_not_part() -> None:
-    found = parting(compile_with(), compile_with())
-    assert (found.before, found.stage, found.first_pass) == ("llvm-optimized", None, None)
+    result = parting(compile_with(), compile_with())
+    assert (result.before, result.stage, result.first_pass) == ("llvm-optimized", None, None)
 
 
 # The command
@@ -388,9 +388,9 @@ def test_two_options_of_one_source(kernlens: Kernlens, folder: Path, compiler: P
 
 def test_python_gives_the_same_answers(kernlens: Kernlens, folder: Path, compiler: Path) -> None:
     document = kernlens("diff", "old.bin", "new.bin", "--lines", "--json").document
-    found = package.diff("old.bin", "new.bin")
-    assert found.document(lines=True) == document
-    assert (found.equal, [change.pair.new.name for change in found.changes]) == (False, ["scale"])
+    difference = package.diff("old.bin", "new.bin")
+    assert difference.document(lines=True) == document
+    assert (difference.equal, [change.pair.new.name for change in difference.changes]) == (False, ["scale"])
     words = ("--device", "skl", "--options=-DA=1", "--options=-DA=2", "--json")
     two = package.diff("scale.cl", device="skl", options=["-DA=1", "-DA=2"])
     assert (two.equal, two.document()) == (True, kernlens("diff", "scale.cl", *words).document)

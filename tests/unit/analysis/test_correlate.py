@@ -94,12 +94,12 @@ def test_an_empty_table_and_a_kernel_without_instructions() -> None:
 
 def reference(offsets: Sequence[int], rows: LineTable) -> list[int]:
     """The definition, one instruction at a time, for one ascending sequence."""
-    found = []
+    expected = []
     for offset in offsets:
         covering = [row for row, start in enumerate(rows.offsets) if start <= offset]
         row = covering[-1] if covering else NO_ROW
-        found.append(NO_ROW if row == NO_ROW or rows.flags[row] & END_SEQUENCE else row)
-    return found
+        expected.append(NO_ROW if row == NO_ROW or rows.flags[row] & END_SEQUENCE else row)
+    return expected
 
 
 @given(
@@ -155,9 +155,9 @@ NAMES = (DebugFunction("k", 0), DebugFunction("middle", 0x60), DebugFunction("la
 def joined(
     *rows: Row, functions: tuple[DebugFunction, ...] = NAMES, called: tuple[int, ...] = (0xA0, 0xC0)
 ) -> SourceMap:
-    found = replace(table(*rows), find_functions=lambda: functions)
+    joined_table = replace(table(*rows), find_functions=lambda: functions)
     offsets = array("I", range(0, 0x100, 16))
-    return correlate(offsets, found, 3, (9, 11, 15), functions_of(offsets, 0x100, called, stated=functions))
+    return correlate(offsets, joined_table, 3, (9, 11, 15), functions_of(offsets, 0x100, called, stated=functions))
 
 
 def test_rows_that_the_compiler_lost_are_not_another_functions() -> None:
@@ -165,7 +165,7 @@ def test_rows_that_the_compiler_lost_are_not_another_functions() -> None:
     assert lines_of(source_map) == [0, 0, 0, 15, 15, 15, 0, 0, 0, 0, 0, 0, 0, 4, 4, 6]
     origins = [IN_PROLOGUE] * 3 + [FROM_TABLE] * 3 + [LINE_LOST] * 7 + [FROM_TABLE] * 3
     assert [source_map.origin(index) for index in range(16)] == origins
-    assert [(one.name, one.code) for one in source_map.functions] == [
+    assert [(function.name, function.code) for function in source_map.functions] == [
         ("k", range(10)), ("middle", range(10, 12)), ("last", range(12, 16)),
     ]  # fmt: skip
     assert "4 in k, 2 in middle, 1 in last" in str(source_map.warning)
@@ -192,13 +192,13 @@ def test_functions_whose_rows_begin_where_they_do_are_whole() -> None:
 
 def test_a_function_of_the_compilers_library_has_no_name() -> None:
     functions = (DebugFunction("k", 0), DebugFunction("last", 0xC0))
-    assert [one.name for one in joined(*LOST_ROWS, functions=functions).functions] == ["k", None, "last"]
+    assert [function.name for function in joined(*LOST_ROWS, functions=functions).functions] == ["k", None, "last"]
 
 
 def test_symbols_name_functions_and_tell_those_that_nothing_calls_directly() -> None:
     offsets = array("I", range(0, 0x100, 16))
     functions = functions_of(offsets, 0xF8, (0xA0,), {0: "k", 0xC0: "taken", 0xE0: None, 0x100: "outside"}, NAMES)
-    assert [(one.name, one.code, one.offset, one.size) for one in functions] == [
+    assert [(function.name, function.code, function.offset, function.size) for function in functions] == [
         ("k", range(10), 0, 0xA0),
         (None, range(10, 12), 0xA0, 0x20),
         ("taken", range(12, 14), 0xC0, 0x20),

@@ -51,7 +51,7 @@ UNKNOWN = message(UGM, 0, descriptor_flags=0b0110)
 
 
 def test_the_instruction_mix() -> None:
-    found = instructions(
+    result = instructions(
         record(opcode=MOV, destination=FLOAT, sources=(DWORD,)),
         record(opcode=ADD, destination=FLOAT, sources=(FLOAT, FLOAT)),
         record(opcode=ADD, destination=DWORD, sources=(DWORD, DWORD)),
@@ -63,9 +63,9 @@ def test_the_instruction_mix() -> None:
         record(opcode=NOP),
     )
     names = ["move", "float", "integer", "float", "control", "math", "systolic", "synchronisation", "other"]
-    assert [kind.name for kind in found.kinds] == names
-    assert found[2].kind == InstructionKind("integer")
-    assert [kind.name for kind in found[4:6].kinds] == ["control", "math"]
+    assert [kind.name for kind in result.kinds] == names
+    assert result[2].kind == InstructionKind("integer")
+    assert [kind.name for kind in result[4:6].kinds] == ["control", "math"]
 
 
 def test_messages_have_an_access() -> None:
@@ -116,21 +116,21 @@ def source_map(row_of: list[int], lines: Sequence[int] = (7, 9)) -> SourceMap:
 
 def test_the_costs_of_lines_the_prologue_and_the_rest_are_the_kernels() -> None:
     add = record(opcode=ADD, destination=FLOAT, sources=(FLOAT, FLOAT))
-    found = instructions(LOAD, add, SPILL, add, FILL, add)
+    result = instructions(LOAD, add, SPILL, add, FILL, add)
     joined = source_map([PROLOGUE, 0, 1, 0, 1, NO_ROW])
-    by_line = costliest_lines(found.kinds, joined, LINE_ORDERS["instructions"], 9)
-    assert [(one.path, one.line) for one in by_line.lines] == [("a.cl", 7), ("a.cl", 9)]
+    by_line = costliest_lines(result.kinds, joined, LINE_ORDERS["instructions"], 9)
+    assert [(entry.path, entry.line) for entry in by_line.lines] == [("a.cl", 7), ("a.cl", 9)]
     assert (by_line.other_line_count, nonzero(by_line.other_lines)) == (0, {})
-    seven, nine = (one.costs for one in by_line.lines)
+    seven, nine = (line.costs for line in by_line.lines)
     assert (seven["float_instructions"], seven["sends"], seven["instructions"]) == (2, 0, 2)
     assert (nine["spills"], nine["fills"], nine["spill_load_bytes"]) == (1, 1, 64)
     assert by_line.prologue["global_load_bytes"] == 16
     assert nonzero(by_line.without_line) == {"instructions": 1, "float_instructions": 1}
-    total = costs_of(found.kinds)
+    total = costs_of(result.kinds)
     parts = [seven, nine, by_line.prologue, by_line.without_line]
     assert {key: sum(part[key] for part in parts) for key in total} == total
-    by_memory = costliest_lines(found.kinds, joined, LINE_ORDERS["memory"], 9)
-    assert [one.line for one in by_memory.lines] == [9]
+    by_memory = costliest_lines(result.kinds, joined, LINE_ORDERS["memory"], 9)
+    assert [line.line for line in by_memory.lines] == [9]
     assert (by_memory.other_line_count, by_memory.other_lines) == (1, seven)
 
 
@@ -140,6 +140,6 @@ def test_lines_that_are_not_listed_take_no_memory() -> None:
     kinds = [InstructionKind("math")] * count
     joined = source_map(list(range(count)), range(1, count + 1))
     with memory(7 << 20), processor_time():
-        found = costliest_lines(kinds, joined, LINE_ORDERS["math"], 3)
-    assert [one.line for one in found.lines] == [1, 2, 3]
-    assert (found.other_line_count, found.other_lines["math_instructions"]) == (count - 3, count - 3)
+        costliest = costliest_lines(kinds, joined, LINE_ORDERS["math"], 3)
+    assert [line.line for line in costliest.lines] == [1, 2, 3]
+    assert (costliest.other_line_count, costliest.other_lines["math_instructions"]) == (count - 3, count - 3)

@@ -8,8 +8,8 @@ import pytest
 
 from kernlens.analysis.flow.distance_waits import distance_waits
 from kernlens.isa.device_table import GEN11, XE2, XE3, XE3P, XE_HP, XE_HPC, XE_HPG, XE_LP
-from kernlens.isa.effects import effects_of
-from kernlens.isa.pipes import pipes_of
+from kernlens.isa.effect_reader import effects_of
+from kernlens.isa.pipe_rules import pipes_of
 from kernlens.model.instruction import END_OF_THREAD, LABEL, SEND, Instructions
 from kernlens.model.instruction_record import RECORD_SIZE, REGIONS_SIZE
 from kernlens.model.operand import type_number
@@ -82,7 +82,7 @@ def written(code: str) -> list[bytes]:
     return records
 
 
-def made(records: Sequence[bytes], platform: int = XE_HPG) -> Instructions:
+def instructions_of(records: Sequence[bytes], platform: int = XE_HPG) -> Instructions:
     content = b"".join(records)
     regions = bytes(len(content) // RECORD_SIZE * REGIONS_SIZE)
     return Instructions(
@@ -124,14 +124,14 @@ def made(records: Sequence[bytes], platform: int = XE_HPG) -> Instructions:
     ],
 )
 def test_pipes(line: str, pipes: str) -> None:
-    found = (made(written(line), platform).pipes for platform in GENERATIONS)
-    assert " ".join(one.own[0] or "-" for one in found if one is not None) == pipes
+    result = (instructions_of(written(line), platform).pipes for platform in GENERATIONS)
+    assert " ".join(item.own[0] or "-" for item in result if item is not None) == pipes
 
 
 def test_pipes_that_a_distance_counts_in() -> None:
     def awaited(line: str) -> list[str]:
-        found = (made(written(line), platform).pipes for platform in GENERATIONS)
-        return [one.distances[0].pipes for one in found if one is not None]
+        result = (instructions_of(written(line), platform).pipes for platform in GENERATIONS)
+        return [item.distances[0].pipes for item in result if item is not None]
 
     assert awaited("add f f A@1") == ["A", "FIL", "FIL", "FILM", "FILM", "FILMS", "FILMS"]
     assert awaited("add f f I@1") == ["A", *["I"] * 6]
@@ -143,8 +143,8 @@ def test_pipes_that_a_distance_counts_in() -> None:
 
 def waits(code: str, platform: int = XE_HPG) -> dict[int, list[int]]:
     """The rows that wait for rows, and for which."""
-    found = distance_waits(made(written(code), platform))
-    return {wait.waiter: list(wait.producers) for wait in found if wait.producers}
+    pairs = distance_waits(instructions_of(written(code), platform))
+    return {wait.waiter: list(wait.producers) for wait in pairs if wait.producers}
 
 
 def test_who_is_waited_for() -> None:
@@ -154,7 +154,7 @@ def test_who_is_waited_for() -> None:
     assert waits(code, XE_LP) == {6: [1], 7: [6], 8: [7], 9: [7], 10: [9]}
     # An instruction does not wait for itself; where there are too few rows before, none is told, but that it waits is.
     assert waits("add f f F@1; add f f F@2; add f f L@1") == {}
-    assert list(distance_waits(made(written("nop; add f f F@1; nop; add f f A@1")))) == [(1, []), (3, [1])]
+    assert list(distance_waits(instructions_of(written("nop; add f f F@1; nop; add f f A@1")))) == [(1, []), (3, [1])]
 
 
 def test_nothing_is_told_over_a_place_that_control_comes_to_from_elsewhere() -> None:
@@ -169,15 +169,17 @@ def test_nothing_is_told_over_a_place_that_control_comes_to_from_elsewhere() -> 
 
 def test_nothing_is_told_where_nothing_is_known() -> None:
     assert waits("mov f f; add f f", GEN11) == {}
-    assert made(written("mov f f"), GEN11).pipes is None
+    assert instructions_of(written("mov f f"), GEN11).pipes is None
     assert list(distance_waits(Instructions(record(), MNEMONICS, list))) == []
-    assert made(written("mov f f; add f f F@1"))[:1].pipes is None
+    assert instructions_of(written("mov f f; add f f F@1"))[:1].pipes is None
 
 
 def test_time_is_linear() -> None:
-    one, two = written("mov f f; add d f F@7")
+    first, second = written("mov f f; add d f F@7")
     with processor_time(2):
-        assert sum(len(wait.producers) for wait in distance_waits(made([one, two] * 20_000))) == 20_000 - 6
+        assert (
+            sum(len(wait.producers) for wait in distance_waits(instructions_of([first, second] * 20_000))) == 20_000 - 6
+        )
 
 
 def test_what_the_compiler_inserts_after_it_has_counted_does_not_count() -> None:
@@ -209,7 +211,7 @@ def test_what_the_compiler_inserts_after_it_has_counted_does_not_count() -> None
             move(6, source=integer),
             move(7, destination=integer, source=integer, distance="I@1"),
         ]
-        return {wait.waiter: list(wait.producers) for wait in distance_waits(made(rows, platform))}
+        return {wait.waiter: list(wait.producers) for wait in distance_waits(instructions_of(rows, platform))}
 
     assert waits(XE_HPC, 0x30433) == {4: [3], 5: [0], 7: [6]}
     assert waits(XE_HPC, 0x1234) == {4: [3], 5: [2], 7: [6]}

@@ -9,14 +9,14 @@ from kernlens.analysis.flow import liveness as liveness_module
 from kernlens.analysis.flow.blocks import blocks_of
 from kernlens.analysis.flow.definitions import definitions_of
 from kernlens.analysis.flow.liveness import Liveness
-from kernlens.analysis.flow.pressure import HeldValues, held_at, pressure_of
-from kernlens.analysis.flow.register_links import register_links, register_rows
+from kernlens.analysis.flow.register_peak import HeldValues, held_at, pressure_of
+from kernlens.analysis.flow.register_uses import register_links, register_rows
 from kernlens.model.effects import GENERAL, Access, Effect, Effects, Route, mask, registers_in
 from kernlens.model.instruction import Instructions
 from kernlens.model.register_links import BEFORE_THE_CODE, RegisterLinks, RegisterRows
-from kernlens.report.pressure import peak_words
+from kernlens.report.pressure_answer import peak_words
 from tests.limits import processor_time
-from tests.unit.report.test_listing import made
+from tests.unit.report.test_listing import listed_program
 from tests.writers.instruction_records import record
 
 REGISTER_BYTES = 32
@@ -29,11 +29,11 @@ def places(letters: str) -> tuple[Access, ...]:
 
 def effects(code: str, routes: dict[int, Route] | None = None) -> Effects:
     """``b=a`` reads a and writes b, ``b~a`` does so where a predicate allows it."""
-    found = []
+    accesses = []
     for text in code.split():
         written, _, read = text.replace("~", "=").partition("=")
-        found.append(Effect(places(read), places(written), is_partial="~" in text))
-    return Effects(REGISTER_BYTES, found, routes or {})
+        accesses.append(Effect(places(read), places(written), is_partial="~" in text))
+    return Effects(REGISTER_BYTES, accesses, routes or {})
 
 
 def letters(bits: int) -> str:
@@ -87,9 +87,9 @@ def test_a_function_comes_back_behind_all_of_its_calls() -> None:
     #  0 a=    1 call  2 =b a=   4 call   5 =bc  6 end    7 b=a  8 ret
     routes = {1: Route(True, (7,), is_call=True), 4: Route(True, (7,), is_call=True)}
     routes |= {6: END, 8: Route(False, returns=True)}
-    found = live("a= = =b a= = =bc = b=a =", routes)
+    live_rows = live("a= = =b a= = =bc = b=a =", routes)
     # c is live in the function since the second call needs it; b at the first call is written by the function.
-    assert found == ["c", "ac", "bc", "c", "ac", "bc", "", "ac", "bc"]
+    assert live_rows == ["c", "ac", "bc", "c", "ac", "bc", "", "ac", "bc"]
     assert not blocks_of(effects("a= = =b a= = =bc = b=a =", routes)).is_open
 
 
@@ -104,9 +104,9 @@ def test_functions_that_share_code_return_to_each_others_calls() -> None:
 
 
 def test_a_call_of_code_that_is_not_there() -> None:
-    found = blocks_of(effects("= =a =", {0: Route(True, (), is_call=True)}))
-    assert found.is_open
-    assert list(found.successors) == [(1,), ()]
+    blocks = blocks_of(effects("= =a =", {0: Route(True, (), is_call=True)}))
+    assert blocks.is_open
+    assert list(blocks.successors) == [(1,), ()]
 
 
 def test_a_function_that_only_its_address_calls() -> None:
@@ -119,8 +119,8 @@ def test_a_function_that_only_its_address_calls() -> None:
     assert list(blocks.entry_of) == [0, 1]
     assert defined("b=a = c=bc =c", 2, routes) == {BEFORE_THE_CODE: "bc", 2: "c"}
     held = held_at(of(code), None, 2)
-    assert [(one.origin, one.registers) for one in held] == [("the callers", (1, 2)), ("no line", (2,))]
-    assert [one.origin for one in held_at(of(code), None, 0)] == ["no line", "the thread's start"]
+    assert [(value.origin, value.registers) for value in held] == [("the callers", (1, 2)), ("no line", (2,))]
+    assert [value.origin for value in held_at(of(code), None, 0)] == ["no line", "the thread's start"]
 
 
 def test_code_that_nothing_reaches_keeps_its_registers_apart_too() -> None:
@@ -148,8 +148,8 @@ def test_nothing() -> None:
 
 
 def defined(code: str, index: int, routes: dict[int, Route] | None = None) -> dict[int, str]:
-    found = definitions_of(Liveness(effects(code, routes)), index)
-    return {number: letters(bits) for number, bits in sorted(found.items())}
+    writers = definitions_of(Liveness(effects(code, routes)), index)
+    return {number: letters(bits) for number, bits in sorted(writers.items())}
 
 
 def test_definitions() -> None:
@@ -161,10 +161,13 @@ def test_definitions() -> None:
     assert defined("a= =a a~b =", 1, {3: to(1, falls=True)}) == {BEFORE_THE_CODE: "b", 0: "a", 2: "a"}
 
 
-def of(found: Effects) -> Instructions:
-    count = len(found.effects)
+def of(instruction_effects: Effects) -> Instructions:
+    count = len(instruction_effects.effects)
     return Instructions(
-        b"".join(record(offset=16 * index) for index in range(count)), [""], list, find_effects=lambda: found
+        b"".join(record(offset=16 * index) for index in range(count)),
+        [""],
+        list,
+        find_effects=lambda: instruction_effects,
     )
 
 
@@ -186,11 +189,11 @@ def test_links_between_rows() -> None:
 
 
 def test_what_holds_the_registers_at_the_peak() -> None:
-    found = of(effects("a= b=a c=ab =abc =c"))
-    pressure = pressure_of(found)
+    decoded = of(effects("a= b=a c=ab =abc =c"))
+    pressure = pressure_of(decoded)
     assert pressure is not None
     assert (pressure.peak, pressure.peak_index, pressure.named, list(pressure.live)) == (3, 2, 3, [1, 2, 3, 3, 1])
-    held = held_at(found, None, 2)
+    held = held_at(decoded, None, 2)
     assert held == [HeldValues(None, None, "no line", (0, 1, 2))]
     assert pressure_of(Instructions(b"", [""], list)) is None
     assert held_at(Instructions(b"", [""], list), None, 0) == []
@@ -223,9 +226,9 @@ def test_registers_in_places(numbers: list[int]) -> None:
     assert list(registers_in(bits | 0xFF, 64)) == numbers
 
 
-def words(found: Effects) -> list[str]:
-    _, kernel = made()
-    kernel.instructions = of(found)
+def words(instruction_effects: Effects) -> list[str]:
+    _, kernel = listed_program()
+    kernel.instructions = of(instruction_effects)
     return list(peak_words(kernel))
 
 

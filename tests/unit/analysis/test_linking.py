@@ -15,8 +15,8 @@ from kernlens.analysis.linking.driver_rules import (
     nearest,
     rules_of,
 )
-from kernlens.analysis.linking.forecast import notes, obstacles, predict
 from kernlens.analysis.linking.graph import Duplicate, Mismatch
+from kernlens.analysis.linking.prediction import notes, obstacles, predict
 from kernlens.analysis.linking.static_forecast import predict_static
 from kernlens.errors import NotFoundError
 from kernlens.isa.devices import device
@@ -35,11 +35,11 @@ def module(
     **fields: object,
 ) -> Module:
     def symbols(names: str) -> tuple[ModuleSymbol, ...]:
-        return tuple(ModuleSymbol(one, kind, (types or {}).get(one)) for one in names.split())
+        return tuple(ModuleSymbol(name, kind, (types or {}).get(name)) for name in names.split())
 
-    uses = [ImportUse(one, "k", 0, 16 * i, "R_ZE_SYM_ADDR_32") for i, one in enumerate(imports.split())]
-    uses += [ImportUse(one, ".data.global", None, 0, "R_ZE_SYM_ADDR") for one in data_imports.split()]
-    made = Module(
+    uses = [ImportUse(row, "k", 0, 16 * i, "R_ZE_SYM_ADDR_32") for i, row in enumerate(imports.split())]
+    uses += [ImportUse(entry, ".data.global", None, 0, "R_ZE_SYM_ADDR") for entry in data_imports.split()]
+    result = Module(
         name,
         "zebin",
         symbols(exports),
@@ -48,11 +48,13 @@ def module(
         ("k",),
         hidden=symbols(hidden),
     )
-    return dataclasses.replace(made, **fields)  # type: ignore[arg-type]
+    return dataclasses.replace(result, **fields)  # type: ignore[arg-type]
 
 
 def providers(*modules: Module) -> list[tuple[int, str, int | None]]:
-    return [(one.module, one.use.symbol, one.provider) for one in predict(modules).resolutions]
+    return [
+        (resolution.module, resolution.use.symbol, resolution.provider) for resolution in predict(modules).resolutions
+    ]
 
 
 def test_an_import_goes_to_the_module_that_exports_it_whatever_the_order() -> None:
@@ -75,8 +77,8 @@ def test_a_missing_symbol_stops_the_call_and_later_modules_stay_unlinked() -> No
     assert not forecast.links
     assert forecast.code == LINK_FAILURE
     assert forecast.linked == {0, 1}
-    assert [one.use.symbol for one in forecast.unresolved] == ["missing"]
-    assert 3 not in {one.module for one in forecast.resolutions}
+    assert [use.use.symbol for use in forecast.unresolved] == ["missing"]
+    assert 3 not in {resolution.module for resolution in forecast.resolutions}
 
 
 def test_the_log_has_a_line_per_place_and_ends_with_the_failing_module() -> None:
@@ -99,11 +101,11 @@ def test_modules_that_were_linked_before_and_the_same_module_again_add_no_line()
 
 def test_callers_and_functions_for_other_registers_or_simd_widths() -> None:
     caller = dataclasses.replace(module("a", imports="f g"), frames={"k": Frame(128, 32)})
-    for given, clashing in ((Frame(128, 32), 0), (Frame(256, 32), 2), (Frame(128, 16), 2), (Frame(None, None), 0)):
-        forecast = predict([caller, dataclasses.replace(module("b", exports="f g"), function_frame=given)])
+    for frame, clashing in ((Frame(128, 32), 0), (Frame(256, 32), 2), (Frame(128, 16), 2), (Frame(None, None), 0)):
+        forecast = predict([caller, dataclasses.replace(module("b", exports="f g"), function_frame=frame)])
         assert forecast.links
-        assert [(one.symbol, one.holder, one.given) for one in forecast.clashes] == [
-            (symbol, "k", given) for symbol in "fg"[:clashing]
+        assert [(clash.symbol, clash.holder, clash.callee_frame) for clash in forecast.clashes] == [
+            (symbol, "k", frame) for symbol in "fg"[:clashing]
         ]
     variable = dataclasses.replace(module("b", "f g", kind=SymbolKind.VARIABLE), function_frame=Frame(256, 16))
     assert predict([caller, variable]).clashes == ()
@@ -138,7 +140,7 @@ def test_disagreeing_types_are_found_though_the_driver_does_not_check() -> None:
 
 def test_a_function_where_a_variable_is_wanted_is_a_mismatch() -> None:
     forecast = predict([module("a", imports="f", kind=SymbolKind.VARIABLE), module("b", "f")])
-    assert [(one.wanted, one.given) for one in forecast.mismatches] == [("variable", "function")]
+    assert [(mismatch.declared, mismatch.defined) for mismatch in forecast.mismatches] == [("variable", "function")]
 
 
 def test_what_the_compiler_adds_to_every_module_is_no_duplicate() -> None:
@@ -222,7 +224,7 @@ def test_a_static_link_of_disagreeing_types_is_open() -> None:
     forecast = predict_static(modules)
     assert forecast.code is None
     assert not forecast.links
-    assert [one.symbol for one in forecast.mismatches] == ["f"]
+    assert [mismatch.symbol for mismatch in forecast.mismatches] == ["f"]
 
 
 def test_functions_that_the_compiler_has_itself() -> None:
@@ -295,22 +297,22 @@ def test_pointers_to_other_types_do_not_keep_a_static_link_back() -> None:
     def typed(type_name: str, call_type: str) -> tuple[ModuleSymbol, ...]:
         return (ModuleSymbol("f", SymbolKind.FUNCTION, type_name, call_type=call_type),)
 
-    wanted = dataclasses.replace(module("a", imports="f"), imports=typed("int(global char*)", "int(global*)"))
-    given = dataclasses.replace(module("b", exports="f"), exports=typed("int(global int*)", "int(global*)"))
-    forecast = predict_static([wanted, given])
+    joined_table = dataclasses.replace(module("a", imports="f"), imports=typed("int(global char*)", "int(global*)"))
+    exporter = dataclasses.replace(module("b", exports="f"), exports=typed("int(global int*)", "int(global*)"))
+    forecast = predict_static([joined_table, exporter])
     assert forecast.links
     assert forecast.mismatches == ()
     # They are still named.
-    assert [one.same_call for one in predict([wanted, given]).mismatches] == [True]
-    other = dataclasses.replace(given, exports=typed("int(local int*)", "int(local*)"))
-    assert predict_static([wanted, other]).code is None
+    assert [mismatch.same_call for mismatch in predict([joined_table, exporter]).mismatches] == [True]
+    other = dataclasses.replace(exporter, exports=typed("int(local int*)", "int(local*)"))
+    assert predict_static([joined_table, other]).code is None
 
 
 def test_a_release_between_the_measured_ones_behaves_like_the_nearer() -> None:
     assert rules_of("22.43.24595") is RELEASE_22_43
     assert nearest((23, 17)) is RELEASE_22_43
     assert rules_of("25.18") is RELEASE_26_27
-    assert [rules_of(one.name) for one in GENERATIONS] == list(GENERATIONS)
+    assert [rules_of(generation.name) for generation in GENERATIONS] == list(GENERATIONS)
     with pytest.raises(NotFoundError, match=r"22\.43, 26\.27"):
         rules_of("newest")
 

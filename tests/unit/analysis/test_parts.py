@@ -9,9 +9,9 @@ from kernlens.model.program import Program
 
 
 def container(name: str, kind: str = "raw", children: tuple[Container, ...] = ()) -> Container:
-    made = Container(kind, name, 0, memoryview(b"code"))
-    made.children = children
-    return made
+    result = Container(kind, name, 0, memoryview(b"code"))
+    result.children = children
+    return result
 
 
 def paths(*containers: Container) -> list[tuple[str, ...]]:
@@ -30,8 +30,8 @@ def test_no_name_leads_out_of_the_folder() -> None:
 
 
 def test_equal_names_get_numbers_also_when_only_case_differs() -> None:
-    found = [path[-1] for path in paths(container("k"), container("k"), container("K"))]
-    assert found == ["k.gen", "k-2.gen", "K-3.gen"]
+    result = [path[-1] for path in paths(container("k"), container("k"), container("K"))]
+    assert result == ["k.gen", "k-2.gen", "K-3.gen"]
 
 
 def test_long_names_are_cut() -> None:

@@ -36,9 +36,9 @@ def is_same(
     texts: Sequence[str] | None = None,
 ) -> bool:
     first, second = (Effects(WIDTH, list(effects), routes or {}) for effects in (old, new))
-    found = is_renaming(first, second, texts or [""] * len(old))
-    assert found == is_renaming(second, first, texts or [""] * len(old)), "it is the same from both sides"
-    return found
+    same = is_renaming(first, second, texts or [""] * len(old))
+    assert same == is_renaming(second, first, texts or [""] * len(old)), "it is the same from both sides"
+    return same
 
 
 def test_without_branches() -> None:

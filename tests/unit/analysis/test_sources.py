@@ -35,22 +35,22 @@ def disk(**texts: str) -> tuple[list[str], Callable[[str], Source | None]]:
     return asked, read
 
 
-def found(one: LineTable, *available: Source, **texts: str) -> dict[str, tuple[str, str]]:
+def matched(line_table: LineTable, *available: Source, **texts: str) -> dict[str, tuple[str, str]]:
     _asked, read = disk(**texts)
-    return {source.path: (source.text, source.origin) for source in match_sources([one], available, read)}
+    return {source.path: (source.text, source.origin) for source in match_sources([line_table], available, read)}
 
 
 def test_the_nameless_program_source() -> None:
-    one = table("<stdin>", "1", "/inc/common.h", used=(2, 3))
+    line_table = table("<stdin>", "1", "/inc/common.h", used=(2, 3))
     sources = (Source("common.h", "header", "recording"), Source("", "text", "program"))
-    assert found(one, *sources) == {"1": ("text", "program"), "/inc/common.h": ("header", "recording")}
+    assert matched(line_table, *sources) == {"1": ("text", "program"), "/inc/common.h": ("header", "recording")}
 
 
 def test_the_only_unclaimed_source_is_the_nameless_one() -> None:
     sources = (Source("sharpen.cl", "text", "recording"), Source("/inc/common.h", "header", "recording"))
-    assert found(table("1", "/inc/common.h"), *sources)["1"] == ("text", "recording")
+    assert matched(table("1", "/inc/common.h"), *sources)["1"] == ("text", "recording")
     two = (*sources, Source("other.cl", "other", "recording"))
-    assert "1" not in found(table("1", "/inc/common.h"), *two)
+    assert "1" not in matched(table("1", "/inc/common.h"), *two)
 
 
 def test_lines_that_directives_count_to_a_file() -> None:
@@ -65,8 +65,8 @@ second
 not third
 #line 999999999 "far"
 x"""
-    one = table("/src/common.cl", 'a "b".cl', "far", "1")
-    assert found(one, Source("", text, "program"), **{"/src/common.cl": "of the disk"}) == {
+    line_table = table("/src/common.cl", 'a "b".cl', "far", "1")
+    assert matched(line_table, Source("", text, "program"), **{"/src/common.cl": "of the disk"}) == {
         "/src/common.cl": ("common", "program"),
         'a "b".cl': ("\nsecond\nthird", "program"),
         "1": (text, "program"),
@@ -81,17 +81,17 @@ def test_a_nameless_source_is_not_looked_up_on_disk() -> None:
 
 def test_names_match_whole_then_at_their_ends_and_only_when_clear() -> None:
     whole = Source("/build/src/k.cl", "whole", "spirv")
-    assert found(table("src/k.cl"), Source("k.cl", "end", "recording"), whole) == {"src/k.cl": ("whole", "spirv")}
-    assert found(table("src/k.cl"), Source("k.cl", "end", "recording")) == {"src/k.cl": ("end", "recording")}
-    assert found(table("src/k.cl"), Source("ak.cl", "no", "recording"), Source("x", "no", "recording")) == {}
-    assert found(table("k.cl"), Source("a/k.cl", "1", "spirv"), Source("b/k.cl", "2", "spirv")) == {}
-    assert found(table("x/src/k.cl"), Source("src/k.cl", "1", "spirv"), Source("k.cl", "2", "spirv")) == {}
+    assert matched(table("src/k.cl"), Source("k.cl", "end", "recording"), whole) == {"src/k.cl": ("whole", "spirv")}
+    assert matched(table("src/k.cl"), Source("k.cl", "end", "recording")) == {"src/k.cl": ("end", "recording")}
+    assert matched(table("src/k.cl"), Source("ak.cl", "no", "recording"), Source("x", "no", "recording")) == {}
+    assert matched(table("k.cl"), Source("a/k.cl", "1", "spirv"), Source("b/k.cl", "2", "spirv")) == {}
+    assert matched(table("x/src/k.cl"), Source("src/k.cl", "1", "spirv"), Source("k.cl", "2", "spirv")) == {}
 
 
 def test_disk_is_asked_with_the_compile_directory() -> None:
-    one = table("k.cl", "/abs/h.h", "C:\\x\\w.h")
+    line_table = table("k.cl", "/abs/h.h", "C:\\x\\w.h")
     asked, read = disk(**{"/build/k.cl": "text"})
-    assert [source.path for source in match_sources([one], (), read)] == ["k.cl"]
+    assert [source.path for source in match_sources([line_table], (), read)] == ["k.cl"]
     assert asked == ["/build/k.cl", "/abs/h.h", "C:\\x\\w.h"]
 
 
@@ -106,9 +106,9 @@ def test_many_files_and_many_sources_of_one_name_are_matched_in_one_pass() -> No
     """Comparing each with each would be nine million comparisons of long paths."""
     deep = "/".join(["d"] * 300)
     sources = [Source(f"/s{number}/{deep}/k.cl", "text", "recording") for number in range(3000)]
-    one = table(*(f"/t{number}/{deep}/k.cl" for number in range(3000)), "/s7/" + deep + "/k.cl")
+    line_table = table(*(f"/t{number}/{deep}/k.cl" for number in range(3000)), "/s7/" + deep + "/k.cl")
     with counted_calls() as calls:
-        assert found(one, *sources) == {f"/s7/{deep}/k.cl": ("text", "recording")}
+        assert matched(line_table, *sources) == {f"/s7/{deep}/k.cl": ("text", "recording")}
     assert calls[0] < 200_000
 
 
@@ -133,7 +133,7 @@ def test_text_in_the_table_and_checksums() -> None:
     changed = SourceFile("changed.cl", md5="0" * 32)
     embedded = SourceFile("embedded.cl", text="embedded")
     texts = {"/build/good.cl": text, "/build/changed.cl": text, "/build/embedded.cl": "disk"}
-    assert found(table(good, changed, embedded), **texts) == {
+    assert matched(table(good, changed, embedded), **texts) == {
         "good.cl": (text, "disk"),
         "embedded.cl": ("embedded", "binary"),
     }

@@ -57,7 +57,7 @@ def recording(tmp_path: Path) -> Path:
 
 def test_folded_passes_keep_their_names(kernlens: Kernlens, recording: Path) -> None:
     (pipeline,) = kernlens("stages", recording, "--all-passes", "--json").document["pipelines"]
-    assert [(one["pass"], one["passes"], one["count"]) for one in pipeline["passes"]] == [
+    assert [(step["pass"], step["passes"], step["count"]) for step in pipeline["passes"]] == [
         ("0001-Unify-Second", ["0000-Unify-First", "0001-Unify-Second"], 2),
         ("0002-OPT-Third", ["0002-OPT-Third"], 1),
         ("0003-OPT-Loops", ["0003-OPT-Loops"], 1),
@@ -106,7 +106,7 @@ def test_the_passes_that_changed_a_line(kernlens: Kernlens, recording: Path) -> 
         {"pass": "0005-OPT-Fifth", "attempt": 1, "before": 1, "after": 0, "partial": []},
     ]
     (pipeline,) = kernlens("stages", recording, "--line", "6", "--all-passes", "--json").document["pipelines"]
-    assert [one["pass"] for one in pipeline["passes"]] == ["0002-OPT-Third"]
+    assert [step["pass"] for step in pipeline["passes"]] == ["0002-OPT-Third"]
     text = kernlens("stages", recording, "--line", "5", "--all-passes").out
     rows = [line.split() for line in text.split("passes that changed it\n")[1].splitlines()[1:]]
     assert rows[0][:3] == ["0004-OPT-Fourth", "2", "1"]
@@ -125,7 +125,7 @@ def test_each_attempt_begins_anew(kernlens: Kernlens, tmp_path: Path) -> None:
     with RecordingWriter(path) as writer:
         writer.add(Build("k", "dg2", parts=HeldParts(snapshots=(*PASSES, *again))))
     (pipeline,) = kernlens("stages", path, "--line", "5", "--all-passes", "--json").document["pipelines"]
-    assert [(one["pass"], one["attempt"]) for one in pipeline["passes"]] == [
+    assert [(step["pass"], step["attempt"]) for step in pipeline["passes"]] == [
         ("0004-OPT-Fourth", 1),
         ("0005-OPT-Fifth", 1),
         ("0008-OPT-Change", 2),

@@ -46,7 +46,7 @@ def test_compile_prints_a_table_and_records(kernlens: Kernlens, compiler: Path, 
     with Recording(recording) as opened:
         (program,) = opened.builds()
         assert (program.name, program.device, program.ok, program.binary) == ("scale", "skl", True, binary())
-        assert [(one.path, one.text) for one in program.sources] == [(str(source), SOURCE)]
+        assert [(source.path, source.text) for source in program.sources] == [(str(source), SOURCE)]
 
 
 @pytest.fixture
@@ -90,12 +90,15 @@ def test_compile_as_json(kernlens: Kernlens, compiler: Path, source: Path, tmp_p
     words = ("--device", "skl,icllp", "-o", tmp_path / "x.klens", "--jobs", "1")
     document = kernlens("compile", source, *words, "--json").document
     assert document["recording"] == str(tmp_path / "x.klens")
-    assert [(one["name"], one["device"], one["ok"]) for one in document["programs"]] == [
+    assert [(program["name"], program["device"], program["ok"]) for program in document["programs"]] == [
         ("scale", "skl", True),
         ("scale", "icllp", True),
     ]
     kernels = document["programs"][0]["kernels"]
-    assert [(one["name"], one["simd"], one["instructions"]) for one in kernels] == [("scale", 16, 3), ("plain", 16, 3)]
+    assert [(kernel["name"], kernel["simd"], kernel["instructions"]) for kernel in kernels] == [
+        ("scale", 16, 3),
+        ("plain", 16, 3),
+    ]
 
 
 def test_the_options_reach_the_compiler(kernlens: Kernlens, compiler: Path, source: Path, tmp_path: Path) -> None:
@@ -125,7 +128,7 @@ def test_line_tables_are_asked_for_unless_they_are_refused(
 def test_products_and_all_devices(kernlens: Kernlens, compiler: Path, source: Path, tmp_path: Path) -> None:
     def devices(name: str) -> list[str]:
         document = kernlens("compile", source, "--device", name, "-o", tmp_path / "x.klens", "--json").document
-        return sorted(one["device"] for one in document["programs"])
+        return sorted(program["device"] for program in document["programs"])
 
     assert devices("A770") == ["dg2"]
     assert devices("skylake,skl") == ["skl"]
@@ -241,7 +244,7 @@ def test_stages_of_a_recording(kernlens: Kernlens, snapshots: Path) -> None:
     assert "source" in done.out
     document = kernlens("stages", snapshots, "--json").document
     (pipeline,) = document["pipelines"]
-    assert [(one["stage"], one["kernel"], one["form"]) for one in pipeline["snapshots"]] == [
+    assert [(snapshot["stage"], snapshot["kernel"], snapshot["form"]) for snapshot in pipeline["snapshots"]] == [
         ("source", None, "text"),
         ("asm", "add", "text"),
     ]
@@ -260,8 +263,8 @@ def test_stages_of_a_build_without_a_command(kernlens: Kernlens, snapshots: Path
 
 def test_one_stage_as_it_is(kernlens: Kernlens, snapshots: Path) -> None:
     assert kernlens("stages", snapshots, "--stage", "source").out == FULL.sources[0].text
-    (one,) = kernlens("stages", snapshots, "--stage", "source", "--json").document["snapshots"]
-    assert (one["stage"], one["text"]) == ("source", FULL.sources[0].text)
+    (shown,) = kernlens("stages", snapshots, "--stage", "source", "--json").document["snapshots"]
+    assert (shown["stage"], shown["text"]) == ("source", FULL.sources[0].text)
 
 
 @pytest.mark.parametrize(

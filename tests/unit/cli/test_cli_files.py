@@ -47,7 +47,7 @@ def test_annotate(kernlens: Kernlens, file: Path) -> None:
     assert "int id = get_global_id(0);" in text
     (program,) = kernlens("annotate", file, "--kernel", "scale", "--json").document["programs"]
     assert program["sources"] == [{"path": "scale.cl", "text": SOURCE}]
-    places = [(one["path"], one["line"]) for one in program["kernels"][0]["instructions"]]
+    places = [(instruction["path"], instruction["line"]) for instruction in program["kernels"][0]["instructions"]]
     assert places == [("scale.cl", 2), ("scale.cl", 2), ("scale.cl", 3)]
 
 

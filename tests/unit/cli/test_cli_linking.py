@@ -31,10 +31,10 @@ def test_symbols(kernlens: Kernlens, modules: tuple[Path, Path]) -> None:
     assert done.status == 0
     assert done.out.count("square") >= 2
     user, library = kernlens("symbols", *modules, *LIBRARY, "--json").document["modules"]
-    assert [one["name"] for one in user["imports"]] == ["square"]
-    assert [one["name"] for one in library["exports"]] == ["square"]
+    assert [symbol["name"] for symbol in user["imports"]] == ["square"]
+    assert [export["name"] for export in library["exports"]] == ["square"]
     _, hidden = kernlens("symbols", *modules, "--json").document["modules"]
-    assert (hidden["exports"], [one["name"] for one in hidden["hidden"]]) == ([], ["square"])
+    assert (hidden["exports"], [symbol["name"] for symbol in hidden["hidden"]]) == ([], ["square"])
 
 
 def test_modules_that_link(kernlens: Kernlens, modules: tuple[Path, Path]) -> None:

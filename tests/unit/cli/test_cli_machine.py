@@ -53,7 +53,7 @@ def test_devices_name_the_toolchains_that_compile_for_them(kernlens: Kernlens, c
     done = kernlens("devices")
     assert done.status == 0
     assert "A simulated device builds programs and runs nothing" in done.out
-    devices = {one["name"]: one for one in kernlens("devices", "--json").document["devices"]}
+    devices = {device["name"]: device for device in kernlens("devices", "--json").document["devices"]}
     assert devices["skl"]["compiled_by"] == ["system"]
     assert devices["skl"]["simulated_by"] == ["system"]
     assert devices["bmg"]["compiled_by"] == []

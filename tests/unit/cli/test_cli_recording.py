@@ -82,15 +82,15 @@ def test_list_of_a_damaged_program(kernlens: Kernlens, recording: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("pattern", "kept"),
+    ("pattern", "remaining"),
     [("scale", ["scale"]), ("pla*", ["scale"]), ("a*", ["add"]), ("*", ["scale", "add", "broken"]), ("?dd", ["add"])],
 )
 def test_programs_are_kept_by_their_names_and_by_those_of_kernels(
-    pattern: str, kept: list[str], kernlens: Kernlens, recording: Path
+    pattern: str, expected: list[str], kernlens: Kernlens, recording: Path
 ) -> None:
     done = kernlens("recording", "prune", recording, "--keep", pattern, "-o", "b.klens")
     assert (done.status, done.err) == (0, "")
-    assert names(Path("b.klens")) == kept
+    assert names(Path("b.klens")) == expected
     assert names(recording) == ["scale", "add", "broken"]
 
 

@@ -65,13 +65,13 @@ def kinds(containers: list[dict[str, Any]]) -> list[str]:
 def test_no_other_devices_containers(make: Any, name: str, kernlens: Kernlens, tmp_path: Path, compiler: Path) -> None:
     path = make(tmp_path)
     document = kernlens("inspect", path, "--device", name, "--json").document
-    found = kinds(document["containers"])
-    assert [found.count(kind) for kind in ("neo-elf", "patch-tokens", "debug-data")] == [1, 1, 1]
+    container_kinds = kinds(document["containers"])
+    assert [container_kinds.count(kind) for kind in ("neo-elf", "patch-tokens", "debug-data")] == [1, 1, 1]
     assert kinds(kernlens("inspect", path, "--json").document["containers"]).count("neo-elf") == len(HELD)
     # SPIR-V does not say what it is for: it is for any.
-    assert found.count("spirv") == (make is as_archive)
+    assert container_kinds.count("spirv") == (make is as_archive)
     assert {each["device"] for each in document["programs"]} == {"dg2"}
-    assert len(document["programs"]) == 1 + found.count("spirv")
+    assert len(document["programs"]) == 1 + container_kinds.count("spirv")
     lines = kernlens("inspect", path, "--device", name).out
     assert "on_dg2" in lines
     parts = tmp_path / "parts"

@@ -89,9 +89,9 @@ def test_no_more_is_opened_for_the_choice_than_it_takes(
     real = Folder.files
 
     def files(self: Folder, paths: Iterable[str] | None = None) -> Iterator[Contents]:
-        for one in real(self, paths):
-            opened.append(one.path)
-            yield one
+        for path in real(self, paths):
+            opened.append(path.path)
+            yield path
 
     monkeypatch.setattr(Folder, "files", files)
     assert kernlens("annotate", folder, "--kernel", "kernel0").status == 0
@@ -103,7 +103,9 @@ def test_a_folder_holds_what_its_files_do(verb: str, kernlens: Kernlens, folder:
     fill(folder, 3)
     paths = sorted(folder.iterdir())
     documents = [kernlens(verb, path, "--json").document for path in paths]
-    expected = {key: [entry for one in documents for entry in one[key]] for key in documents[0] if key != "schema"}
+    expected = {
+        key: [entry for document in documents for entry in document[key]] for key in documents[0] if key != "schema"
+    }
     assert kernlens(verb, folder, "--json").document == {"schema": 1, **expected}
     if verb != "inspect":
         assert kernlens(verb, folder).out == "".join(kernlens(verb, path).out for path in paths)
@@ -114,9 +116,9 @@ def test_the_package_runs_as_a_module() -> None:
     assert done.stdout.startswith("kernlens ")
 
 
-@pytest.mark.parametrize(("levels", "said"), [(1500, ""), (3000, "File name too long")])
+@pytest.mark.parametrize(("levels", "reason"), [(1500, ""), (3000, "File name too long")])
 def test_a_deep_folder_is_read_as_far_as_it_has_paths(
-    levels: int, said: str, tmp_path: Path, kernlens: Kernlens
+    levels: int, reason: str, tmp_path: Path, kernlens: Kernlens
 ) -> None:
     top = tmp_path / "deep"
     top.mkdir()
@@ -132,8 +134,8 @@ def test_a_deep_folder_is_read_as_far_as_it_has_paths(
         done = kernlens("inspect", top, "--json")
     finally:
         subprocess.run(["rm", "-rf", top], check=True)
-    assert done.status == (2 if said else 0)
-    assert said in done.err
+    assert done.status == (2 if reason else 0)
+    assert reason in done.err
     assert "fault of kernlens" not in done.err
 
 

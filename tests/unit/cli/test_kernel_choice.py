@@ -22,7 +22,7 @@ KNOWN = [SCALE, FILL, "_Z5scalePf", "_Z5scalePPf", "plain", "plain_2"]
 
 
 @pytest.mark.parametrize(
-    ("wanted", "chosen"),
+    ("expected_", "chosen"),
     [
         (SCALE, [SCALE]),
         ("void rng::scale<float>(float*)", [SCALE]),
@@ -37,17 +37,17 @@ KNOWN = [SCALE, FILL, "_Z5scalePf", "_Z5scalePPf", "plain", "plain_2"]
         ("*", KNOWN),
     ],
 )
-def test_what_is_meant(wanted: str, chosen: list[str]) -> None:
-    assert kernels_named(wanted, KNOWN) == chosen
+def test_what_is_meant(asked: str, chosen: list[str]) -> None:
+    assert kernels_named(asked, KNOWN) == chosen
 
 
 @pytest.mark.parametrize(
-    ("wanted", "near"),
+    ("expected_", "near"),
     [("rng::fil<int>", "rng::fill<int>"), ("*scal*x", "scale"), ("nothing(", "holds"), ("[x", "holds")],
 )
-def test_near_names(wanted: str, near: str) -> None:
+def test_near_names(asked: str, near: str) -> None:
     with pytest.raises(UnknownKernelError) as raised:
-        kernels_named(wanted, KNOWN)
+        kernels_named(asked, KNOWN)
     assert near in str(raised.value)
 
 

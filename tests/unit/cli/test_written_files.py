@@ -67,13 +67,13 @@ def test_rights_and_links_stay(tmp_path: Path) -> None:
 
 
 def test_a_pipe_is_written_as_it_is(tmp_path: Path) -> None:
-    path, found = tmp_path / "pipe", []
+    path, result = tmp_path / "pipe", []
     os.mkfifo(path)
-    reader = threading.Thread(target=lambda: found.append(path.read_bytes()))
+    reader = threading.Thread(target=lambda: result.append(path.read_bytes()))
     reader.start()
     write_bytes(str(path), [b"rows"])
     reader.join()
-    assert (found, stat.S_ISFIFO(path.stat().st_mode)) == ([b"rows"], True)
+    assert (result, stat.S_ISFIFO(path.stat().st_mode)) == ([b"rows"], True)
     with pytest.raises(OutputError, match="cannot write /dev/full: No space left on device; name another place"):
         write_bytes("/dev/full", [b"rows"])
 

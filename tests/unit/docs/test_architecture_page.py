@@ -27,12 +27,12 @@ def quoted(cell: str) -> list[str]:
 
 
 def test_the_table_of_rooms_is_the_rule() -> None:
-    found = {}
+    result = {}
     for room, _, *imports in rows("Rooms"):
         name = quoted(room)[0] if quoted(room) else ""
-        found[name] = quoted("".join(imports))
-    assert list(found) == list(ALLOWED)
-    assert found == {room: sorted(allowed) for room, allowed in ALLOWED.items()}
+        result[name] = quoted("".join(imports))
+    assert list(result) == list(ALLOWED)
+    assert result == {room: sorted(allowed) for room, allowed in ALLOWED.items()}
 
 
 def test_an_everyday_change_touches_three_files_at_most() -> None:

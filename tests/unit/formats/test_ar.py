@@ -43,7 +43,7 @@ def test_gnu_long_names_and_symbol_indexes() -> None:
         member("/0", b"1"),
         member("/29", b"2"),
     ]
-    assert [(one.name, bytes(one.data)) for one in read_ar(archive(members))] == [
+    assert [(member.name, bytes(member.data)) for member in read_ar(archive(members))] == [
         ("a_very_long_member_name.bin", b"1"),
         ("another_long_one.bin", b"2"),
     ]
@@ -51,8 +51,8 @@ def test_gnu_long_names_and_symbol_indexes() -> None:
 
 def test_bsd_long_name() -> None:
     name = b"a name with blanks\0\0"
-    (one,) = read_ar(archive([member(f"#1/{len(name)}", name + b"data")]))
-    assert (one.name, bytes(one.data), one.offset) == ("a name with blanks", b"data", 8 + 60 + len(name))
+    (entry,) = read_ar(archive([member(f"#1/{len(name)}", name + b"data")]))
+    assert (entry.name, bytes(entry.data), entry.offset) == ("a name with blanks", b"data", 8 + 60 + len(name))
 
 
 def test_empty_archive_and_magic() -> None:

@@ -19,13 +19,13 @@ def test_every_figure_can_be_bounded_by_every_name_and_no_name_is_of_two() -> No
     assert set(bound_names()) == {f"{word}-{name}" for word in ("max", "min") for name in names}
     assert {"max-spill", "max-code-size", "min-simd", "max-registers", "max-global-loads"} <= set(bound_names())
     for name, (figure, is_least) in bound_names().items():
-        found = bound(name.replace("-", "_"), 7)
-        assert (found.figure, found.is_least, found.value) == (figure, is_least, 7)
-        assert bound(found.name, 7) == found
+        result = bound(name.replace("-", "_"), 7)
+        assert (result.figure, result.is_least, result.value) == (figure, is_least, 7)
+        assert bound(result.name, 7) == result
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "said"),
+    ("name", "value", "words"),
     [
         ("max-spil", 0, "did you mean max-spill"),
         ("spill", 0, "max-spill"),
@@ -39,8 +39,8 @@ def test_every_figure_can_be_bounded_by_every_name_and_no_name_is_of_two() -> No
         ("max-spill", "0" * 999, f"not '{'0' * 79}[.][.][.]$"),
     ],
 )
-def test_a_bound_that_there_is_not(name: str, value: object, said: str) -> None:
-    with pytest.raises(KernlensError, match=said):
+def test_a_bound_that_there_is_not(name: str, value: object, reason: str) -> None:
+    with pytest.raises(KernlensError, match=reason):
         bound(name, value)
 
 
@@ -57,13 +57,13 @@ def test_a_bound_that_there_is_not(name: str, value: object, said: str) -> None:
     ],
 )
 def test_a_tolerance(name: str, value: object, before: int, limit: int | None, text: str) -> None:
-    found = tolerance(name, value)
-    kept = found.bound(before)
-    assert (kept.value if kept else None, str(found)) == (limit, text)
-    if kept:
-        worse = kept.value - 1 if found.figure.more_is_better else kept.value + 1
-        assert kept.allows(kept.value)
-        assert not kept.allows(worse)
+    result = tolerance(name, value)
+    bound_before = result.bound(before)
+    assert (bound_before.value if bound_before else None, str(result)) == (limit, text)
+    if bound_before:
+        worse = bound_before.value - 1 if result.figure.more_is_better else bound_before.value + 1
+        assert bound_before.allows(bound_before.value)
+        assert not bound_before.allows(worse)
 
 
 @pytest.mark.parametrize(
@@ -90,17 +90,17 @@ spill = 0
 
 
 def test_a_file() -> None:
-    found = read_budget_file(GOOD, "here.toml")
-    said = [
-        (rule.pattern, rule.device, [each.name for each in rule.bounds], rule.allows_unknown) for rule in found.rules
+    budgets = read_budget_file(GOOD, "here.toml")
+    patterns = [
+        (rule.pattern, rule.device, [each.name for each in rule.bounds], rule.allows_unknown) for rule in budgets.rules
     ]
-    assert said == [
+    assert patterns == [
         ("*", None, ["max-spill"], True),
         ("gemm*", None, ["min-simd"], None),
         ("gemm*", "dg2", ["max-registers"], None),
     ]
-    assert found.rules[2].bounds[0].origin == 'here.toml, kernel."gemm*".device.dg2'
-    assert [(each.figure.key, str(each)) for each in found.tolerances] == [("code_size", "5%"), ("spill_bytes", "0")]
+    assert budgets.rules[2].bounds[0].origin == 'here.toml, kernel."gemm*".device.dg2'
+    assert [(each.figure.key, str(each)) for each in budgets.tolerances] == [("code_size", "5%"), ("spill_bytes", "0")]
 
 
 #: Made to cost much, in so many bytes; the last ones are for whoever does not read strings as TOML does.
@@ -148,12 +148,12 @@ def test_no_file_costs_much(piece: str) -> None:
 def test_what_looks_deep_in_strings_and_comments_is_not() -> None:
     deep = ".".join("abcdefghijkl") + "[" * 20
     tables = [f'[kernel."{deep}"]', f"[kernel.'x{deep}'] # {deep}", f'[kernel."\\"{deep}"]']
-    found = read_budget_file("\n".join(f"{table}\nmax-spill = 0" for table in tables).encode(), "here.toml")
-    assert [rule.pattern for rule in found.rules] == [deep, f"x{deep}", f'"{deep}']
+    budgets = read_budget_file("\n".join(f"{table}\nmax-spill = 0" for table in tables).encode(), "here.toml")
+    assert [rule.pattern for rule in budgets.rules] == [deep, f"x{deep}", f'"{deep}']
 
 
 @pytest.mark.parametrize(
-    ("content", "error", "said"),
+    ("content", "error", "words"),
     [
         ("[kernels]\n", NotFoundError, "no key 'kernels'; did you mean kernel"),
         (
@@ -182,7 +182,7 @@ def test_what_looks_deep_in_strings_and_comments_is_not() -> None:
         ("a" * 99_999 + " = 1", NotFoundError, r"no key 'a{79}[.][.][.]; there are"),
     ],
 )
-def test_a_file_that_is_wrong(content: str, error: type[KernlensError], said: str) -> None:
-    with pytest.raises(error, match=said) as raised:
+def test_a_file_that_is_wrong(content: str, error: type[KernlensError], reason: str) -> None:
+    with pytest.raises(error, match=reason) as raised:
         read_budget_file(content.encode("latin-1"), "here.toml")
     assert str(raised.value).startswith("here.toml")

@@ -256,7 +256,7 @@ def test_sections_together_are_no_larger_than_the_file(read: Callable[[memoryvie
         read(overlapping(1))
 
 
-def test_string_table_budget() -> None:
+def test_string_table_allowance() -> None:
     table = StringTable(memoryview(b"x" * 50_000 + b"\0"), format="elf", section=".strtab")
     with pytest.raises(FormatError, match="many times longer than the string table"):
         list(map(table.name, range(50_000)))

@@ -115,14 +115,14 @@ Disassembly of section .ltext:
 
 def test_listings_of_both_tools() -> None:
     gnu = read_host_listing(GNU)
-    assert [(one.line, one.address, one.start) for one in gnu] == [
+    assert [(row.line, row.address, row.start) for row in gnu] == [
         (8, 0x1000, 0x1000),
         (11, 0x1004, 0x1000),
         (14, 0x1010, 0x1010),
     ]
-    assert [one.function for one in gnu] == ["_pocl_kernel_scale"] * 2 + ["a<b>"]
+    assert [row.function for row in gnu] == ["_pocl_kernel_scale"] * 2 + ["a<b>"]
     llvm = read_host_listing(LLVM)
-    assert [(one.section, one.address, one.function) for one in llvm] == [
+    assert [(entry.section, entry.address, entry.function) for entry in llvm] == [
         (".strtab", 0, ".strtab"),
         (".comment", 0x20, ""),
         (".ltext", 0, "scale"),
@@ -190,13 +190,13 @@ def test_a_listing_has_the_places_of_its_objects_line_table() -> None:
 def test_each_kernels_listing_is_of_its_own_object() -> None:
     content = bytes(host_object().build())
     listing = LISTING.encode()
-    made = [
+    snapshots = [
         snapshot("object", content, "binary", ".o", "a"),
         snapshot("object", listing, "text", ".asm", "a"),
         snapshot("object", listing, "text", ".asm", "b"),
     ]
-    found = [snapshot_map(one, Beside(made)) for one in made]
-    assert [one.kernel if one else None for one in found] == [None, "a", None]
+    snapshot_maps = [snapshot_map(stage_map, Beside(snapshots)) for stage_map in snapshots]
+    assert [item.kernel if item else None for item in snapshot_maps] == [None, "a", None]
 
 
 @pytest.mark.parametrize("change", [{"machine": 183}, {"code": (".text", ".ltext")}])
@@ -218,11 +218,11 @@ def test_damaged_objects_are_format_errors() -> None:
 
 def test_pocls_copy_of_the_source_gets_the_sources_name() -> None:
     text = ASSEMBLY.replace('"/src dir" "caf\\303\\251.cl"', '"/tmp/x/tempfile_aB3dE6.cl"')
-    found = snapshot_map(snapshot("assembly", text.encode(), "text", ".s"), Beside([]))
-    assert found is not None
-    assert set(found.lines) == {("/tmp/x/tempfile_aB3dE6.cl", 5), ("/abs/h.h", 8), ("", 9)}
-    assert set(under_name(found, "k.cl").lines) == {("k.cl", 5), ("/abs/h.h", 8), ("", 9)}
-    assert under_name(under_name(found, "k.cl"), "other.cl").places == under_name(found, "k.cl").places
+    stage_map = snapshot_map(snapshot("assembly", text.encode(), "text", ".s"), Beside([]))
+    assert stage_map is not None
+    assert set(stage_map.lines) == {("/tmp/x/tempfile_aB3dE6.cl", 5), ("/abs/h.h", 8), ("", 9)}
+    assert set(under_name(stage_map, "k.cl").lines) == {("k.cl", 5), ("/abs/h.h", 8), ("", 9)}
+    assert under_name(under_name(stage_map, "k.cl"), "other.cl").places == under_name(stage_map, "k.cl").places
 
 
 def test_digits_that_are_not_octal_stand_for_themselves() -> None:

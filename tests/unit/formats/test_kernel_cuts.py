@@ -190,8 +190,10 @@ def test_stages_shows_one_kernel_of_a_program(kernlens: Kernlens, recording: Pat
     )
     assert kernlens("stages", recording, "--stage", "spirv", "--kernel", "one").out == cut_to_entry_point(SPIRV, "one")
     assert kernlens("stages", recording, "--stage", "source", "--kernel", "one").out == "source\n"
-    (one,) = kernlens("stages", recording, "--stage", "llvm-codegen", "--kernel", "two", "--json").document["snapshots"]
-    assert (one["kernel"], one["size"]) == ("two", len(one["text"]))
+    (entry,) = kernlens("stages", recording, "--stage", "llvm-codegen", "--kernel", "two", "--json").document[
+        "snapshots"
+    ]
+    assert (entry["kernel"], entry["size"]) == ("two", len(entry["text"]))
     done = kernlens("stages", recording, "--stage", "llvm-codegen", "--kernel", "three")
     assert (done.status, done.out) == (2, "")
     assert "has no function 'three'; it has: one, odd name, pointed, two" in done.err

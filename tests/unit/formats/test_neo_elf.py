@@ -39,8 +39,8 @@ def test_parts_by_type_with_their_places() -> None:
     assert is_neo_elf(data)
     assert read.type == 0xFF04
     assert read.build_options == "-cl-std=CL2.0 -g"
-    found = (read.device_binary, read.device_debug, read.spirv, read.source, read.part(LLVM_BITCODE))
-    assert [bytes(part.data) for part in found if part] == [
+    result = (read.device_binary, read.device_debug, read.spirv, read.source, read.part(LLVM_BITCODE))
+    assert [bytes(part.data) for part in result if part] == [
         b"CTNIprogram",
         b"CTNIdebug",
         b"\x03\x02\x23\x07spirv",

@@ -15,7 +15,7 @@ from kernlens.formats import zstd_frame
 from kernlens.formats.offload_bundle import read_offload_images
 from kernlens.formats.zstd_frame import unpack_frame
 from kernlens.loading.identify import identify
-from kernlens.model.budget import Budget
+from kernlens.model.allowance import Allowance
 from tests.limits import memory, processor_time
 from tests.unit.conftest import Kernlens
 from tests.writers.ar import archive, member
@@ -145,13 +145,13 @@ def test_packed_images_share_one_bound() -> None:
     frame = packed(bytes(12 << 20))
     entries = table(*((0x2000 + index * len(frame), 12 << 20) for index in range(10)))
     file = host(entries, images=frame * 10).build()
-    budget = Budget(len(file))
+    allowance = Allowance(len(file))
     with memory(32 << 20):
-        images = read_offload_images(file, budget)
+        images = read_offload_images(file, allowance)
         assert len(images[0].read()) == 12 << 20
     assert [image.unreadable is None for image in images] == [True, True, *[False] * 8]
     assert "would unpack to 37,748,736" in (images[2].unreadable or "")
-    assert not any(image.unreadable is None for image in read_offload_images(file, budget))
+    assert not any(image.unreadable is None for image in read_offload_images(file, allowance))
 
 
 @pytest.mark.parametrize("says_its_size", [True, False])
@@ -163,12 +163,12 @@ def test_packed_images_of_all_libraries_in_an_archive_share_one_bound(
     frame = packed(bytes(size), write_content_size=says_its_size)
     libraries = [library(tmp_path, *[(frame, size)] * 10).read_bytes() for _ in range(5)]
     path = tmp_path / "libraries.a"
-    path.write_bytes(archive([member("m", one) for one in libraries]))
-    allowed = Budget(path.stat().st_size).limit // size
+    path.write_bytes(archive([member("m", library) for library in libraries]))
+    allowed = Allowance(path.stat().st_size).limit // size
     with memory((allowed + 10) * size):
         images = [
-            image for one in kernlens("inspect", path, "--json").document["containers"][0]["containers"]
-            for image in one["containers"]
+            image for container in kernlens("inspect", path, "--json").document["containers"][0]["containers"]
+            for image in container["containers"]
         ]  # fmt: skip
     reasons = [image.get("unreadable", "") for image in images]
     assert [not reason for reason in reasons] == [number < allowed for number in range(50)]
@@ -213,10 +213,10 @@ def test_one_unreadable_image_hides_no_other(kernlens: Kernlens, tmp_path: Path)
     assert "cannot be read: zstd, offset 0x0: the frame cannot be unpacked" in done.out
     document = kernlens("inspect", path, "--json").document
     inside = document["containers"][0]["containers"]
-    assert [one["kind"] for one in inside] == ["spirv", "unknown", "spirv", "unknown", "spirv"]
-    assert ["unreadable" in one for one in inside] == [False, True, False, True, False]
+    assert [name["kind"] for name in inside] == ["spirv", "unknown", "spirv", "unknown", "spirv"]
+    assert ["unreadable" in name for name in inside] == [False, True, False, True, False]
     programs = document["programs"]
-    assert [(one["name"], "unreadable" in one) for one in programs] == [
+    assert [(program["name"], "unreadable" in program) for program in programs] == [
         ("sycl-spir64.0", False),
         ("sycl-spir64.2", True),
         ("sycl-spir64.4", False),
@@ -237,10 +237,10 @@ def test_nothing_but_unreadable_images(kernlens: Kernlens, tmp_path: Path) -> No
 
 
 def test_images_are_unpacked_by_one_decompressor(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = []
+    decompressors = []
 
     def counted(**options: Any) -> zstandard.ZstdDecompressor:
-        made.append(options)
+        decompressors.append(options)
         return decompressor(**options)
 
     decompressor = zstandard.ZstdDecompressor
@@ -248,4 +248,4 @@ def test_images_are_unpacked_by_one_decompressor(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(zstandard, "ZstdDecompressor", counted)
     frame = memoryview(zstandard.compress(b"content"))
     assert [unpack_frame(frame, 7) for _ in range(5)] == [b"content"] * 5
-    assert len(made) == 1
+    assert len(decompressors) == 1

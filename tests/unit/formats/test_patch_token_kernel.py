@@ -22,20 +22,20 @@ XE_HPG = 0xC07
 
 
 def test_resources_of_a_plain_kernel() -> None:
-    found = one_kernel(environment(33, simd=32, at20=128, at5=1), token(15, 0, 288)).resources()
-    assert (found.simd, found.registers, found.barriers, found.slm_bytes) == (32, 128, 1, 288)
-    assert (found.scratch_bytes, found.spill_bytes, found.private_bytes) == (0, 0, 0)
-    assert (found.required_work_group_size, found.required_sub_group_size) == (None, None)
-    assert found.prologue_bytes == 0
+    resources = one_kernel(environment(33, simd=32, at20=128, at5=1), token(15, 0, 288)).resources()
+    assert (resources.simd, resources.registers, resources.barriers, resources.slm_bytes) == (32, 128, 1, 288)
+    assert (resources.scratch_bytes, resources.spill_bytes, resources.private_bytes) == (0, 0, 0)
+    assert (resources.required_work_group_size, resources.required_sub_group_size) == (None, None)
+    assert resources.prologue_bytes == 0
 
 
 def test_resources_that_the_source_demands() -> None:
     attributes = padded("intel_reqd_sub_group_size(16) reqd_work_group_size(16,4,1)")
-    found = one_kernel(
+    resources = one_kernel(
         environment(33, simd=16, at0=16, at1=4, at2=1, at20=256), token(27, len(attributes), attributes)
     ).resources()
-    assert (found.required_work_group_size, found.required_sub_group_size) == ((16, 4, 1), 16)
-    assert found.registers == 256
+    assert (resources.required_work_group_size, resources.required_sub_group_size) == ((16, 4, 1), 16)
+    assert resources.registers == 256
 
 
 @pytest.mark.parametrize(("code", "count"), [(0, 0), (1, 1), (2, 2), (3, 4), (4, 8), (5, 16), (6, 24), (7, 32)])
@@ -48,13 +48,13 @@ def test_an_unknown_barrier_code_is_unknown() -> None:
 
 
 def test_spill_is_unknown_when_it_shares_scratch_space() -> None:
-    found = one_kernel(environment(), token(18, 0, 4096), token(38, 0, 0, 8, 0, 1), token(55, 0, 1024)).resources()
-    assert (found.scratch_bytes, found.spill_bytes, found.private_bytes) == (5120, None, None)
+    resources = one_kernel(environment(), token(18, 0, 4096), token(38, 0, 0, 8, 0, 1), token(55, 0, 1024)).resources()
+    assert (resources.scratch_bytes, resources.spill_bytes, resources.private_bytes) == (5120, None, None)
 
 
 def test_private_memory_beside_scratch_space() -> None:
-    found = one_kernel(environment(), token(18, 0, 4096), token(38, 0, 0, 8, 400, 1)).resources()
-    assert (found.scratch_bytes, found.spill_bytes, found.private_bytes) == (4096, None, 400)
+    resources = one_kernel(environment(), token(18, 0, 4096), token(38, 0, 0, 8, 400, 1)).resources()
+    assert (resources.scratch_bytes, resources.spill_bytes, resources.private_bytes) == (4096, None, 400)
 
 
 def test_private_memory_per_hardware_thread_is_not_given_per_work_item() -> None:
@@ -68,9 +68,9 @@ def test_spill_is_unknown_with_stack_calls_or_where_the_file_does_not_say() -> N
 
 
 def test_resources_without_an_execution_environment() -> None:
-    found = one_kernel().resources()
-    assert (found.simd, found.registers, found.spill_bytes, found.barriers) == (None, None, None, None)
-    assert (found.scratch_bytes, found.slm_bytes) == (0, 0)
+    resources = one_kernel().resources()
+    assert (resources.simd, resources.registers, resources.spill_bytes, resources.barriers) == (None, None, None, None)
+    assert (resources.scratch_bytes, resources.slm_bytes) == (0, 0)
 
 
 def test_the_prologue_is_unknown_from_xe_hp_on() -> None:
@@ -110,9 +110,9 @@ def test_arguments_without_descriptions() -> None:
         token(17, 1, 5, 64, 4, 8, 0, 0, 0),
         token(17, 3, 9, 64, 4, 8, 0, 0, 0),
     )
-    found = [(argument.index, argument.address_space, argument.size) for argument in kernel.arguments()]
+    arguments = [(argument.index, argument.address_space, argument.size) for argument in kernel.arguments()]
     expected = [(0, "global", 8), (1, "constant", 8), (2, "global", None), (3, None, None), (4, "local", None)]
-    assert found == [*expected, (5, "private", 12)]
+    assert arguments == [*expected, (5, "private", 12)]
 
 
 @pytest.mark.parametrize("wide", [False, True])

@@ -45,31 +45,31 @@ def module() -> SpirvWriter:
 
 @pytest.mark.parametrize("byte_order", ["<", ">"])
 def test_a_whole_module_in_either_byte_order(byte_order: str) -> None:
-    found = read_spirv(module().build(byte_order))
-    assert (found.version, found.generator, found.bound) == ((1, 4), "Khronos LLVM/SPIR-V Translator", 100)
-    assert found.big_endian == (byte_order == ">")
-    assert found.capabilities == ("Addresses", "Kernel", "9999")
-    assert found.extensions == ("SPV_KHR_expect_assume",)
-    assert found.instruction_sets == ("OpenCL.std", "OpenCL.DebugInfo.100")
-    assert (found.addressing_model, found.memory_model) == ("Physical64", "OpenCL")
-    assert found.entry_points == (SpirvEntryPoint("Kernel", "vadd", KERNEL),)
-    assert found.linkages == (
+    result = read_spirv(module().build(byte_order))
+    assert (result.version, result.generator, result.bound) == ((1, 4), "Khronos LLVM/SPIR-V Translator", 100)
+    assert result.big_endian == (byte_order == ">")
+    assert result.capabilities == ("Addresses", "Kernel", "9999")
+    assert result.extensions == ("SPV_KHR_expect_assume",)
+    assert result.instruction_sets == ("OpenCL.std", "OpenCL.DebugInfo.100")
+    assert (result.addressing_model, result.memory_model) == ("Physical64", "OpenCL")
+    assert result.entry_points == (SpirvEntryPoint("Kernel", "vadd", KERNEL),)
+    assert result.linkages == (
         SpirvLinkage("scale", "Export", FUNCTION, True, "float(float, int)", call_type="float(float, int)"),
         SpirvLinkage("table", "Import", TRIPLE, False, "float3[7]", "CrossWorkgroup", 7 * 16),
         SpirvLinkage("pair", "LinkOnceODR", BUFFER, False, "struct.pair", "UniformConstant", 8),
     )
-    assert found.sources == (
+    assert result.sources == (
         SpirvSource("OpenCL_C", 102000, "/src/k.cl", "kernel void vadd() {}"),
         SpirvSource(None, None, "/src/h.h", None, "0123abcd"),
     )
-    assert found.strings[4] == "/src/h.h"
-    assert found.names[KERNEL] == "vadd"
+    assert result.strings[4] == "/src/h.h"
+    assert result.names[KERNEL] == "vadd"
 
 
 def test_lines_of_each_function() -> None:
-    found = read_spirv(module().build()).lines
-    (places,) = found.values()
-    assert list(found) == ["vadd"]
+    pairs = read_spirv(module().build()).lines
+    (places,) = pairs.values()
+    assert list(pairs) == ["vadd"]
     assert [(place.file, place.line, place.column) for place in places] == [
         ("/src/k.cl", 7, 2), ("/src/h.h", 1, 1), ("", 0, 0)
     ]  # fmt: skip
@@ -88,7 +88,7 @@ def test_packed_structures_and_types_without_a_size() -> None:
     writer.add(71, 5, 10).add(71, 8, 41, "packed", 0).add(71, 9, 41, "pointer", 0)
     writer.add(21, 2, 8, 0).add(22, 3, 64).add(30, 5, 2, 3).add(32, 6, 5, 5).add(32, 7, 5, 6)
     writer.add(59, 6, 8, 5).add(59, 7, 9, 5)
-    assert [(one.type_name, one.size) for one in read_spirv(writer.build()).linkages] == [
+    assert [(linkage.type_name, linkage.size) for linkage in read_spirv(writer.build()).linkages] == [
         ("struct", 9),
         ("global struct*", None),  # addressing is logical: a pointer has no size
     ]

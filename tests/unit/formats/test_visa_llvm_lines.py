@@ -71,30 +71,32 @@ def test_another_function_is_not_taken() -> None:
     assert read_visa_llvm_lines("\x00 garbage", CodegenFunctions("")).lines == []
 
 
-def made(stage: str, kernel: str | None, text: str, ending: str, attempt: int = 1) -> Snapshot:
+def snapshot(stage: str, kernel: str | None, text: str, ending: str, attempt: int = 1) -> Snapshot:
     return Snapshot(stage, kernel, "text", ending, lambda: text.encode(), attempt=attempt)
 
 
 def test_the_attempt_of_the_kernel_has_the_places() -> None:
     lines = NODES.replace("line: 5", "line: 15")
-    first, second = (made("llvm-codegen", None, CODEGEN + nodes, ".ll", it) for it, nodes in ((1, NODES), (2, lines)))
+    first, second = (
+        snapshot("llvm-codegen", None, CODEGEN + nodes, ".ll", it) for it, nodes in ((1, NODES), (2, lines))
+    )
     for attempt, line in ((1, 5), (2, 15)):
-        shown = made("visa-llvm-map", "k", SHOWN, ".visa.ll", attempt)
-        codegen, found = stage_maps([first, second, shown], [])
-        assert (found.kernel, found.places[0]) == ("k", SourcePlace("/src/k.cl", line, 2))
+        shown = snapshot("visa-llvm-map", "k", SHOWN, ".visa.ll", attempt)
+        codegen, result = stage_maps([first, second, shown], [])
+        assert (result.kernel, result.places[0]) == ("k", SourcePlace("/src/k.cl", line, 2))
         # The other attempt's IR, which nothing in the program came from, is no map.
-        assert {(one.stage, one.attempt) for one in (codegen, found)} == {
+        assert {(entry.stage, entry.attempt) for entry in (codegen, result)} == {
             ("llvm-codegen", attempt),
-            (found.stage, attempt),
+            (result.stage, attempt),
         }
     assert stage_maps([shown, first], [])[1:] == ()
     # Functions that are no kernels stay in each attempt that counts for one.
-    other = made("visa", "other", "", ".visaasm")
+    other = snapshot("visa", "other", "", ".visaasm")
     maps = stage_maps([first, second, shown, other], [])
-    kernels = [(one.attempt, set(one.functions)) for one in maps if one.stage == "llvm-codegen"]
+    kernels = [(stage_map.attempt, set(stage_map.functions)) for stage_map in maps if stage_map.stage == "llvm-codegen"]
     assert kernels == [(1, {"other"}), (2, {"k"})]
     helper = CODEGEN.replace("spir_kernel void @other", "internal void @helper")
-    first, second = (made("llvm-codegen", None, helper + NODES, ".ll", it) for it in (1, 2))
+    first, second = (snapshot("llvm-codegen", None, helper + NODES, ".ll", it) for it in (1, 2))
     maps = stage_maps([first, second, shown, other], [])
-    kernels = [(one.attempt, set(one.functions)) for one in maps if one.stage == "llvm-codegen"]
+    kernels = [(stage_map.attempt, set(stage_map.functions)) for stage_map in maps if stage_map.stage == "llvm-codegen"]
     assert kernels == [(1, {"helper"}), (2, {"helper", "k"})]

@@ -91,12 +91,12 @@ def read(text: str) -> ZeInfo:
 
 
 def test_resources() -> None:
-    found = read(GEMM + MISC).kernels["gemm"].resources
-    assert (found.simd, found.registers, found.barriers, found.slm_bytes) == (16, 256, 2, 4096)
-    assert (found.spill_bytes, found.scratch_bytes) == (320, 320 + 8192)
-    assert found.private_bytes == 400, "6400 bytes per thread of 16 work-items"
-    assert (found.required_work_group_size, found.required_sub_group_size) == ((16, 2, 1), 16)
-    assert found.prologue_bytes == 192
+    resources = read(GEMM + MISC).kernels["gemm"].resources
+    assert (resources.simd, resources.registers, resources.barriers, resources.slm_bytes) == (16, 256, 2, 4096)
+    assert (resources.spill_bytes, resources.scratch_bytes) == (320, 320 + 8192)
+    assert resources.private_bytes == 400, "6400 bytes per thread of 16 work-items"
+    assert (resources.required_work_group_size, resources.required_sub_group_size) == ((16, 2, 1), 16)
+    assert resources.prologue_bytes == 192
 
 
 def test_what_is_not_said_is_zero_or_unknown() -> None:
@@ -148,8 +148,8 @@ def test_arguments_without_names() -> None:
 def test_functions_and_host_names() -> None:
     text = "version: '1.73'\nkernels: []\nfunctions:\n  - name: helper\n"
     text += "global_host_access_table:\n  - device_name: _Z1g\n    host_name: g\n"
-    found = read(text)
-    assert (found.version, found.functions, found.host_access) == ("1.73", ("helper",), {"_Z1g": "g"})
+    result = read(text)
+    assert (result.version, result.functions, result.host_access) == ("1.73", ("helper",), {"_Z1g": "g"})
 
 
 @pytest.mark.parametrize(

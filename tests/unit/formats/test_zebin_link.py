@@ -103,7 +103,7 @@ def finish(writer: ElfWriter, info: bytes, device: int) -> memoryview:
 
 def merged(*modules: tuple[str, memoryview]) -> tuple[Zebin, dict[str, int]]:
     zebin = read_zebin(memoryview(link_zebins(modules).content))
-    return zebin, {one.name: one.value for one in zebin.symbols if one.binding == "global"}
+    return zebin, {symbol.name: symbol.value for symbol in zebin.symbols if symbol.binding == "global"}
 
 
 def test_padding_between_modules_is_a_whole_number_of_instructions() -> None:
@@ -120,19 +120,19 @@ def test_padding_between_modules_is_a_whole_number_of_instructions() -> None:
 
 def test_functions_and_data_lie_behind_each_other() -> None:
     zebin, values = merged(("a", importer()), ("b", exporter()))
-    (functions,) = (one for one in zebin.elf.sections if one.name == FUNCTIONS)
+    (functions,) = (section for section in zebin.elf.sections if section.name == FUNCTIONS)
     assert bytes(functions.data) == b"\x22" * 64 + b"\x33" * 120 + bytes(8)
     assert values["helper"] == 64 + 16
     assert zebin.functions is not None
     # The pseudo-kernel's code ends where the last module's does.
     assert len(zebin.functions.code) == 64 + 120
-    (data,) = (one for one in zebin.elf.sections if one.name == ".data.global")
+    (data,) = (entry for entry in zebin.elf.sections if entry.name == ".data.global")
     assert values["own"] == 8
     assert values["shared"] == 128
     assert bytes(data.data[128:133]) == b"\x07\0\0\0\xee"
     # What has no initial value follows all of the data, as far from a multiple of 128 as it was.
     assert values["zeros"] == len(data.data) + 16 == 256 + 16
-    (zero,) = (one for one in zebin.elf.sections if one.name == ".bss.global")
+    (zero,) = (section for section in zebin.elf.sections if section.name == ".bss.global")
     assert (zero.type, zero.size) == (SHT_NOBITS, 16 + 40)
 
 
@@ -141,8 +141,11 @@ def test_imports_become_references_and_the_drivers_symbols_stay() -> None:
     assert result.bound == {"helper": "b", "shared": "b"}
     assert result.imports == ()
     zebin = read_zebin(memoryview(result.content))
-    assert {one.name for one in zebin.symbols if one.kind in ("import", "driver")} == {DRIVER}
-    assert [(one.section, one.offset, one.symbol, one.type, one.addend) for one in zebin.relocations] == [
+    assert {symbol.name for symbol in zebin.symbols if symbol.kind in ("import", "driver")} == {DRIVER}
+    assert [
+        (relocation.section, relocation.offset, relocation.symbol, relocation.type, relocation.addend)
+        for relocation in zebin.relocations
+    ] == [
         (".text.use", 4, "helper", 2, None),
         (".text.use", 12, "helper", 3, None),
         (".text.use", 20, "shared", 1, None),
@@ -160,12 +163,15 @@ def test_private_names_are_told_apart() -> None:
     result = link_zebins([("a", importer()), ("b", exporter())])
     assert result.renamed == {("b", ".str"): ".str.1"}
     zebin = read_zebin(memoryview(result.content))
-    assert {one.name: one.value for one in zebin.symbols if one.name.startswith(".str")} == {".str": 4, ".str.1": 132}
+    assert {symbol.name: symbol.value for symbol in zebin.symbols if symbol.name.startswith(".str")} == {
+        ".str": 4,
+        ".str.1": 132,
+    }
 
 
 def test_a_symbol_of_the_pseudo_kernels_name_where_there_are_no_functions() -> None:
     zebin = read_zebin(memoryview(link_zebins([("odd", pseudo_kernel_without_functions())]).content))
-    (symbol,) = (one for one in zebin.symbols if one.name == PSEUDO_KERNEL)
+    (symbol,) = (symbol for symbol in zebin.symbols if symbol.name == PSEUDO_KERNEL)
     assert (symbol.section, symbol.size) == (".text.use", 48)
 
 
@@ -212,12 +218,12 @@ def test_filled_in_places() -> None:
     base = 0x1_0000_0040
     result = locate(memoryview(link_zebins([("a", importer()), ("b", exporter())]).content), base)
     zebin = read_zebin(memoryview(result.content))
-    addresses = {one.name: one.address for one in zebin.elf.sections}
+    addresses = {section.name: section.address for section in zebin.elf.sections}
     assert addresses[".text.use"] == base
     assert addresses[FUNCTIONS] == base + 64
     assert addresses[".data.global"] == 0x1_0000_1000
     helper, shared = addresses[FUNCTIONS] + 80, addresses[".data.global"] + 128
-    text = {one.name: bytes(one.data) for one in zebin.elf.sections}
+    text = {section.name: bytes(section.data) for section in zebin.elf.sections}
     assert text[".text.use"][4:8] == struct.pack("<I", helper & 0xFFFFFFFF)
     assert text[".text.use"][12:16] == struct.pack("<I", helper >> 32)
     assert text[".text.use"][20:28] == struct.pack("<Q", shared)
@@ -227,9 +233,9 @@ def test_filled_in_places() -> None:
     assert text[FUNCTIONS][104:108] == struct.pack("<I", (shared + 2) & 0xFFFFFFFF)
     own = addresses[".data.global"] + 8
     assert text[".data.global"][8:16] == struct.pack("<Q", own + 24)
-    (moved,) = (one for one in zebin.relocations if one.section == ".data.global")
+    (moved,) = (relocation for relocation in zebin.relocations if relocation.section == ".data.global")
     assert moved.addend == -own
-    values = {(one.section, one.offset): one.value for one in result.sites}
+    values = {(site.section, site.offset): site.value for site in result.sites}
     assert values[".text.use", 0] is None
     assert values[".data.global", 8] == own + 24
 

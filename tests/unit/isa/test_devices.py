@@ -13,11 +13,11 @@ from kernlens.model.program import Program
 
 
 def test_names_and_aliases_mean_one_device_each() -> None:
-    names = [name for one in DEVICES for name in (one.name, *one.aliases)]
+    names = [name for device in DEVICES for name in (device.name, *device.aliases)]
     assert len(names) == len(set(names))
-    for one in DEVICES:
-        for name in (one.name, *one.aliases, one.name.upper(), one.name.replace("-", "_")):
-            assert device(name) is one
+    for known in DEVICES:
+        for name in (known.name, *known.aliases, known.name.upper(), known.name.replace("-", "_")):
+            assert device(name) is known
 
 
 def test_products_are_the_devices_of_their_pci_ids() -> None:
@@ -34,8 +34,8 @@ def test_products_are_the_devices_of_their_pci_ids() -> None:
 
 
 def test_every_device_has_a_platform_with_a_title_and_a_unique_ip() -> None:
-    assert {one.iga_platform for one in DEVICES} <= set(device_table.PLATFORM_TITLES)
-    assert len({one.ip for one in DEVICES}) == len(DEVICES)
+    assert {entry.iga_platform for entry in DEVICES} <= set(device_table.PLATFORM_TITLES)
+    assert len({device.ip for device in DEVICES}) == len(DEVICES)
 
 
 @pytest.mark.parametrize(
@@ -54,8 +54,8 @@ def test_every_device_has_a_platform_with_a_title_and_a_unique_ip() -> None:
     ],
 )
 def test_numbers_and_steppings(text: str, name: str, ip: str) -> None:
-    found = device(text)
-    assert (found.name, str(found.ip)) == (name, ip)
+    known = device(text)
+    assert (known.name, str(known.ip)) == (name, ip)
 
 
 def test_an_early_stepping_runs_on_its_devices_platform() -> None:
@@ -100,15 +100,15 @@ def test_unknown_names_offer_the_nearest() -> None:
     ],
 )
 def test_identify(device_id: DeviceId, name: str) -> None:
-    found = identify(device_id)
-    assert found is not None
-    assert found.name == name
+    known = identify(device_id)
+    assert known is not None
+    assert known.name == name
 
 
 def test_identify_keeps_an_unlisted_stepping() -> None:
-    found = identify(DeviceId(product_family=0x4F6, ip=IpVersion(12, 55, 4)))
-    assert found is not None
-    assert (found.name, found.ip) == ("dg2", IpVersion(12, 55, 4))
+    known = identify(DeviceId(product_family=0x4F6, ip=IpVersion(12, 55, 4)))
+    assert known is not None
+    assert (known.name, known.ip) == ("dg2", IpVersion(12, 55, 4))
 
 
 @pytest.mark.parametrize("device_id", [DeviceId(), DeviceId(render_core=0x7777), DeviceId(ip=IpVersion(99, 1, 2))])

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from kernlens.isa.device_table import GEN9, XE2, XE3, XE3P
-from kernlens.isa.effects import effects_of
+from kernlens.isa.effect_reader import effects_of
 from kernlens.model.effects import (
     ACCUMULATORS,
     ADDRESSES,
@@ -52,22 +52,24 @@ def r(number: int, subregister: int = 0, type: int = DWORD) -> Operand:
 
 
 def effects(*instructions: tuple[bytes, tuple[tuple[int, int, int], ...]], platform: int = XE2) -> Effects:
-    regions = b"".join(bytes(sum((*given, *[NOTHING] * (4 - len(given))), ())) for _, given in instructions)
-    return effects_of(b"".join(one for one, _ in instructions), regions, MNEMONICS, platform)
+    regions = b"".join(
+        bytes(sum((*instruction, *[NOTHING] * (4 - len(instruction))), ())) for _, instruction in instructions
+    )
+    return effects_of(b"".join(instruction for instruction, _ in instructions), regions, MNEMONICS, platform)
 
 
-def effect(name: str, *given: tuple[int, int, int], platform: int = XE2, **fields: object) -> Effect:
-    (found,) = effects((record(opcode=NUMBER[name], **fields), given), platform=platform).effects  # type: ignore[arg-type]
-    return found
+def effect(name: str, *regions: tuple[int, int, int], platform: int = XE2, **fields: object) -> Effect:
+    (result,) = effects((record(opcode=NUMBER[name], **fields), regions), platform=platform).effects  # type: ignore[arg-type]
+    return result
 
 
 def registers(accesses: tuple[tuple[int, int], ...], register_bytes: int = 64) -> list[tuple[int, int, int]]:
     """Of each access the register, the first byte and the number of bytes."""
-    found = []
+    numbers = []
     for start, pattern in accesses:
         assert start >= GENERAL
-        found.append((*divmod(start - GENERAL, register_bytes), pattern.bit_count()))
-    return found
+        numbers.append((*divmod(start - GENERAL, register_bytes), pattern.bit_count()))
+    return numbers
 
 
 def test_the_size_of_the_regions_is_the_decoders() -> None:
@@ -78,35 +80,35 @@ def test_the_size_of_the_regions_is_the_decoders() -> None:
 
 
 def test_plain_operands() -> None:
-    found = effect("add", (NO_REGION, NO_REGION, 2), SCALAR, (4, 2, 1), execution_size=4,
+    result = effect("add", (NO_REGION, NO_REGION, 2), SCALAR, (4, 2, 1), execution_size=4,
                    destination=r(5, type=WORD), sources=(r(1, 3), r(2, 0, BYTE)))  # fmt: skip
-    assert registers(found.writes) == [(5, 0, 8)]
-    assert found.writes[0][1] == 0x3333
-    assert registers(found.reads) == [(1, 12, 4), (2, 0, 4)]
-    assert found.reads[1][1] == 0b110011
-    assert not found.is_partial
-    assert not found.is_lower_bound
+    assert registers(result.writes) == [(5, 0, 8)]
+    assert result.writes[0][1] == 0x3333
+    assert registers(result.reads) == [(1, 12, 4), (2, 0, 4)]
+    assert result.reads[1][1] == 0b110011
+    assert not result.is_partial
+    assert not result.is_lower_bound
 
 
 def test_ternary_regions_leave_their_width_out() -> None:
     stride = (NO_REGION, NO_REGION, 1)
-    found = effect("mad", stride, (8, NO_REGION, 1), (0, NO_REGION, 0), (NO_REGION, NO_REGION, 2), execution_size=16,
+    result = effect("mad", stride, (8, NO_REGION, 1), (0, NO_REGION, 0), (NO_REGION, NO_REGION, 2), execution_size=16,
                    destination=r(9), sources=(r(1), r(2, 1), r(3, 0, WORD)))  # fmt: skip
-    assert registers(found.reads) == [(1, 0, 64), (2, 4, 4), (3, 0, 32)]
-    assert found.reads[2][1].bit_length() == 62
+    assert registers(result.reads) == [(1, 0, 64), (2, 4, 4), (3, 0, 32)]
+    assert result.reads[2][1].bit_length() == 62
 
 
 def test_predicates_and_conditions_are_flags_of_the_channels() -> None:
-    found = effect("cmp", predicate=1, flag_register=0x21, condition=1, execution_size=8, channel_offset=2)
-    assert found.reads == found.writes == ((FLAGS + 2 * 32 + 16 + 8, 0xFF),)
-    assert found.is_partial
+    result = effect("cmp", predicate=1, flag_register=0x21, condition=1, execution_size=8, channel_offset=2)
+    assert result.reads == result.writes == ((FLAGS + 2 * 32 + 16 + 8, 0xFF),)
+    assert result.is_partial
     whole = effect("mov", predicate=10, flag_register=0x00, execution_size=8, channel_offset=2)  # any16h
     assert whole.reads == ((FLAGS, 0xFFFF),)
 
 
 def test_a_select_writes_all_lanes_and_no_flag() -> None:
-    found = effect("sel", CONTIGUOUS, predicate=1, flag_register=0, destination=r(4))
-    assert (found.is_partial, found.reads) == (False, ((FLAGS, 0xFF),))
+    result = effect("sel", CONTIGUOUS, predicate=1, flag_register=0, destination=r(4))
+    assert (result.is_partial, result.reads) == (False, ((FLAGS, 0xFF),))
     assert effect("sel", condition=4, flag_register=0).writes == ()
     assert effect("csel", condition=4, flag_register=0).writes == ()
 
@@ -124,10 +126,10 @@ def test_other_register_files() -> None:
 
 
 def test_indirect_operands_are_a_lower_bound() -> None:
-    found = effect("mov", CONTIGUOUS, (31, 1, 0), execution_size=8, destination=r(1),
+    result = effect("mov", CONTIGUOUS, (31, 1, 0), execution_size=8, destination=r(1),
                    sources=((0, 2, INDIRECT, ADDRESS_FILE, DWORD),))  # fmt: skip
-    assert found.is_lower_bound
-    assert found.reads == ((ADDRESSES + 4, (1 << 16) - 1),)
+    assert result.is_lower_bound
+    assert result.reads == ((ADDRESSES + 4, (1 << 16) - 1),)
 
 
 def test_calls_keep_two_dwords_whatever_their_size() -> None:
@@ -136,17 +138,17 @@ def test_calls_keep_two_dwords_whatever_their_size() -> None:
 
 
 def test_implicit_accumulators() -> None:
-    found = effect("mach", CONTIGUOUS, destination=r(1))
-    assert [start for start, _ in found.reads] == [ACCUMULATORS]
-    assert [start >= GENERAL for start, _ in found.writes] == [True, False]
+    result = effect("mach", CONTIGUOUS, destination=r(1))
+    assert [start for start, _ in result.reads] == [ACCUMULATORS]
+    assert [start >= GENERAL for start, _ in result.writes] == [True, False]
 
 
 def test_systolic() -> None:
     fields = {"execution_size": 16, "function": 8 << 8 | 4}
-    found = effect("dpas", destination=r(10, 0, FLOAT), sources=(r(20, 0, FLOAT), r(30, 0, HALF), r(50, 0, HALF)),
+    result = effect("dpas", destination=r(10, 0, FLOAT), sources=(r(20, 0, FLOAT), r(30, 0, HALF), r(50, 0, HALF)),
                    **fields)  # fmt: skip
-    assert registers(found.writes) == [(10, 0, 4 * 64)]
-    assert registers(found.reads) == [(20, 0, 4 * 64), (30, 0, 8 * 64), (50, 0, 4 * 8 * 4)]
+    assert registers(result.writes) == [(10, 0, 4 * 64)]
+    assert registers(result.reads) == [(20, 0, 4 * 64), (30, 0, 8 * 64), (50, 0, 4 * 8 * 4)]
 
 
 def lengths(answer: int, addresses: int, data: int) -> int:
@@ -154,7 +156,7 @@ def lengths(answer: int, addresses: int, data: int) -> int:
 
 
 def message(descriptor: int, sizes: tuple[int, int, int], platform: int = XE2, **fields: object) -> Effect:
-    given: dict[str, object] = {
+    fields_: dict[str, object] = {
         "sfid": UGM,
         "flags": SEND,
         "descriptor": descriptor,
@@ -164,7 +166,7 @@ def message(descriptor: int, sizes: tuple[int, int, int], platform: int = XE2, *
         "sources": (r(20), r(30)),
         **fields,
     }
-    return effect("send", platform=platform, **given)
+    return effect("send", platform=platform, **fields_)
 
 
 def lsc(operation: int, address: int = 3, data: int = 2, vector: int = 0, transposed: int = 0) -> int:
@@ -173,17 +175,17 @@ def lsc(operation: int, address: int = 3, data: int = 2, vector: int = 0, transp
 
 def test_a_payload_is_lanes_times_size() -> None:
     # SIMD8 on registers of 64 bytes: two vectors of dwords from addresses of 64 bits.
-    found = message(lsc(0, vector=1), (2, 1, 0), execution_size=8)
-    assert registers(found.writes) == [(10, 0, 64)]
-    assert found.writes[0][1] == ((1 << 32) - 1) * (1 | 1 << 64)
-    assert registers(found.reads) == [(20, 0, 64)]
+    result = message(lsc(0, vector=1), (2, 1, 0), execution_size=8)
+    assert registers(result.writes) == [(10, 0, 64)]
+    assert result.writes[0][1] == ((1 << 32) - 1) * (1 | 1 << 64)
+    assert registers(result.reads) == [(20, 0, 64)]
     # SIMD32: each slice takes two registers.
     assert registers(message(lsc(0, vector=1), (4, 4, 0), execution_size=32).writes) == [(10, 0, 256)]
 
 
 def test_a_block_has_one_address() -> None:
-    found = message(lsc(0, vector=4, transposed=1), (1, 1, 0), execution_size=1)
-    assert (registers(found.writes), registers(found.reads)) == ([(10, 0, 32)], [(20, 0, 8)])
+    result = message(lsc(0, vector=4, transposed=1), (1, 1, 0), execution_size=1)
+    assert (registers(result.writes), registers(result.reads)) == ([(10, 0, 32)], [(20, 0, 8)])
     stored = message(lsc(4, vector=4, transposed=1), (0, 1, 1), execution_size=1)
     assert (registers(stored.writes), registers(stored.reads)) == ([], [(20, 0, 8), (30, 0, 32)])
 
@@ -193,29 +195,29 @@ def test_narrow_elements_take_dwords_in_registers() -> None:
 
 
 def test_what_a_register_says_is_a_lower_bound() -> None:
-    found = message(0, (0x1F, 0x1F, 0x1F), descriptor_flags=EXTENDED_REGISTER, extended=2)
-    assert found.is_lower_bound
-    assert found.reads[0] == (ADDRESSES + 8, 0xF)
+    result = message(0, (0x1F, 0x1F, 0x1F), descriptor_flags=EXTENDED_REGISTER, extended=2)
+    assert result.is_lower_bound
+    assert result.reads[0] == (ADDRESSES + 8, 0xF)
 
 
 def test_descriptors_in_the_scalar_register() -> None:
-    found = message(
+    result = message(
         16, (1, 1, 0), XE3P, extended=24, descriptor_flags=DESCRIPTOR_SCALAR | EXTENDED_SCALAR, execution_size=16
     )
-    assert found.reads[:2] == ((SCALARS + 16, 0xFF), (SCALARS + 24, 0xFF))
-    assert not found.is_lower_bound
+    assert result.reads[:2] == ((SCALARS + 16, 0xFF), (SCALARS + 24, 0xFF))
+    assert not result.is_lower_bound
 
 
 def test_both_halves_of_a_product() -> None:
-    found = effect("mullh", CONTIGUOUS, CONTIGUOUS, execution_size=1, destination=r(5), sources=(r(7), r(8)))
-    assert registers(found.writes) == [(5, 0, 4), (6, 0, 4)]
+    result = effect("mullh", CONTIGUOUS, CONTIGUOUS, execution_size=1, destination=r(5), sources=(r(7), r(8)))
+    assert registers(result.writes) == [(5, 0, 4), (6, 0, 4)]
 
 
 def test_scratch_blocks_of_the_data_cache() -> None:
     # A header, and two registers of 32 bytes in one block.
-    found = message(1 << 18 | 1 << 12, (2, 1, 0), platform=GEN9, sfid=DC0, execution_size=16)
-    assert registers(found.writes, 32) == [(10, 0, 64)]
-    assert registers(found.reads, 32) == [(20, 0, 32)]
+    result = message(1 << 18 | 1 << 12, (2, 1, 0), platform=GEN9, sfid=DC0, execution_size=16)
+    assert registers(result.writes, 32) == [(10, 0, 64)]
+    assert registers(result.reads, 32) == [(20, 0, 32)]
 
 
 def gathered(value: int, *between: bytes, platform: int = XE3) -> Effect:
@@ -239,14 +241,14 @@ def gathered(value: int, *between: bytes, platform: int = XE3) -> Effect:
         lengths=lengths(0, 3, 0),
         sources=((0, 0, INDIRECT, SCALAR_FILE, DWORD),),
     )
-    return effects(*((one, ()) for one in (setting, *between, sending)), platform=platform).effects[-1]
+    return effects(*((entry, ()) for entry in (setting, *between, sending)), platform=platform).effects[-1]
 
 
 def test_gather_sends_take_the_registers_that_the_scalar_register_names() -> None:
-    found = gathered(0x00_00_00_07_05_63)
-    assert [number for number, _, _ in registers(found.reads[1:])] == [0x63, 0x05, 0x07]
-    assert found.reads[0] == (SCALARS, 0b111)
-    assert not found.is_lower_bound
+    result = gathered(0x00_00_00_07_05_63)
+    assert [number for number, _, _ in registers(result.reads[1:])] == [0x63, 0x05, 0x07]
+    assert result.reads[0] == (SCALARS, 0b111)
+    assert not result.is_lower_bound
 
 
 def test_a_gather_send_that_other_lanes_reach_is_a_lower_bound() -> None:
@@ -266,7 +268,7 @@ def routes(*names: str, targets: dict[int, tuple[int, ...]], predicated: tuple[i
         )
         for index, name in enumerate(names)
     ]
-    return effects(*((one, ()) for one in records)).routes
+    return effects(*((record, ()) for record in records)).routes
 
 
 def test_lanes_follow_the_second_target_of_a_goto() -> None:
@@ -275,20 +277,20 @@ def test_lanes_follow_the_second_target_of_a_goto() -> None:
 
 
 def test_if_and_else() -> None:
-    found = routes("if", "mov", "else", "mov", "endif", targets={0: (2, 4), 2: (4, 4)}, predicated=(0,))
-    assert found == {0: Route(True, (3,)), 2: Route(False, (4,))}
+    result = routes("if", "mov", "else", "mov", "endif", targets={0: (2, 4), 2: (4, 4)}, predicated=(0,))
+    assert result == {0: Route(True, (3,)), 2: Route(False, (4,))}
 
 
 def test_loops() -> None:
-    found = routes(
+    result = routes(
         "mov", "break", "cont", "while", "mov", targets={1: (3, 3), 2: (3, 3), 3: (0,)}, predicated=(1, 2, 3)
     )
-    assert found == {1: Route(True, (4,)), 2: Route(True, (3,)), 3: Route(True, (0,))}
+    assert result == {1: Route(True, (4,)), 2: Route(True, (3,)), 3: Route(True, (0,))}
 
 
 def test_calls_and_returns() -> None:
-    found = routes("call", "mov", "ret", targets={0: (2,)})
-    assert found == {0: Route(True, (2,), is_call=True), 2: Route(False, returns=True)}
+    result = routes("call", "mov", "ret", targets={0: (2,)})
+    assert result == {0: Route(True, (2,), is_call=True), 2: Route(False, returns=True)}
     assert routes("call", "mov", targets={0: (7,)}) == {0: Route(True, (), is_call=True)}
 
 
@@ -300,7 +302,7 @@ def test_targets_outside_are_none(name: str) -> None:
 def test_the_oracle_reads_early_out_conditions() -> None:
     """Those of division and roots in double precision, which no program of the corpus has."""
     text = "        math.invm (4|M0) (eo)f0.1  r2.mme0:df  r36.nomme:df      r32.nomme:df    "
-    said = said_of_registers(text, 32)
-    registers = [list(registers_in(places, 32)) for places in (said.reads, said.writes)]
-    assert (registers, said.is_predicated) == ([[32, 36], [2]], False)
-    assert said.writes & (1 << ADDRESSES) - 1 == 0b1111 << 16
+    text_effect = said_of_registers(text, 32)
+    registers = [list(registers_in(places, 32)) for places in (text_effect.reads, text_effect.writes)]
+    assert (registers, text_effect.is_predicated) == ([[32, 36], [2]], False)
+    assert text_effect.writes & (1 << ADDRESSES) - 1 == 0b1111 << 16

@@ -12,7 +12,7 @@ from kernlens.isa import iga_library
 from kernlens.isa.device_table import XE_HPC
 from kernlens.isa.iga_library import IgaLibrary, library_for
 from kernlens.loading.kernel_parts import ProgramDebug, ZebinDebug
-from kernlens.model.budget import Budget
+from kernlens.model.allowance import Allowance
 from kernlens.model.build import Build, BuildToolchain
 from kernlens.model.compiler import Compiler
 from kernlens.model.device import DeviceId
@@ -107,13 +107,13 @@ def test_no_more_libraries_are_opened_than_needed(installed: dict[str, str], mon
 def test_what_a_zebin_tells_of_its_compiler(version: str | None, generator: str | None, told: tuple[int, ...]) -> None:
     notes = ZebinNotes(DeviceId(), zebin_version=version, generator=generator)
     zebin = cast("Zebin", SimpleNamespace(notes=notes))
-    assert ZebinDebug(zebin, Build(""), Budget(0)).compiler == Compiler(told)
+    assert ZebinDebug(zebin, Build(""), Allowance(0)).compiler == Compiler(told)
     # A recording names it, whatever the binary says. Drivers have a name and a version of their own.
     named = Build("", toolchain=BuildToolchain("newest", "26.27", "2.40.14+0"))
-    assert ZebinDebug(zebin, named, Budget(0)).compiler == Compiler((2, 40, 14), "newest")
+    assert ZebinDebug(zebin, named, Allowance(0)).compiler == Compiler((2, 40, 14), "newest")
     driver = Build("", toolchain=BuildToolchain("opencl driver 22.43"))
-    assert ZebinDebug(zebin, driver, Budget(0)).compiler == Compiler(told)
+    assert ZebinDebug(zebin, driver, Allowance(0)).compiler == Compiler(told)
 
 
 def test_patch_tokens_are_of_igc_1() -> None:
-    assert ProgramDebug(Build(""), Budget(0)).compiler == Compiler((1,))
+    assert ProgramDebug(Build(""), Allowance(0)).compiler == Compiler((1,))

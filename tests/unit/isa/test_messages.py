@@ -7,7 +7,7 @@ import random
 import pytest
 
 from kernlens.isa.device_table import GEN9, XE2, XE3, XE3P, XE_HPC, XE_HPG, XE_LP
-from kernlens.isa.messages.decode import decode_message
+from kernlens.isa.messages.message_decoder import decode_message
 from kernlens.isa.messages.send import Send
 from kernlens.model.instruction import SHARED_FUNCTIONS
 from kernlens.model.instruction_kind import ACTIONS, OTHER_KINDS, SPACES, Access, InstructionKind

@@ -10,37 +10,37 @@ from kernlens.formats.patch_tokens.program_binary import read_patch_tokens
 from kernlens.formats.spirv.spirv_module import read_spirv
 from kernlens.loading.context import Context
 from kernlens.loading.open import open_bytes
-from kernlens.model.budget import BYTES_PER_ENTRY, FREE, FREE_ENTRIES, PROGRAM_WEIGHT, Budget
+from kernlens.model.allowance import BYTES_PER_ENTRY, FREE, FREE_ENTRIES, PROGRAM_WEIGHT, Allowance
 from tests.limits import processor_time
 from tests.writers import dense_files, patch_tokens, spirv
 from tests.writers.ar import archive, member
 
 
 def test_entries_are_free_up_to_a_number_and_then_go_with_the_size() -> None:
-    Budget(0).count(FREE_ENTRIES, "symbols", format="elf")
-    Budget(1000 * BYTES_PER_ENTRY).count(FREE_ENTRIES + 1000, "symbols", format="elf")
+    Allowance(0).count(FREE_ENTRIES, "symbols", format="elf")
+    Allowance(1000 * BYTES_PER_ENTRY).count(FREE_ENTRIES + 1000, "symbols", format="elf")
     with pytest.raises(
         TooManyError, match=r"elf, section \.symtab: with these 51,001 symbols the input of 128,000 bytes"
     ):
-        Budget(1000 * BYTES_PER_ENTRY).count(FREE_ENTRIES + 1001, "symbols", format="elf", section=".symtab")
+        Allowance(1000 * BYTES_PER_ENTRY).count(FREE_ENTRIES + 1001, "symbols", format="elf", section=".symtab")
 
 
 def test_all_readers_share_the_account() -> None:
-    budget = Budget(0)
-    budget.count(FREE_ENTRIES - PROGRAM_WEIGHT, "symbols", format="elf")
-    budget.count(1, "program", format="spirv", weight=PROGRAM_WEIGHT)
+    allowance = Allowance(0)
+    allowance.count(FREE_ENTRIES - PROGRAM_WEIGHT, "symbols", format="elf")
+    allowance.count(1, "program", format="spirv", weight=PROGRAM_WEIGHT)
     with pytest.raises(TooManyError, match="with one more program"):
-        budget.count(1, "program", format="spirv", weight=PROGRAM_WEIGHT)
+        allowance.count(1, "program", format="spirv", weight=PROGRAM_WEIGHT)
 
 
 def test_what_is_unpacked_may_hold_entries() -> None:
-    budget = Budget(0)
-    budget.unpack(FREE, format="recording")
-    budget.count(FREE_ENTRIES + FREE // BYTES_PER_ENTRY, "symbols", format="elf")
+    allowance = Allowance(0)
+    allowance.unpack(FREE, format="recording")
+    allowance.count(FREE_ENTRIES + FREE // BYTES_PER_ENTRY, "symbols", format="elf")
     with pytest.raises(TooManyError):
-        budget.count(1, "symbols", format="elf")
+        allowance.count(1, "symbols", format="elf")
     with pytest.raises(FormatError, match="would unpack to"):
-        budget.unpack(1, format="recording")
+        allowance.unpack(1, format="recording")
 
 
 def test_a_table_of_too_many_symbols_is_refused_before_it_is_read() -> None:
@@ -51,7 +51,7 @@ def test_a_table_of_too_many_symbols_is_refused_before_it_is_read() -> None:
 
 def test_a_module_of_too_many_exports_is_refused() -> None:
     with pytest.raises(TooManyError, match="60,000 kernels, exports and imports"):
-        read_spirv(memoryview(dense_files.dense_spirv(60_000)), Budget(0))
+        read_spirv(memoryview(dense_files.dense_spirv(60_000)), Allowance(0))
 
 
 def test_an_archive_of_too_many_programs_is_refused_as_a_whole() -> None:

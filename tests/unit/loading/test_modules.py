@@ -66,9 +66,9 @@ def module(options: str = "", rules: DriverRules = RELEASE_26_27) -> Module:
 
 def names(module: Module) -> tuple[set[str], set[str], set[str]]:
     return (
-        {one.name for one in module.exports},
-        {one.name for one in module.imports},
-        {one.name for one in module.hidden},
+        {export.name for export in module.exports},
+        {symbol.name for symbol in module.imports},
+        {symbol.name for symbol in module.hidden},
     )
 
 
@@ -109,13 +109,13 @@ def test_what_flags_and_drivers_make_of_a_module(
 
 
 def test_static_variables_are_seen_but_not_offered() -> None:
-    assert {one.name for one in module().exports if one.is_internal} == {"state"}
+    assert {export.name for export in module().exports if export.is_internal} == {"state"}
 
 
 def test_uses_name_the_function_that_needs_them() -> None:
-    found = module(f"{LIBRARY} {GLOBALS}")
-    assert found.kernels == ("work",)
-    assert [(one.symbol, one.holder, one.segment is None, one.offset) for one in found.uses] == [
+    result = module(f"{LIBRARY} {GLOBALS}")
+    assert result.kernels == ("work",)
+    assert [(use.symbol, use.holder, use.segment is None, use.offset) for use in result.uses] == [
         ("foreign", "work", False, None),
         ("foreign2", "offered", False, None),
         ("outer", "%54", True, None),
@@ -123,8 +123,8 @@ def test_uses_name_the_function_that_needs_them() -> None:
 
 
 def test_kinds_and_types_of_imports() -> None:
-    found = {one.name: (one.kind, one.type_name, one.size) for one in module(GLOBALS).imports}
-    assert found == {"foreign": (SymbolKind.FUNCTION, "int(int)", None), "outer": (SymbolKind.VARIABLE, "int", 4)}
+    result = {symbol.name: (symbol.kind, symbol.type_name, symbol.size) for symbol in module(GLOBALS).imports}
+    assert result == {"foreign": (SymbolKind.FUNCTION, "int(int)", None), "outer": (SymbolKind.VARIABLE, "int", 4)}
 
 
 def test_a_module_is_walked_over_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,9 +143,9 @@ def test_a_module_is_walked_over_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_uses_are_the_same_at_known_places() -> None:
-    found = read_spirv_uses(spirv())
-    assert [len(found.in_functions), len(found.variables), len(found.taken)].count(0) == 0
-    assert read_spirv_uses(spirv(), spirv_module.read_spirv(spirv()).use_places) == found
+    result = read_spirv_uses(spirv())
+    assert [len(result.in_functions), len(result.variables), len(result.taken)].count(0) == 0
+    assert read_spirv_uses(spirv(), spirv_module.read_spirv(spirv()).use_words) == result
 
 
 def test_words_that_do_not_fit() -> None:
@@ -161,8 +161,8 @@ def test_a_constant_that_everything_names_ends() -> None:
     for function in range(100_000, 103_000):
         writer.add(54, VOID, function, 0, TYPE).add(62, 60, 1).add(56)
     content = writer.build()
-    found = read_spirv_uses(content)
-    assert sum(map(len, found.in_functions.values())) < 4 * len(content) // 4
+    result = read_spirv_uses(content)
+    assert sum(map(len, result.in_functions.values())) < 4 * len(content) // 4
 
 
 @pytest.mark.slow
@@ -204,11 +204,11 @@ def test_places_come_in_the_drivers_order() -> None:
         find_symbols=lambda: symbols,
         find_relocations=lambda: relocations,
     )
-    found = module_of(program)
-    assert [(one.symbol, one.segment, one.offset) for one in found.uses] == [("g", 1, 24), ("f", 0, 12), ("f", 1, 8)]
-    assert found.driver_symbols == ("__INTEL_PER_THREAD_OFF",)
-    assert found.frames == dict.fromkeys(("first", "second"), Frame(registers=128, simd=16))
-    assert found.uses[0] == ImportUse("g", "second", 1, 24, "R_SYM_ADDR_32")
+    result = module_of(program)
+    assert [(use.symbol, use.segment, use.offset) for use in result.uses] == [("g", 1, 24), ("f", 0, 12), ("f", 1, 8)]
+    assert result.driver_symbols == ("__INTEL_PER_THREAD_OFF",)
+    assert result.frames == dict.fromkeys(("first", "second"), Frame(registers=128, simd=16))
+    assert result.uses[0] == ImportUse("g", "second", 1, 24, "R_SYM_ADDR_32")
 
 
 def test_raw_instructions_have_no_symbols() -> None:

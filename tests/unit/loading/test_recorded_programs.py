@@ -53,13 +53,15 @@ def test_programs_without_a_binary(tmp_path: Path) -> None:
     module, stages = kernlens.load(path)
     assert (module.name, module.format, module.build.toolchain_title) == ("one:spirv", "spirv", "a compiler 1.2")
     assert (stages.name, stages.format, stages.device) == ("one:pocl", "stages", None)
-    assert [one.stage for one in module.build.snapshots] == ["llvm"]
-    assert [(one.stage, one.form, one.content) for one in stages.build.snapshots] == [
+    assert [snapshot.stage for snapshot in module.build.snapshots] == ["llvm"]
+    assert [(snapshot.stage, snapshot.form, snapshot.content) for snapshot in stages.build.snapshots] == [
         ("llvm", "text", b"; nothing\n"),
         ("object", "binary", b"\x01\x02"),
     ]
-    assert [(one.path, one.text) for one in stages.sources] == [(one.path, one.text) for one in module.sources]
-    assert [(one.path, one.origin) for one in stages.sources] == [("/src/one.cl", "recording")]
+    assert [(source.path, source.text) for source in stages.sources] == [
+        (source.path, source.text) for source in module.sources
+    ]
+    assert [(entry.path, entry.origin) for entry in stages.sources] == [("/src/one.cl", "recording")]
 
 
 def linked(folder: Path, name: str, inputs: dict[int, list[int]], *sources: tuple[Source, ...]) -> Path:

@@ -13,11 +13,11 @@ from kernlens.loading.stage_maps import Beside
 from kernlens.model.kernel import Kernel
 from kernlens.model.source_map import SourcePlace
 from kernlens.model.spilled_value import SpilledValue
-from kernlens.report.pressure import spilled_document, spilled_table
+from kernlens.report.pressure_answer import spilled_document, spilled_table
 from kernlens.report.style import rendered
 from tests.limits import processor_time
-from tests.unit.formats.test_visa_llvm_lines import made as snapshot
-from tests.unit.report.test_listing import made
+from tests.unit.formats.test_visa_llvm_lines import snapshot as snapshot
+from tests.unit.report.test_listing import listed_program
 
 ASSEMBLY = """\
 //.declare V0035 (40)  rf=r size=32 type=d align=16 words (r4.0)
@@ -94,9 +94,9 @@ def test_no_line_takes_long(text: str) -> None:
 
 
 def test_who_writes_them() -> None:
-    found = read_writes(VISA, {"V0092", "V0100", "V0101", "V0999"})
+    writes = read_writes(VISA, {"V0092", "V0100", "V0101", "V0999"})
     # Through an alias of an alias; what is never first is taken where it is first named.
-    assert found == {
+    assert writes == {
         "V0101": [VisaWrite(3, 10), VisaWrite(9, 16)],
         "V0092": [VisaWrite(7, 13)],
         "V0100": [VisaWrite(8, 15)],
@@ -120,15 +120,15 @@ def test_as_far_as_the_stages_lead() -> None:
     )
     without_llvm = spilled_values("k", None, Beside(STAGES[:2]))
     assert without_llvm is not None
-    assert [(one.value, one.place) for one in without_llvm] == [
+    assert [(stage.value, stage.place) for stage in without_llvm] == [
         (None, SourcePlace("/src/k.cl", line)) for line in (7, 9, 8)
     ]
 
 
 def test_the_table() -> None:
-    program, kernel = made()
+    program, kernel = listed_program()
     kernel.spilled_values = tuple(
-        replace(one, place=SourcePlace("a.cl", one.place.line) if one.place else None) for one in FOUND
+        replace(place, place=SourcePlace("a.cl", place.place.line) if place.place else None) for place in FOUND
     )
     assert [rendered(line) for line in spilled_table(program, kernel)] == [
         "  spilled value of  bytes  vISA   LLVM  variable  source",
@@ -149,6 +149,6 @@ def test_the_table() -> None:
 
 
 def test_nothing_is_shown_of_a_kernel_without_stages() -> None:
-    program, kernel = made()
+    program, kernel = listed_program()
     assert isinstance(kernel, Kernel)
     assert (list(spilled_table(program, kernel)), spilled_document(kernel)) == ([], None)

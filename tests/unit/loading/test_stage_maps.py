@@ -102,12 +102,15 @@ def test_a_line_through_stages_names_each_kernel_that_has_a_part() -> None:
     ir = "define void @k() {\n  add, !dbg !1\n  mul, !dbg !2\n  sub, !dbg !1\n}\n"
     ir += "!1 = !DILocation(line: 5, scope: !3)\n!2 = !DILocation(line: 6, scope: !3)\n"
     ir += '!3 = !DISubprogram(file: !4)\n!4 = !DIFile(filename: "k.cl", directory: "/s")\n'
-    made = [snapshot("llvm-codegen", ir), visa("a", 5, 6, 5, 5), visa("b", 6), visa("c", 6, 5)]
+    snapshots = [snapshot("llvm-codegen", ir), visa("a", 5, 6, 5, 5), visa("b", 6), visa("c", 6, 5)]
     broken = Snapshot("visa", "d", "text", ".visaasm", bytes, failure="the disk is full")
     maps = stage_maps(
-        [*made, broken, snapshot("source", "x", ".cl"), snapshot("object", "// Line 5\n  mov\n", ".asm")], []
+        [*snapshots, broken, snapshot("source", "x", ".cl"), snapshot("object", "// Line 5\n  mov\n", ".asm")], []
     )
-    assert [(one.stage, one.kernel) for one in maps] == [("llvm-codegen", None), *(("visa", name) for name in "abc")]
+    assert [(stage_map.stage, stage_map.kernel) for stage_map in maps] == [
+        ("llvm-codegen", None),
+        *(("visa", name) for name in "abc"),
+    ]
     five = ProgramLine(LineChoice("k.cl", 5), maps)
     assert [(part.stage, part.kernel, part.texts) for part in five.stages] == [
         ("llvm-codegen", None, ("  add, !dbg !1", "  sub, !dbg !1")),
@@ -126,9 +129,9 @@ def test_a_line_through_stages_names_each_kernel_that_has_a_part() -> None:
 
 
 def test_the_text_of_a_map_is_read_when_it_is_asked_for() -> None:
-    found = snapshot_map(visa("a", 5), Beside([]))
-    assert found is not None
-    assert (len(found), found.lines) == (1, {("/s/k.cl", 5): (0,)})
+    stage_map = snapshot_map(visa("a", 5), Beside([]))
+    assert stage_map is not None
+    assert (len(stage_map), stage_map.lines) == (1, {("/s/k.cl", 5): (0,)})
     assert snapshot_map(snapshot("visa", "    op (M1, 1) V1\n", ".visaasm"), Beside([])) is None  # no line at all
 
 
@@ -155,16 +158,16 @@ def test_the_texts_of_a_recording_share_one_bound_of_lines(tmp_path: Path) -> No
 
 
 def test_a_choice_names_what_there_is() -> None:
-    found = (
+    result = (
         snapshot("visa", "a", ".visaasm", "a"),
         snapshot("visa", "b", ".isa", "a", "binary"),
         snapshot("source", "s"),
     )
-    assert [one.form for one in choose(found, "visa")] == ["text"]
-    assert [one.form for one in choose(found, "visa", "a", "binary")] == ["binary"]
-    assert choose(found, "source", "a", "binary")[0].form == "text"
+    assert [snapshot.form for snapshot in choose(result, "visa")] == ["text"]
+    assert [entry.form for entry in choose(result, "visa", "a", "binary")] == ["binary"]
+    assert choose(result, "source", "a", "binary")[0].form == "text"
     with pytest.raises(NotFoundError, match="there is no stage 'viso' here; there is: visa"):
-        choose(found, "viso")
+        choose(result, "viso")
 
 
 def test_colours_leave_the_text_alone() -> None:

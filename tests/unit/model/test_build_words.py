@@ -13,12 +13,12 @@ from tests.limits import processor_time
 
 @pytest.mark.parametrize("path", ["/a/k.cl", "/a b/k.cl", "/k.cl"])
 @pytest.mark.parametrize(
-    "given", ["-gline-tables-only", '-gline-tables-only -I "/x y" -I /a', "-I /a -gline-tables-only -DN=1"]
+    "stated", ["-gline-tables-only", '-gline-tables-only -I "/x y" -I /a', "-I /a -gline-tables-only -DN=1"]
 )
-def test_options_are_those_that_were_given(path: str, given: str) -> None:
-    full = source_options(Path(path), given, naming=LINE_OPTIONS)
-    assert full != given
-    assert Build("k", options=full).own_options == given
+def test_options_are_those_that_were_given(path: str, options: str) -> None:
+    full = source_options(Path(path), options, naming=LINE_OPTIONS)
+    assert full != options
+    assert Build("k", options=full).own_options == options
 
 
 @pytest.mark.parametrize("options", [None, "", "-I /a", "-s /a/k.cl -I /b", "-DN=1 -x cl"])

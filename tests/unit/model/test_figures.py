@@ -17,11 +17,11 @@ from kernlens.model.figures import (
     figures_of,
     notes_on_unknown,
 )
-from kernlens.report.document import inspect_document
 from kernlens.report.overview import program_overview
+from kernlens.report.program_document import inspect_document
 from tests.explore_reader import Page
 from tests.tree import PACKAGE, ROOT, nodes_of, package_files
-from tests.unit.report.test_listing import made
+from tests.unit.report.test_listing import listed_program
 from tests.writers.documents import report_page
 
 DOCS = ROOT / "docs"
@@ -36,15 +36,15 @@ ALWAYS_SHOWN = {"instructions", "code_size", "simd", "registers", "spill_bytes",
 
 
 def test_no_second_list_of_figures() -> None:
-    found = []
+    result = []
     for path in package_files():
         relative = path.relative_to(PACKAGE)
         if relative.parts[0] not in READERS and str(relative) != "model/figures.py":
-            found += [f"{relative}:{line}" for line in lists_in(nodes_of(path))]
+            result += [f"{relative}:{line}" for line in lists_in(nodes_of(path))]
     for path in sorted(PACKAGE.rglob("*.js")):
         if len(KEYS & set(re.findall(r"\w+", path.read_text())) - ALWAYS_SHOWN) >= A_LIST:
-            found.append(str(path.relative_to(PACKAGE)))
-    assert found == [], "model/figures.py has the only list of figures; make this from it"
+            result.append(str(path.relative_to(PACKAGE)))
+    assert result == [], "model/figures.py has the only list of figures; make this from it"
 
 
 def lists_in(nodes: Iterable[ast.AST]) -> list[int]:
@@ -92,7 +92,7 @@ def test_every_field_of_the_resources_is_a_figure_or_explained() -> None:
 
 
 def test_documents_and_tables_are_made_from_the_list() -> None:
-    program, kernel = made()
+    program, kernel = listed_program()
     keys = [figure.key for figure in STATED]
     (listed,) = inspect_document([], [program])["programs"][0]["kernels"]
     assert list(listed) == ["name", *keys, "line_table", "line_table_reason", "line_warning", "functions"]
@@ -104,14 +104,14 @@ def test_documents_and_tables_are_made_from_the_list() -> None:
 
 
 def test_listing_a_program_decodes_nothing() -> None:
-    program, kernel = made()
+    program, kernel = listed_program()
     list(program_overview(program))
     figure_words(kernel)
     assert "instructions" not in vars(kernel)
 
 
 def test_words_leave_out_what_there_is_not() -> None:
-    assert figure_words(made()[1]) == "SIMD16, 128 registers, no spill"
+    assert figure_words(listed_program()[1]) == "SIMD16, 128 registers, no spill"
     spill, barriers = (next(figure for figure in FIGURES if figure.key == key) for key in ("spill_bytes", "barriers"))
     assert [spill.phrase(value) for value in (None, 0, 1, 1234)] == [
         "",
@@ -123,7 +123,7 @@ def test_words_leave_out_what_there_is_not() -> None:
 
 
 def test_the_page_gets_the_list_as_data() -> None:
-    figures = Page(report_page(made()[0])).index["figures"]
+    figures = Page(report_page(listed_program()[0])).index["figures"]
     assert [(figure["key"], figure["words"], figure["unit"]) for figure in figures] == [
         (figure.key, figure.words, figure.unit) for figure in FIGURES
     ]
@@ -132,7 +132,8 @@ def test_the_page_gets_the_list_as_data() -> None:
 def test_the_table_of_the_documentation() -> None:
     rows = [line.strip("|").split("|") for line in (DOCS / "figures.md").read_text().splitlines() if line[:2] == "|`"]
     expected = [
-        [f"`{one.key}`", one.heading, one.unit, one.meaning, one.origin] for one in (*FIGURES, *PRESSURES, *COSTS)
+        [f"`{figure.key}`", figure.heading, figure.unit, figure.meaning, figure.origin]
+        for figure in (*FIGURES, *PRESSURES, *COSTS)
     ]
     assert rows == expected
     assert all(all(cells) for cells in expected)

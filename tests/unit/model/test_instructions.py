@@ -63,25 +63,25 @@ def test_columns_stand_where_the_fields_do() -> None:
 
 
 def test_columns() -> None:
-    found = instructions(
+    result = instructions(
         record(0, 16, opcode=MOV), record(16, 8, COMPACTED, ADD), record(24, 16, ILLEGAL, opcode=ILLEGAL_OP)
     )
-    assert list(found.offsets) == [0, 16, 24]
-    assert list(found.sizes) == [16, 8, 16]
-    assert found.opcodes == ["mov", "add", "illegal"]
-    assert list(found.flags) == [0, COMPACTED, ILLEGAL]
-    assert found.size == 40
-    assert [one.illegal for one in found] == [False, False, True]
+    assert list(result.offsets) == [0, 16, 24]
+    assert list(result.sizes) == [16, 8, 16]
+    assert result.opcodes == ["mov", "add", "illegal"]
+    assert list(result.flags) == [0, COMPACTED, ILLEGAL]
+    assert result.size == 40
+    assert [item.illegal for item in result] == [False, False, True]
 
 
 def test_nothing() -> None:
-    found = instructions()
-    assert (len(found), found.size, list(found), found.texts, found.targets) == (0, 0, [], [], ())
-    assert found.at(0) is None
+    result = instructions()
+    assert (len(result), result.size, list(result), result.texts, result.targets) == (0, 0, [], [], ())
+    assert result.at(0) is None
 
 
 def test_operands() -> None:
-    found = instructions(
+    result = instructions(
         record(
             opcode=ADD,
             execution_size=16,
@@ -93,12 +93,12 @@ def test_operands() -> None:
         ),
         record(opcode=MOV, destination=(0, 0, DIRECT, NULL, DWORD), sources=((0, 0, DIRECT, ACCUMULATOR, FLOAT),)),
     )
-    first = found[0]
+    first = result[0]
     assert first.destination == Operand("register", "r", 10, 0, "f")
     assert [str(source) for source in first.sources] == ["r6.3:f", "r[a0.2]:w", "0x10007:d"]
     assert (first.execution_size, first.channel_offset, first.no_mask) == (16, 16, True)
-    assert str(found[1].destination) == "null:d"
-    assert str(found[1].sources[0]) == "acc0.0:f"
+    assert str(result[1].destination) == "null:d"
+    assert str(result[1].sources[0]) == "acc0.0:f"
 
 
 def test_two_immediates_keep_their_own_values() -> None:
@@ -108,35 +108,35 @@ def test_two_immediates_keep_their_own_values() -> None:
 
 
 def test_predicate_and_condition() -> None:
-    found = instructions(
+    result = instructions(
         record(predicate=1, flag_register=0x11, flags=PREDICATE_INVERTED),
         record(predicate=15, flag_register=0x00, condition=5),
         record(condition=0xFF, flag_register=0x01),
         record(),
     )
-    assert found[0].predicate == Predicate("f1.1", inverted=True)
-    assert str(found[0].predicate) == "(~f1.1)"
-    assert str(found[1].predicate) == "(f0.0.all)"
-    assert found[1].condition == Condition("lt", "f0.0")
-    assert found[2].condition == Condition("eo", "f0.1")
-    assert (found[3].predicate, found[3].condition) == (None, None)
+    assert result[0].predicate == Predicate("f1.1", inverted=True)
+    assert str(result[0].predicate) == "(~f1.1)"
+    assert str(result[1].predicate) == "(f0.0.all)"
+    assert result[1].condition == Condition("lt", "f0.0")
+    assert result[2].condition == Condition("eo", "f0.1")
+    assert (result[3].predicate, result[3].condition) == (None, None)
 
 
 def test_message() -> None:
-    found = instructions(
+    result = instructions(
         record(opcode=SEND_OP, flags=SEND | 1 << 4, sfid=15, descriptor_flags=0b0101, descriptor=0x42, extended=7),
         record(opcode=SEND_OP, flags=SEND, sfid=0xFF, descriptor_flags=0b1010, descriptor=0x002, extended=0x004),
         record(opcode=MOV),
         record(opcode=SEND_OP, flags=SEND, descriptor_flags=DESCRIPTOR_SCALAR, descriptor=16),
     )
-    first, second, third = found[0].message, found[1].message, found[3].message
+    first, second, third = result[0].message, result[1].message, result[3].message
     assert first is not None
     assert second is not None
     assert (first.target, first.descriptor, first.extended_descriptor, first.end_of_thread) == ("ugm", 0x42, 7, True)
     assert (first.descriptor_register, first.extended_register) == (None, None)
     assert (second.target, second.descriptor, second.extended_descriptor) == (None, None, None)
     assert (second.descriptor_register, second.extended_register) == ("a0.2", "a0.4")
-    assert found[2].message is None
+    assert result[2].message is None
     assert third is not None
     assert (third.descriptor, third.extended_descriptor) == (None, None)
     assert (third.descriptor_register, third.extended_register) == ("s0.16", None)
@@ -152,34 +152,34 @@ def test_scoreboard() -> None:
 
 def test_branches() -> None:
     label = (0, 0, LABEL_OPERAND, 0, 0)
-    found = instructions(
+    result = instructions(
         record(0, opcode=GOTO, flags=LABEL, sources=(label, label), targets=(96, 32)),
         record(16, opcode=GOTO, flags=LABEL, sources=(label, label), targets=(32, 32)),
         record(32, opcode=MOV),
     )
-    assert found[0].targets == (96, 32)
-    assert found[1].targets == (32,)
-    assert found[2].targets == ()
-    assert found.targets == (32, 96)
-    assert str(found[0].sources[0]) == "label"
+    assert result[0].targets == (96, 32)
+    assert result[1].targets == (32,)
+    assert result[2].targets == ()
+    assert result.targets == (32, 96)
+    assert str(result[0].sources[0]) == "label"
 
 
 def test_calls_show_where_functions_begin() -> None:
-    found = instructions(
+    result = instructions(
         record(0, 16, LABEL, CALL, targets=(64,)),
         record(16, 16, LABEL, GOTO, targets=(32, 48)),
         record(32, 16, LABEL, CALL, targets=(48,)),
         record(48, 16, opcode=CALL),
     )
-    assert found.called == (48, 64)
+    assert result.called == (48, 64)
 
 
 def test_the_set_up_ends_where_the_control_register_is_written() -> None:
     control = record(32, 16, opcode=OR, destination=(0, 0, DIRECT, CONTROL, DWORD))
     before = record(0, 16, opcode=MOV), record(16, 16, opcode=OR, destination=(3, 0, DIRECT, GENERAL, DWORD))
-    found = instructions(*before, control, record(48, 16, opcode=ADD))
-    assert [found.set_up_end(start) for start in (0, 16, 32)] == [3, 3, 3]
-    assert found.set_up_end(48) == 3, "what is behind the loads alone"
+    result = instructions(*before, control, record(48, 16, opcode=ADD))
+    assert [result.set_up_end(start) for start in (0, 16, 32)] == [3, 3, 3]
+    assert result.set_up_end(48) == 3, "what is behind the loads alone"
     assert instructions(*before).set_up_end(16) == 1
     branch = record(16, 16, LABEL, GOTO, targets=(32,))
     assert instructions(before[0], branch, control).set_up_end(0) == 0, "control may leave before it"
@@ -192,31 +192,31 @@ def test_texts_are_rendered_once_and_only_when_asked_for() -> None:
         calls.append(1)
         return texts(2)
 
-    found = Instructions(record(0) + record(16), MNEMONICS, render)
-    first = found[0]
+    result = Instructions(record(0) + record(16), MNEMONICS, render)
+    first = result[0]
     assert calls == []
-    assert (first.text, found[1].text, found.texts) == ("text 0", "text 1", ["text 0", "text 1"])
+    assert (first.text, result[1].text, result.texts) == ("text 0", "text 1", ["text 0", "text 1"])
     assert calls == [1]
 
 
 def test_indexes_and_slices() -> None:
-    found = instructions(*(record(16 * index, opcode=MOV) for index in range(6)))
-    assert found[-1].offset == 80
+    result = instructions(*(record(16 * index, opcode=MOV) for index in range(6)))
+    assert result[-1].offset == 80
     for wrong in (6, -7):
         with pytest.raises(IndexError):
-            found[wrong]
-    assert list(found[2:4].offsets) == [32, 48]
-    assert found[2:4].texts == ["text 2", "text 3"]
-    assert list(found[::-2].offsets) == [80, 48, 16]
-    assert found[::-2].texts == ["text 5", "text 3", "text 1"]
-    assert found[::-2][0].text == "text 5"
-    assert len(found[4:2]) == 0
+            result[wrong]
+    assert list(result[2:4].offsets) == [32, 48]
+    assert result[2:4].texts == ["text 2", "text 3"]
+    assert list(result[::-2].offsets) == [80, 48, 16]
+    assert result[::-2].texts == ["text 5", "text 3", "text 1"]
+    assert result[::-2][0].text == "text 5"
+    assert len(result[4:2]) == 0
 
 
 def test_at_an_offset() -> None:
-    found = instructions(record(0, 16), record(16, 8, COMPACTED), record(24, 16))
-    at = [found.at(offset) for offset in (0, 15, 16, 23, 24, 39, 40, -1)]
-    assert [None if one is None else one.index for one in at] == [0, 0, 1, 1, 2, 2, None, None]
+    result = instructions(record(0, 16), record(16, 8, COMPACTED), record(24, 16))
+    at = [result.at(offset) for offset in (0, 15, 16, 23, 24, 39, 40, -1)]
+    assert [None if place is None else place.index for place in at] == [0, 0, 1, 1, 2, 2, None, None]
 
 
 def test_a_torn_record_is_refused() -> None:

@@ -20,7 +20,7 @@ from kernlens.model.program import Kernels, Program
 from kernlens.model.stage import Snapshot
 from kernlens.model.stages import IGC_2, held
 from kernlens.pipeline.compile_stages import Pipeline
-from tests.unit.report.test_listing import Parts, made
+from tests.unit.report.test_listing import Parts, listed_program
 from tests.writers.instruction_records import record
 
 STAGE = IGC_2.stage("visa")
@@ -49,12 +49,12 @@ def test_kernels_are_a_view_of_any_mapping() -> None:
         """Makes a kernel when it is asked for one, and counts."""
 
         def __init__(self) -> None:
-            self.made: list[str] = []
+            self.created: list[str] = []
 
         def __getitem__(self, name: str) -> Kernel:
             if name not in ("a", "b"):
                 raise KeyError(name)
-            self.made.append(name)
+            self.created.append(name)
             return Kernel(name, Parts())
 
         def __iter__(self):  # type: ignore[no-untyped-def]
@@ -68,22 +68,22 @@ def test_kernels_are_a_view_of_any_mapping() -> None:
     assert isinstance(program.kernels, Mapping)
     assert (len(program.kernels), list(program.kernels), program.kernels.get("c")) == (2, ["a", "b"], None)
     assert repr(program.kernels) == "<Kernels count=2: a, b>"
-    assert lazy.made == []
+    assert lazy.created == []
     assert program.kernels["b"].name == "b"
-    assert lazy.made == ["b"]
+    assert lazy.created == ["b"]
 
 
 def test_programs_and_kernels() -> None:
     assert repr(named("a")) == "<Program 'p' format=zebin device=dg2 kernels=1>"
-    assert repr(made()[0]) == "<Program 'p' format=raw device=None kernels=1>"
-    assert repr(made()[1]) == "<Kernel 'k': SIMD16, 128 registers, no spill, 80 bytes of code>"
+    assert repr(listed_program()[0]) == "<Program 'p' format=raw device=None kernels=1>"
+    assert repr(listed_program()[1]) == "<Kernel 'k': SIMD16, 128 registers, no spill, 80 bytes of code>"
     assert repr(Kernels({})) == "<Kernels count=0>"
     assert repr(named(*"abcdefghij").kernels) == "<Kernels count=10: a, b, c, d, e, f, g, h, ...>"
     assert repr(device("dg2")).startswith("<Device dg2: ")
 
 
 def test_instructions_lines_and_maps() -> None:
-    kernel = made()[1]
+    kernel = listed_program()[1]
     assert repr(kernel.instructions) == "<Instructions count=5 bytes=80>"
     assert repr(kernel.instructions[1]) == "<Instruction 0x0010: mov r1>"
     assert repr(kernel.line_table) == "<LineTable rows=6 files=1 version=4>"
@@ -150,7 +150,7 @@ def markup(html: str) -> tuple[set[str], str]:
 
 
 def test_a_notebook_shows_figures_and_instructions_with_their_lines() -> None:
-    program, kernel = made()
+    program, kernel = listed_program()
     names, text = markup(kernel._repr_html_())
     assert names == {"strong", "details", "summary", "pre"}
     assert re.sub(" +", " ", text).startswith(
@@ -179,7 +179,7 @@ def test_a_long_listing_is_cut() -> None:
     records = b"".join(record(offset=index * 16) for index in range(SHOWN + 3))
     lines = markup(Instructions(records, ["mov"], lambda: ["mov"] * (SHOWN + 3))._repr_html_())[1].splitlines()
     assert (len(lines), lines[-1]) == (SHOWN + 1, "... and 3 more")
-    kernel = made()[1]
+    kernel = listed_program()[1]
     html = Kernels({str(number): kernel for number in range(SHOWN + 2)})._repr_html_()
     assert html.count("<tr>") == SHOWN + 1
     assert html.endswith("<p>and 2 more</p>")

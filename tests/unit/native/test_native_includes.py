@@ -46,9 +46,9 @@ LONGEST = 300
 
 
 def files() -> list[Path]:
-    found = sorted((*NATIVE.rglob("*.c"), *NATIVE.rglob("*.h")))
-    assert len(found) > 60
-    return found
+    result = sorted((*NATIVE.rglob("*.c"), *NATIVE.rglob("*.h")))
+    assert len(result) > 60
+    return result
 
 
 def module_of(path: Path) -> str:
@@ -63,17 +63,19 @@ def part_of(module: str) -> str:
 def included(path: Path) -> Iterator[Path]:
     """The files of ours that a file includes; the decoder names its own without their folder."""
     for name in INCLUDE.findall(path.read_text("utf-8")):
-        found = next((place for place in (NATIVE / name, path.parent / name) if place.is_file()), None)
-        assert found is not None, f'{path}: no file "{name}"'
-        yield found
+        result = next((place for place in (NATIVE / name, path.parent / name) if place.is_file()), None)
+        assert result is not None, f'{path}: no file "{name}"'
+        yield result
 
 
 def test_parts_include_only_what_they_may() -> None:
     for path in files():
         part = part_of(module_of(path))
         for other in included(path):
-            wanted = part_of(module_of(other))
-            assert wanted == part or wanted in ALLOWED[part], f"{path.relative_to(NATIVE)} includes {other.name}"
+            other_part = part_of(module_of(other))
+            assert other_part == part or other_part in ALLOWED[part], (
+                f"{path.relative_to(NATIVE)} includes {other.name}"
+            )
 
 
 def test_no_modules_include_one_another_in_a_circle() -> None:

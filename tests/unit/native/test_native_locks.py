@@ -37,12 +37,12 @@ def sources() -> Iterator[Path]:
 
 
 def uses(pattern: re.Pattern[str]) -> dict[str, list[str]]:
-    found = {}
+    by_function = {}
     for path in sources():
         code = re.sub(r"/\*.*?\*/|//[^\n]*", "", path.read_text("utf-8"), flags=re.DOTALL)
         if names := pattern.findall(code):
-            found[path.relative_to(NATIVE).as_posix()] = names
-    return found
+            by_function[path.relative_to(NATIVE).as_posix()] = names
+    return by_function
 
 
 def test_locks_are_where_forks_look_after_them() -> None:

@@ -25,7 +25,7 @@ OPTIONS: list[dict[str, bool]] = [
 ]
 
 
-def made(decorator: Callable[..., Any], options: dict[str, bool]) -> Any:
+def defined(decorator: Callable[..., Any], options: dict[str, bool]) -> Any:
     class Place:
         """A place."""
 
@@ -86,7 +86,7 @@ def outcome(action: Callable[[], Any]) -> Any:
     ],
 )
 def test_a_class_is_like_one_of_the_standard_library(action: Callable[[Any], Any], options: dict[str, bool]) -> None:
-    theirs, ours = made(dataclasses.dataclass, options), made(dataclass, options)
+    theirs, ours = defined(dataclasses.dataclass, options), defined(dataclass, options)
     expected = outcome(lambda: action(theirs))
     assert outcome(lambda: action(ours)) == expected
     assert outcome(lambda: action(ours)) == expected, "the second time, when the methods are compiled"
@@ -105,7 +105,7 @@ def test_frozen_objects_can_be_pickled() -> None:
 
 
 def test_nothing_is_compiled_before_it_is_called() -> None:
-    cls = made(dataclass, {"frozen": True})
+    cls = defined(dataclass, {"frozen": True})
     stub = cls.__init__
     cls("a.cl")
     assert cls.__init__.__code__.co_varnames == ("self", "path", "line", "calls", "text")

@@ -70,7 +70,7 @@ def test_a_test_that_fails_itself_says_why(run: Callable[..., pytest.RunResult])
 
 
 @pytest.mark.parametrize(
-    ("mark", "said", "outcome"),
+    ("mark", "words", "outcome"),
     [
         ("max_spil=0", "there is no budget 'max_spil'; did you mean max-spill", "errors"),
         ("max_spill='0'", "takes a whole number", "errors"),
@@ -83,11 +83,11 @@ def test_a_test_that_fails_itself_says_why(run: Callable[..., pytest.RunResult])
     ],
 )
 def test_a_mark_that_checks_nothing_does_not_pass(
-    mark: str, said: str, outcome: str, run: Callable[..., pytest.RunResult]
+    mark: str, reason: str, outcome: str, run: Callable[..., pytest.RunResult]
 ) -> None:
     result = run(f"@budget({mark})\n{BODY}")
     result.assert_outcomes(**{outcome: 1})
-    assert said in result.stdout.str()
+    assert reason in result.stdout.str()
 
 
 def test_a_marked_test_without_programs_does_not_pass(run: Callable[..., pytest.RunResult]) -> None:

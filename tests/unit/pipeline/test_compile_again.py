@@ -10,7 +10,7 @@ import pytest
 
 from kernlens.errors import UnsupportedError
 from kernlens.model.build import Build, BuildToolchain, HeldParts, Source
-from kernlens.pipeline.compile_again import toolchain_of
+from kernlens.pipeline.second_build_of_recording import toolchain_of
 from kernlens.recording.writer import RecordingWriter
 from kernlens.toolchain import shown_files
 from kernlens.toolchain.recorded_sources import written_sources
@@ -62,7 +62,7 @@ def test_where_files_cannot_be_hidden_the_compiler_is_not_asked_for_them(
     assert answers[shown_files.LANDLOCK] == tuple(f"-D{question}(x)=0" for question in questions)
     assert answers[shown_files.NAMESPACES] == ()
     # Whichever this machine has.
-    monkeypatch.setattr("kernlens.pipeline.compile_again.questions_answered", lambda: ("-DANSWERED",))
+    monkeypatch.setattr("kernlens.pipeline.second_build_of_recording.questions_answered", lambda: ("-DANSWERED",))
     (pipeline,) = kernlens("stages", recording, "--device", "skl", "--json").document["pipelines"]
     assert "-DANSWERED" in pipeline["command"]
 
@@ -118,7 +118,7 @@ def test_recorded_paths_stay_within_the_folder(tmp_path: Path) -> None:
     for path in ("", "/", ".."):  # a program that an application built has no path
         written, _ = written_sources((Source(path, "x"),), "", folder)
         assert (written, written.read_text()) == (folder / "program.cl", "x")
-    assert [one.name for one in tmp_path.iterdir()] == ["inside"]
+    assert [path.name for path in tmp_path.iterdir()] == ["inside"]
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_the_recorded_toolchain_where_it_is_installed(monkeypatch: pytest.Monkey
         Toolchain("newest", Path("/n"), Path("/n/ocloc"), "26.27", "2.40"),
         Toolchain("other", Path("/o"), None, "1.2", "3.4"),
     ]
-    monkeypatch.setattr("kernlens.pipeline.compile_again.find_toolchains", lambda: tuple(here))
+    monkeypatch.setattr("kernlens.pipeline.second_build_of_recording.find_toolchains", lambda: tuple(here))
     build = Build("a", parts=HeldParts())
     for recorded, chosen in (
         (BuildToolchain("newest", "26.27", "2.40"), "newest"),

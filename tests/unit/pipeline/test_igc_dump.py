@@ -21,8 +21,8 @@ def write(folder: Path, **files: bytes) -> None:
         (folder / (H + name.replace("__", "."))).write_bytes(content)
 
 
-def one(found: tuple[Snapshot, ...], stage: str, kernel: str | None = None, form: str | None = None) -> bytes:
-    (chosen,) = choose(found, stage, kernel, form)
+def content_of(result: tuple[Snapshot, ...], stage: str, kernel: str | None = None, form: str | None = None) -> bytes:
+    (chosen,) = choose(result, stage, kernel, form)
     return chosen.content
 
 
@@ -36,10 +36,10 @@ def test_the_try_whose_machine_code_is_in_the_program_counts(tmp_path: Path) -> 
                 f"_simd{width}_entry_0001__visaasm": f'.kernel "heavy"\n// {width}\n'.encode(),
             },
         )
-    found = read_dump(tmp_path, IGC_1, b"...CODE...")
-    assert one(found, "gen-assembly", "heavy") == b"//.kernel heavy\n// 16\n"
-    assert one(found, "gen-assembly", "heavy", "binary") == b"CODE"
-    assert one(found, "visa") == b'.kernel "heavy"\n// 16\n'
+    snapshots = read_dump(tmp_path, IGC_1, b"...CODE...")
+    assert content_of(snapshots, "gen-assembly", "heavy") == b"//.kernel heavy\n// 16\n"
+    assert content_of(snapshots, "gen-assembly", "heavy", "binary") == b"CODE"
+    assert content_of(snapshots, "visa") == b'.kernel "heavy"\n// 16\n'
 
 
 def test_each_attempt_is_a_snapshot_and_a_kernel_has_that_whose_code_is_in_the_program(tmp_path: Path) -> None:
@@ -49,19 +49,19 @@ def test_each_attempt_is_a_snapshot_and_a_kernel_has_that_whose_code_is_in_the_p
     write(tmp_path, _simd8_entry_0001__dat=b"SAME", _1_simd8_entry_0001__dat=b"SAME", _1_simd8_entry_0001__cos=b"c\n")
     write(tmp_path, _simd8_entry_0002__asm=b"//.kernel first\n", _simd8_entry_0002__dat=b"FIRST")
     write(tmp_path, _1_simd8_entry_0002__dat=b"not in the program", _1_simd8_entry_0002__cos=b"c of first\n")
-    found = read_dump(tmp_path, IGC_1, b"SAME FIRST")
-    assert [(it.content, it.attempt) for it in choose(found, "llvm-codegen")] == [(b"first\n", 1), (b"second\n", 2)]
-    assert one(found, "llvm-codegen", "k") == b"second\n"
-    assert one(found, "llvm-codegen", "first") == b"first\n"
-    assert one(found, "llvm-optimized") == one(found, "llvm-optimized", "k") == b"only\n"
+    snapshots = read_dump(tmp_path, IGC_1, b"SAME FIRST")
+    assert [(it.content, it.attempt) for it in choose(snapshots, "llvm-codegen")] == [(b"first\n", 1), (b"second\n", 2)]
+    assert content_of(snapshots, "llvm-codegen", "k") == b"second\n"
+    assert content_of(snapshots, "llvm-codegen", "first") == b"first\n"
+    assert content_of(snapshots, "llvm-optimized") == content_of(snapshots, "llvm-optimized", "k") == b"only\n"
     with pytest.raises(NotFoundError, match="the stage llvm-codegen has no kernel 'other'; it has: k, first"):
-        choose(found, "llvm-codegen", "other")
+        choose(snapshots, "llvm-codegen", "other")
     # IGC 1 numbers the resources of all kernels by the last attempt; they are of the kernel's all the same.
-    assert one(found, "resources", "first") == b"c of first\n"
-    assert {it.stage: it.attempt for it in found if it.kernel == "first"} == {"gen-assembly": 1, "resources": 1}
-    found = tuple(it for it in found if it.kernel != "first")
-    assert one(found, "gen-assembly") == asm + b"// 1\n"
-    assert one(found, "resources") == b"c\n"
+    assert content_of(snapshots, "resources", "first") == b"c of first\n"
+    assert {it.stage: it.attempt for it in snapshots if it.kernel == "first"} == {"gen-assembly": 1, "resources": 1}
+    snapshots = tuple(it for it in snapshots if it.kernel != "first")
+    assert content_of(snapshots, "gen-assembly") == asm + b"// 1\n"
+    assert content_of(snapshots, "resources") == b"c\n"
     newer = tmp_path / "newer"
     newer.mkdir()
     write(newer, _codegen__ll=b"first\n", _1_codegen__ll=b"second\n")
@@ -100,8 +100,8 @@ def test_passes_belong_to_the_attempt_that_they_ran_in(tmp_path: Path) -> None:
             write(folder, **{f"_{number:04}_{phase}_after_P{number}__ll": b"p\n"})
         for point in ("beforeUnification", "afterUnification", "optimized", "codegen"):
             write(folder, **{f"_{point}__ll": b"1\n", f"_1_{point}__ll": b"2\n"})
-        found = read_dump(folder, IGC_2, b"")
-        passes = sorted((it.stage, it.attempt) for it in found if it.is_pass)
+        snapshots = read_dump(folder, IGC_2, b"")
+        passes = sorted((it.stage, it.attempt) for it in snapshots if it.is_pass)
         half = len(phases) // 2
         assert [attempt for _, attempt in passes] == [1] * half + [2] * half
 
@@ -110,9 +110,9 @@ def test_kernels_keep_the_programs_order_and_their_own_names(tmp_path: Path) -> 
     for entry, name in (("0002", "b"), ("0001", "z"), ("0003", PSEUDO_KERNEL)):
         write(tmp_path, **{f"_simd8_entry_{entry}__asm": f"//.kernel {name}\n".encode()})
         write(tmp_path, **{f"_entry_{entry}__kernbin": name.encode()})
-    found = read_dump(tmp_path, IGC_1, b"")
-    assert [snapshot.kernel for snapshot in found if snapshot.stage == "gen-assembly"] == ["z", "b"]
-    assert one(found, "resources", "b", "binary") == b"b"
+    snapshots = read_dump(tmp_path, IGC_1, b"")
+    assert [snapshot.kernel for snapshot in snapshots if snapshot.stage == "gen-assembly"] == ["z", "b"]
+    assert content_of(snapshots, "resources", "b", "binary") == b"b"
 
 
 def test_stages_come_in_pipeline_order_and_passes_before_the_stage_they_lead_to(tmp_path: Path) -> None:
@@ -120,8 +120,8 @@ def test_stages_come_in_pipeline_order_and_passes_before_the_stage_they_lead_to(
     write(tmp_path, _codegen__ll=b"4\n", __cl=b"kernel\0", __spv=b"\x03\x02\x23\x07", __progbin=b"P", __spvasm=b"; S\n")
     write(tmp_path, _0002_OPT_after_SROA__ll=b"o\n", _0001_Unify_after_SROA__ll=b"u\n", _0010_CG_after_LICM__ll=b"c\n")
     write(tmp_path, _cmd__txt=b"x\n", _AfterLowerGEP__ll=b"x\n", _simd8_entry_0001__isaasm=b"x\n")
-    found = read_dump(tmp_path, IGC_2, b"")
-    assert [snapshot.stage for snapshot in found] == [
+    snapshots = read_dump(tmp_path, IGC_2, b"")
+    assert [snapshot.stage for snapshot in snapshots] == [
         "source",
         "spirv",
         "spirv",
@@ -134,36 +134,36 @@ def test_stages_come_in_pipeline_order_and_passes_before_the_stage_they_lead_to(
         "llvm-codegen",
         "program",
     ]
-    assert one(found, "source") == b"kernel"  # the dump's last byte is a NUL that is not the source's
-    assert choose(found, "spirv")[0].form == "binary"
-    assert one(found, "LICM") == b"c\n"
+    assert content_of(snapshots, "source") == b"kernel"  # the dump's last byte is a NUL that is not the source's
+    assert choose(snapshots, "spirv")[0].form == "binary"
+    assert content_of(snapshots, "LICM") == b"c\n"
     with pytest.raises(NotFoundError, match=r"the pass SROA ran 2 times.*0001-Unify-SROA, 0002-OPT-SROA"):
-        choose(found, "SROA")
+        choose(snapshots, "SROA")
     with pytest.raises(NotFoundError, match=r"there is no stage 'LICN'.*0010-CG-LICM"):
-        choose(found, "LICN")
+        choose(snapshots, "LICN")
 
 
 def test_a_dump_that_was_cut_off_is_a_failure_with_its_reason(tmp_path: Path) -> None:
     write(tmp_path, _codegen__ll=b"whole\n", _optimized__ll=b"cut o", __progbin=b"")
-    found = read_dump(tmp_path, IGC_2, b"")
-    assert one(found, "llvm-codegen") == b"whole\n"
+    snapshots = read_dump(tmp_path, IGC_2, b"")
+    assert content_of(snapshots, "llvm-codegen") == b"whole\n"
     for stage in ("llvm-optimized", "program"):
         with pytest.raises(OutputError, match=f"no snapshot of the stage {stage}: the dump was cut off"):
-            one(found, stage)
+            content_of(snapshots, stage)
 
 
 def test_a_pass_that_dumped_nothing_is_no_full_disk(tmp_path: Path) -> None:
     write(tmp_path, _codegen__ll=b"whole\n", _0010_CG_after_LICM__ll=b"")
     with pytest.raises(OutputError, match="0010-CG-LICM: the compiler dumped nothing, as after a pass over loops"):
-        one(read_dump(tmp_path, IGC_2, b""), "LICM")
+        content_of(read_dump(tmp_path, IGC_2, b""), "LICM")
 
 
 def test_on_a_full_disk_nothing_that_was_dumped_is_trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, _codegen__ll=b"whole, or not\n")
     monkeypatch.setattr(igc_dump, "is_full", lambda folder: True)
-    found = read_dump(tmp_path, IGC_2, b"")
-    assert {snapshot.stage for snapshot in found} >= {"spirv", "llvm-codegen", "program"}
-    assert all("disk of the dump folder is full" in (snapshot.failure or "") for snapshot in found)
+    snapshots = read_dump(tmp_path, IGC_2, b"")
+    assert {snapshot.stage for snapshot in snapshots} >= {"spirv", "llvm-codegen", "program"}
+    assert all("disk of the dump folder is full" in (snapshot.failure or "") for snapshot in snapshots)
 
 
 def test_the_functions_that_a_kernel_calls_follow_it(tmp_path: Path) -> None:
@@ -173,5 +173,5 @@ def test_the_functions_that_a_kernel_calls_follow_it(tmp_path: Path) -> None:
     for number in (10, 0, 2):
         (tmp_path / f"{H}_simd8_entry_0001_f{number}.visa.ll").write_bytes(b"function %d\n" % number)
     (tmp_path / f"{H}_simd16_entry_0001_f0.visa.ll").write_bytes(b"of another width\n")
-    found = read_dump(tmp_path, IGC_1, b"CODE")
-    assert one(found, "visa-llvm-map", "k") == b"kernel\nfunction 0\nfunction 2\nfunction 10\n"
+    snapshots = read_dump(tmp_path, IGC_1, b"CODE")
+    assert content_of(snapshots, "visa-llvm-map", "k") == b"kernel\nfunction 0\nfunction 2\nfunction 10\n"

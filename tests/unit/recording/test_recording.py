@@ -61,7 +61,7 @@ def test_the_first_schema_is_read_too(tmp_path: Path) -> None:
     connection.close()
     with Recording(path) as recording:
         (program,) = recording.builds()
-        assert [(one.kernel, one.attempt) for one in program.snapshots] == [(None, 1), ("add", 1)]
+        assert [(snapshot.kernel, snapshot.attempt) for snapshot in program.snapshots] == [(None, 1), ("add", 1)]
         assert [snapshot.content for snapshot in program.snapshots] == [s.content for s in FULL.snapshots]
 
 

@@ -162,9 +162,9 @@ def test_texts_in_spirv_wherever_it_lies(order: str) -> None:
         * 2
     )
     assert Redaction().apply(left) == left
-    kept = left if order == "<" else bytes(swapped(left[7 : 7 + len(module(order))]))
-    assert b"/src/f.cl" in kept
-    assert b"//__CSK_MD5:0123" in kept
+    spirv = left if order == "<" else bytes(swapped(left[7 : 7 + len(module(order))]))
+    assert b"/src/f.cl" in spirv
+    assert b"//__CSK_MD5:0123" in spirv
 
 
 def swapped(content: bytes) -> bytes:

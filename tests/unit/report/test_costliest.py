@@ -15,11 +15,11 @@ from kernlens.model.instruction_kind import Access, InstructionKind
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.report.costliest import costliest_kernel, costliest_program, costliest_table
-from kernlens.report.document import inspect_document
 from kernlens.report.overview import program_overview
+from kernlens.report.program_document import inspect_document
 from kernlens.report.style import rendered
 from tests.unit.conftest import Kernlens
-from tests.unit.report.test_listing import made
+from tests.unit.report.test_listing import listed_program
 from tests.writers.instruction_records import record
 from tests.writers.programs import SOURCE
 
@@ -33,7 +33,7 @@ KINDS = (LOAD, SPILL, LOAD, MATH, MOVE)
 
 
 def costing(kinds: tuple[InstructionKind, ...] = KINDS, *, has_lines: bool = True) -> tuple[Program, Kernel]:
-    program, kernel = made(has_lines)
+    program, kernel = listed_program(has_lines)
     records = b"".join(record(offset=index * 16) for index in range(len(kinds)))
     kernel.instructions = Instructions(records, [""], list, classify=lambda _: list(kinds))
     return program, kernel

@@ -20,7 +20,7 @@ from kernlens.loading.stage_texts import KeptStageTexts
 from kernlens.model.build import Build, BuildToolchain, HeldParts, Source
 from kernlens.model.program import Program
 from kernlens.model.stage import Snapshot
-from kernlens.report.explore import Document, document
+from kernlens.report.explore import ExploreDocument, explore_document
 from kernlens.report.explore.chunks import id_of
 from kernlens.report.explore.packing import ALPHABET, deltas, encoded, in_base85, within
 from kernlens.report.explore.program_index import instruction_count
@@ -78,14 +78,14 @@ def opened(build: Build) -> Program:
     return program
 
 
-def kernel_of(made: Document, name: str = "scale") -> KernelChunk:
-    columns = made.index["programs"][0]["kernels"]
-    return KernelChunk(unpacked(made.chunks[columns["chunk"][columns["name"].index(name)]]))
+def kernel_of(document: ExploreDocument, name: str = "scale") -> KernelChunk:
+    columns = document.index["programs"][0]["kernels"]
+    return KernelChunk(unpacked(document.chunks[columns["chunk"][columns["name"].index(name)]]))
 
 
 def test_what_the_index_says() -> None:
-    made = document([opened(built())], title="a title", version="1.2.3")
-    index = made.index
+    document = explore_document([opened(built())], title="a title", version="1.2.3")
+    index = document.index
     assert (index["schema"], index["kernlens"], index["title"], index["redacted"]) == (2, "1.2.3", "a title", [])
     (entry,) = index["programs"]
     assert (entry["name"], entry["device"], entry["register_bytes"]) == ("scale", "skl", 32)
@@ -103,20 +103,20 @@ def test_what_the_index_says() -> None:
         ("visa", "kernel", False),
     ]
     (file,) = entry["files"]
-    assert unpacked(made.chunks[file["chunk"]])["text"] == f"{SOURCE}// scale\n"
+    assert unpacked(document.chunks[file["chunk"]])["text"] == f"{SOURCE}// scale\n"
     assert file["lines"] == 6
-    assert referenced(index) == set(index["chunks"]) == set(made.chunks)
+    assert referenced(index) == set(index["chunks"]) == set(document.chunks)
 
 
 def test_rows_of_code_and_their_places() -> None:
-    chunk = kernel_of(document([opened(built())]))
+    chunk = kernel_of(explore_document([opened(built())]))
     assert [place and (place.path, place.line) for place in chunk.places] == [("scale.cl", 2)] * 2 + [("scale.cl", 3)]
     assert chunk.offsets == [0, 16, 32]
     assert chunk.opcodes == ["mov"] * 3
 
 
 def test_a_stage_is_cut_to_the_kernel() -> None:
-    chunk = kernel_of(document([opened(built())]))
+    chunk = kernel_of(explore_document([opened(built())]))
     stage = chunk.stages["llvm-codegen"]
     assert stage.rows == [
         "define spir_kernel void @scale() {", "  call void @other() ; scale", "  ret void", "}", "declare void @other()",
@@ -127,18 +127,18 @@ def test_a_stage_is_cut_to_the_kernel() -> None:
 
 
 def test_metadata_is_a_chunk_of_its_own() -> None:
-    made = document([opened(built())])
-    (stage, _) = made.index["programs"][0]["stages"]
-    assert unpacked(made.chunks[stage["meta"]])["stages"] == [{"stage": "llvm-codegen", "text": '!0 = !{!"scale"}'}]
+    document = explore_document([opened(built())])
+    (stage, _) = document.index["programs"][0]["stages"]
+    assert unpacked(document.chunks[stage["meta"]])["stages"] == [{"stage": "llvm-codegen", "text": '!0 = !{!"scale"}'}]
 
 
 @pytest.mark.parametrize("word", HOSTILE, ids=["tag", "end", "comment", "controls", "halves", "long"])
 def test_hostile_words_are_text(word: str) -> None:
     """Every parser takes the document (lone halves of characters are none), and what it holds is the word."""
     failed = built(word, ok=False, reason=f"it is {word}")
-    made = document([opened(built(word))], title=word, failed=[failed])
-    index = encoded(made.index).decode("utf-8", "strict")
-    everything = [index] + [json.dumps(unpacked(frame), ensure_ascii=False) for frame in made.chunks.values()]
+    document = explore_document([opened(built(word))], title=word, failed=[failed])
+    index = encoded(document.index).decode("utf-8", "strict")
+    everything = [index] + [json.dumps(unpacked(frame), ensure_ascii=False) for frame in document.chunks.values()]
     for text in everything:
         assert not any(0xD800 <= ord(character) < 0xE000 for character in text)
     shown = "".join("\N{REPLACEMENT CHARACTER}" if 0xD800 <= ord(each) < 0xE000 else each for each in word)
@@ -156,30 +156,30 @@ def test_no_kernel_is_decoded_for_the_index(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr("kernlens.isa.decode.decode_many", counted)
     programs = [opened(replace(built(), name=f"p{number}")) for number in range(150)]
     with processor_time(20):
-        made = document(programs)
-        assert sum(len(entry["kernels"]["name"]) for entry in made.index["programs"]) == 300
+        document = explore_document(programs)
+        assert sum(len(entry["kernels"]["name"]) for entry in document.index["programs"]) == 300
     assert calls == []
-    columns = made.index["programs"][3]["kernels"]
+    columns = document.index["programs"][3]["kernels"]
     assert columns["peak"] == columns["memory"] == [None, None]
-    unpacked(made.chunks[columns["chunk"][0]])
+    unpacked(document.chunks[columns["chunk"][0]])
     assert calls == [1]
-    assert made.index["programs"][3]["kernels"]["memory"] == [0, None]
+    assert document.index["programs"][3]["kernels"]["memory"] == [0, None]
 
 
 def test_a_chunk_keeps_nothing() -> None:
     program = opened(built())
-    made = document([program])
-    kernel_of(made)
+    document = explore_document([program])
+    kernel_of(document)
     assert "instructions" not in vars(program.kernels["scale"])
 
 
 def test_ids_are_of_what_chunks_are_made_from() -> None:
-    first, same = document([opened(built())]), document([opened(built())])
+    first, same = explore_document([opened(built())]), explore_document([opened(built())])
     assert set(first.chunks) == set(same.chunks)
     others = [
-        document([opened(built())], version="2"),
-        document([opened(replace(built(), name="b"))]),
-        document([opened(replace(built(), options="-O1"))], has_stages=False),
+        explore_document([opened(built())], version="2"),
+        explore_document([opened(replace(built(), name="b"))]),
+        explore_document([opened(replace(built(), options="-O1"))], has_stages=False),
     ]
     for other in others:
         kernels = {chunk for chunk in other.chunks if other.chunks.kind(chunk) == "kernel"}
@@ -188,24 +188,24 @@ def test_ids_are_of_what_chunks_are_made_from() -> None:
 
 
 def test_without_stages() -> None:
-    made = document([opened(built())], has_stages=False)
-    (entry,) = made.index["programs"]
+    document = explore_document([opened(built())], has_stages=False)
+    (entry,) = document.index["programs"]
     assert entry["stages"] == []
     assert "left out" in entry["no_stages"]
-    assert kernel_of(made).stages == {}
+    assert kernel_of(document).stages == {}
 
 
 def test_why_there_are_no_stages_of_what_has_no_source() -> None:
     build = built()
     plain = replace(build, path="", created="2026-01-01", parts=HeldParts(binary=build.binary))
-    (entry,) = document([opened(plain)]).index["programs"]
+    (entry,) = explore_document([opened(plain)]).index["programs"]
     assert "kernlens stages RECORDING --device skl -o FILE" in entry["no_stages"]
 
 
 def test_why_there_are_no_stages_and_how_to_keep_them() -> None:
     build = built()
     plain = replace(build, path="scale.cl", parts=HeldParts(binary=build.binary))
-    (entry,) = document([opened(plain)]).index["programs"]
+    (entry,) = explore_document([opened(plain)]).index["programs"]
     assert "kernlens stages scale.cl --device skl -o FILE" in entry["no_stages"]
 
 
@@ -216,45 +216,45 @@ def test_what_cannot_be_read_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     def damaged(*words: Any, **others: Any) -> Any:
         raise FormatError("the table ends early", format="dwarf")
 
-    made = document([opened(built())])
-    chunk = made.index["programs"][0]["kernels"]["chunk"][0]
+    document = explore_document([opened(built())])
+    chunk = document.index["programs"][0]["kernels"]["chunk"][0]
     with monkeypatch.context() as broken:
         broken.setattr("kernlens.analysis.correlate.correlate", damaged)
-        document_of_kernel = unpacked(made.chunks[chunk])
+        document_of_kernel = unpacked(document.chunks[chunk])
         assert document_of_kernel["missing"] == {"lines": "dwarf: the table ends early"}
         assert set(KernelChunk(document_of_kernel).places) == {None}
     monkeypatch.setattr("kernlens.isa.decode.decode_many", unknown)
-    document_of_kernel = unpacked(made.chunks[chunk])
+    document_of_kernel = unpacked(document.chunks[chunk])
     assert document_of_kernel["code"] is None
     assert document_of_kernel["missing"]["code"] == "nobody knows the device"
     assert [stage["missing"] for stage in document_of_kernel["stages"]] == [None, None]
 
 
 def test_what_is_too_large_for_a_chunk_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = document([opened(built())])
-    chunk = made.index["programs"][0]["kernels"]["chunk"][0]
-    whole = made.chunks.packed(chunk).size
+    document = explore_document([opened(built())])
+    chunk = document.index["programs"][0]["kernels"]["chunk"][0]
+    whole = document.chunks.packed(chunk).size
     monkeypatch.setattr("kernlens.report.explore.chunks.RAW_LIMIT", whole - 1)
-    smaller = unpacked(made.chunks[chunk])
+    smaller = unpacked(document.chunks[chunk])
     assert {stage["missing"] for stage in smaller["stages"]} == {"it is too large to be shown"}
     assert len(KernelChunk(smaller).rows) == 3
     monkeypatch.setattr("kernlens.report.explore.kernel_chunk.MOST_INSTRUCTIONS", 2)
-    smallest = unpacked(made.chunks[chunk])
+    smallest = unpacked(document.chunks[chunk])
     assert smallest["code"] is None
     assert "3 instructions are more" in smallest["missing"]["code"]
 
 
 def test_a_failed_build_has_its_log() -> None:
-    made = document([], failed=[built(ok=False, reason="it does not compile")])
-    (entry,) = made.index["programs"]
+    document = explore_document([], failed=[built(ok=False, reason="it does not compile")])
+    (entry,) = document.index["programs"]
     assert (entry["ok"], entry["kernels"]["name"]) == (False, [])
     assert "it does not compile" in entry["reason"]
-    assert "warning: scale" in unpacked(made.chunks[entry["log"]])["text"]
+    assert "warning: scale" in unpacked(document.chunks[entry["log"]])["text"]
 
 
 def test_a_file_without_its_text_says_so() -> None:
     build = built()
-    (entry,) = document([opened(replace(build, parts=HeldParts(binary=build.binary)))]).index["programs"]
+    (entry,) = explore_document([opened(replace(build, parts=HeldParts(binary=build.binary)))]).index["programs"]
     (file,) = entry["files"]
     assert (file["path"], file["chunk"], file["lines"]) == ("scale.cl", None, None)
     assert "--source-root" in file["missing"]
@@ -274,12 +274,12 @@ class Stars:
 
 def test_redacted_documents_hold_no_source() -> None:
     build = built("int id = get_global_id(0);")
-    made = document([opened(build)], redaction=Stars("int id = get_global_id(0);"), failed=[])
-    assert made.index["redacted"] == ["source"]
-    for chunk, frame in made.chunks.items():
-        assert made.chunks.kind(chunk) != "source"
+    document = explore_document([opened(build)], redaction=Stars("int id = get_global_id(0);"), failed=[])
+    assert document.index["redacted"] == ["source"]
+    for chunk, frame in document.chunks.items():
+        assert document.chunks.kind(chunk) != "source"
         assert "get_global_id" not in json.dumps(unpacked(frame))
-    (file,) = made.index["programs"][0]["files"]
+    (file,) = document.index["programs"][0]["files"]
     assert "left out" in file["missing"]
 
 
@@ -327,8 +327,8 @@ def test_what_each_pass_changed() -> None:
     )
     part = replace(snapshots[3], find_content=lambda: b"loop")
     build = replace(built(), parts=HeldParts(binary=binary("a.cl"), snapshots=(*snapshots[:3], part, snapshots[4])))
-    made = document([opened(build)])
-    steps = unpacked(made.chunks[made.index["programs"][0]["passes"]])["passes"]
+    document = explore_document([opened(build)])
+    steps = unpacked(document.chunks[document.index["programs"][0]["passes"]])["passes"]
     assert [(step["pass"], step["changed"], step["added"], step["removed"]) for step in steps] == [
         ("0000-CG-First", False, 0, 0),
         ("0001-CG-Second", True, 1, 0),
@@ -338,14 +338,14 @@ def test_what_each_pass_changed() -> None:
     assert steps[1]["diff"] == "@@ -19,4 +19,5 @@\n line 17\n line 18\n line 19\n+  %a = add i32 1, 2\n "
     assert steps[3]["diff"] is None
     assert "--diff 0003-CG-Last" in steps[3]["missing"]
-    assert document([opened(build)], has_stages=False).index["programs"][0]["passes"] is None
+    assert explore_document([opened(build)], has_stages=False).index["programs"][0]["passes"] is None
 
 
 def test_a_large_log_is_cut() -> None:
     with memory(200 << 20):
-        made = document([], failed=[replace(built(), parts=HeldParts(log="a" * (20 << 20)))])
-        (entry,) = made.index["programs"]
-        text = unpacked(made.chunks[entry["log"]])["text"]
+        document = explore_document([], failed=[replace(built(), parts=HeldParts(log="a" * (20 << 20)))])
+        (entry,) = document.index["programs"]
+        text = unpacked(document.chunks[entry["log"]])["text"]
     assert text.endswith("too large to be shown")
     assert len(text) < 9 << 20
     assert within("short") == "short"

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from kernlens.report.explore import document
+from kernlens.report.explore import explore_document
 from kernlens.report.explore.packing import ALPHABET
-from kernlens.report.explore.page import page
+from kernlens.report.explore.single_file import page
 from tests.explore_reader import Page, unpacked
 from tests.unit.conftest import Kernlens
 from tests.unit.report.test_explore_document import HOSTILE, built, opened
@@ -41,14 +41,14 @@ process.stdout.write(bytes);
 @pytest.fixture(autouse=True)
 def no_library(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kernlens.isa.decode.decode_many", decoded)
-    monkeypatch.setattr("kernlens.report.explore.page.viewer_script", lambda: VIEWER)
+    monkeypatch.setattr("kernlens.report.explore.single_file.viewer_script", lambda: VIEWER)
 
 
 def test_a_page_holds_the_document() -> None:
-    made = document([opened(built())], title="a title")
-    read = Page("".join(page(made, VIEWER)))
-    assert set(read.index["chunks"]) == set(made.chunks)
-    for chunk, frame in made.chunks.items():
+    document = explore_document([opened(built())], title="a title")
+    read = Page("".join(page(document, VIEWER)))
+    assert set(read.index["chunks"]) == set(document.chunks)
+    for chunk, frame in document.chunks.items():
         assert read.chunk(chunk) == unpacked(frame)
     columns = read.index["programs"][0]["kernels"]
     assert columns["memory"] == [0, 0], "the page's kernels were all decoded"
@@ -56,7 +56,7 @@ def test_a_page_holds_the_document() -> None:
 
 
 def test_nothing_is_asked_for() -> None:
-    read = Page("".join(page(document([opened(built())], title="t"), VIEWER)))
+    read = Page("".join(page(explore_document([opened(built())], title="t"), VIEWER)))
     (script,) = read.scripts
     assert script == VIEWER
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
@@ -71,7 +71,7 @@ def test_nothing_is_asked_for() -> None:
 
 @pytest.mark.parametrize("word", HOSTILE, ids=["tag", "end", "comment", "controls", "halves", "long"])
 def test_hostile_words_stay_in_their_blocks(word: str) -> None:
-    text = "".join(page(document([opened(built(word))], title=word), VIEWER))
+    text = "".join(page(explore_document([opened(built(word))], title=word), VIEWER))
     text.encode("utf-8", "strict")
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f]", text)
     read = Page(text)
@@ -85,14 +85,14 @@ def test_hostile_words_stay_in_their_blocks(word: str) -> None:
 @pytest.mark.parametrize("script", ["a </SCRIPT >", "a <!-- b", "a\0b"])
 def test_a_script_that_would_end_itself_is_refused(script: str) -> None:
     with pytest.raises(ValueError, match="viewer's script"):
-        list(page(document([]), script))
+        list(page(explore_document([]), script))
 
 
 def test_another_language_reads_the_blocks() -> None:
     node = shutil.which("node")
     if node is None:
         pytest.skip("node is not installed")
-    read = Page("".join(page(document([opened(built())]), VIEWER)))
+    read = Page("".join(page(explore_document([opened(built())]), VIEWER)))
     block = re.search(r'id="chunks" data-bytes="">(.*?)</script>', read.text)
     assert block is not None
     script = JAVASCRIPT.replace("DIGITS", json.dumps(ALPHABET.decode()))
@@ -188,10 +188,10 @@ def test_a_notebook_keeps_no_large_page(monkeypatch: pytest.MonkeyPatch) -> None
         return len(frames[0]["srcdoc"] or "") - len(VIEWER) if frames else 0
 
     whole = page_size()
-    monkeypatch.setattr("kernlens.report.explore.page._NOTEBOOK_LIMIT", whole - 1)
+    monkeypatch.setattr("kernlens.report.explore.single_file._NOTEBOOK_LIMIT", whole - 1)
     without_stages = page_size()
     assert 0 < without_stages < whole
-    monkeypatch.setattr("kernlens.report.explore.page._NOTEBOOK_LIMIT", without_stages - 1)
+    monkeypatch.setattr("kernlens.report.explore.single_file._NOTEBOOK_LIMIT", without_stages - 1)
     assert page_size() == 0
 
 

@@ -11,8 +11,8 @@ import pytest
 
 from kernlens.analysis.correlate import correlate
 from kernlens.analysis.costs import costs_of
-from kernlens.analysis.flow.pressure import pressure_of
-from kernlens.analysis.flow.register_links import register_links, register_rows
+from kernlens.analysis.flow.register_peak import pressure_of
+from kernlens.analysis.flow.register_uses import register_links, register_rows
 from kernlens.analysis.functions import functions_of
 from kernlens.model.binary import EMPTY
 from kernlens.model.build import Build, Source
@@ -30,9 +30,9 @@ from kernlens.model.register_links import RegisterLinks, RegisterRows
 from kernlens.model.source_map import SourceMap, SourcePlace
 from kernlens.model.spilled_value import SpilledValue
 from kernlens.report.costliest import costliest_kernel, costliest_table
-from kernlens.report.document import kernel_json
 from kernlens.report.listing import CHANGED_BY_DEBUG, GAP, Rows, annotated, disassembly, where_from
 from kernlens.report.overview import program_overview
+from kernlens.report.program_document import kernel_json
 from kernlens.report.rows import HEADING, csv_lines
 from kernlens.report.style import rendered
 from tests.explore_reader import Page
@@ -114,13 +114,13 @@ class Parts:
         return register_links(kernel.instructions, index)
 
 
-def made(has_lines: bool = True) -> tuple[Program, Kernel]:
+def listed_program(has_lines: bool = True) -> tuple[Program, Kernel]:
     kernel = Kernel("k", Parts(has_lines))
     return Program("p", "raw", {"k": kernel}, find_sources=lambda: (Source("a.cl", SOURCE),)), kernel
 
 
 def listing(only: LineChoice | None = None, has_lines: bool = True) -> list[str]:
-    return [rendered(line) for line in annotated(*made(has_lines), only)]
+    return [rendered(line) for line in annotated(*listed_program(has_lines), only)]
 
 
 def test_the_whole_listing() -> None:
@@ -197,7 +197,7 @@ def test_without_a_line_table_the_reason_and_the_instructions() -> None:
 
 
 def test_csv_has_a_row_for_every_instruction() -> None:
-    program, kernel = made()
+    program, kernel = listed_program()
     rows = [HEADING, *csv_lines(program, kernel)]
     assert rows[0] == "program,device,kernel,offset,size,opcode,text,path,line,column,line_origin"
     assert rows[1] == "p,,k,0,16,mov,  mov r0  ,,,,prologue"
@@ -206,19 +206,19 @@ def test_csv_has_a_row_for_every_instruction() -> None:
 
 
 def test_json_says_null_where_nothing_is_known() -> None:
-    program, kernel = made()
+    program, kernel = listed_program()
     document = annotate_document([(program, [kernel])])
     instructions = document["programs"][0]["kernels"][0]["instructions"]
     assert instructions[2]["inlined_at"] == [{"path": "a.cl", "line": 40, "column": 3}]
     assert [instructions[4][key] for key in ("path", "line", "column")] == [None, None, None]
     assert instructions[0]["line_origin"] == "prologue"
-    assert [one["line_origin"] for one in instructions[1:]] == ["table", "table", "table", "none"]
+    assert [instruction["line_origin"] for instruction in instructions[1:]] == ["table", "table", "table", "none"]
     assert document["programs"][0]["kernels"][0]["slm_bytes"] is None
 
 
 def test_a_call_is_known_where_the_line_within_it_is_not() -> None:
     """A row of line 0 in a function that was inlined: where it was called from is known all the same."""
-    program, kernel = made()
+    program, kernel = listed_program()
     (document,) = annotate_document([(program, [kernel])])["programs"]
     last = document["kernels"][0]["instructions"][4]
     assert last["line"] is None
@@ -245,7 +245,7 @@ class LostParts(Parts):
 
 
 def test_code_that_debug_data_may_have_changed_is_said_to_be() -> None:
-    kernel = made()[1]
+    kernel = listed_program()[1]
     for format_name, options, is_said in (
         ("patch-tokens", "-cl-mad-enable -g", True),
         ("patch-tokens", "-gline-tables-only", False),
@@ -256,7 +256,7 @@ def test_code_that_debug_data_may_have_changed_is_said_to_be() -> None:
 
 
 def test_functions_in_a_kernels_code_are_named_in_every_form() -> None:
-    program, kernel = made()
+    program, kernel = listed_program()
     functions = functions_of(kernel.instructions.offsets, kernel.code_size, (48,), {0: "k", 32: "_Z5twicef"})
     kernel.functions = functions
     twice, unnamed = "twice(float) (0x0020, 1 instruction)", "function at 0x0030 (0x0030, 2 instructions)"
@@ -273,7 +273,7 @@ def test_functions_in_a_kernels_code_are_named_in_every_form() -> None:
         {"name": None, "offset": 48, "size": 32},
     ]
     (costliest,) = [json.loads(costliest_kernel(program, kernel, 3, "instructions"))]
-    assert [one["costs"]["instructions"] for one in costliest["functions"]] == [2, 1, 2]
+    assert [function["costs"]["instructions"] for function in costliest["functions"]] == [2, 1, 2]
     table = [rendered(line).split() for line in costliest_table(program, kernel, 3, "instructions")]
     assert ["twice(float)", "1", "20.00"] in [row[:3] for row in table]
     assert ["function", "at", "0x0030", "2", "40.00"] in [row[:5] for row in table]
@@ -295,7 +295,13 @@ def test_what_the_compiler_lost_is_said_in_every_form() -> None:
     shown = document["kernels"][0]
     assert shown["line_warning"] == warning
     assert shown["functions"] == [{"name": "k", "offset": 0, "size": 48}, {"name": "callee", "offset": 48, "size": 32}]
-    assert [one["line_origin"] for one in shown["instructions"]] == ["prologue", "lost", "lost", "table", "none"]
+    assert [instruction["line_origin"] for instruction in shown["instructions"]] == [
+        "prologue",
+        "lost",
+        "lost",
+        "table",
+        "none",
+    ]
     overview = [rendered(line) for line in program_overview(program)]
     assert f"  lines of k: {warning}" in overview
     assert any(line.endswith("in part") for line in overview)

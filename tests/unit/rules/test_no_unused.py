@@ -27,7 +27,8 @@ def defined(nodes: Iterable[ast.AST]) -> Iterator[str]:
     for node in nodes:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             if not any(
-                isinstance(one, ast.Call) and ast.unparse(one.func).endswith(".command") for one in node.decorator_list
+                isinstance(decorator, ast.Call) and ast.unparse(decorator.func).endswith(".command")
+                for decorator in node.decorator_list
             ):
                 yield node.name
         elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):

@@ -7,7 +7,7 @@ import json
 from kernlens.model.build import Build, BuildToolchain, HeldParts, Source
 from kernlens.model.figures import KernelResources
 from kernlens.model.kernel import KernelArgument, ReportedKernel
-from kernlens.runtime.answers import build_of, from_json, to_json
+from kernlens.runtime.worker_answers import build_of, from_json, to_json
 
 KERNEL = ReportedKernel(
     "gemm",

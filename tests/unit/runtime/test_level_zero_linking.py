@@ -16,7 +16,7 @@ def test_link_that_succeeds() -> None:
     link = parse_dynamic_link(SUCCESS, log, NAMES)
     assert link.linked
     assert link.code_name == "ZE_RESULT_SUCCESS"
-    assert [(found.symbol, found.user, found.provider) for found in link.resolutions] == [
+    assert [(resolution.symbol, resolution.user, resolution.provider) for resolution in link.resolutions] == [
         ("helper", "importer", "exporter")
     ]
     assert link.missing == ()
@@ -24,7 +24,7 @@ def test_link_that_succeeds() -> None:
 
 def test_addresses_that_are_handles() -> None:
     link = parse_dynamic_link(SUCCESS, RESOLVED.format("0x1008", "0x2008"), NAMES)
-    assert [(found.user, found.provider) for found in link.resolutions] == [("importer", "exporter")]
+    assert [(resolution.user, resolution.provider) for resolution in link.resolutions] == [("importer", "exporter")]
 
 
 def test_link_that_fails() -> None:
@@ -32,14 +32,14 @@ def test_link_that_fails() -> None:
     link = parse_dynamic_link(LINK_FAILURE, log, NAMES)
     assert not link.linked
     assert link.code_name == "ZE_RESULT_ERROR_MODULE_LINK_FAILURE"
-    assert [(found.symbol, found.user, found.provider) for found in link.missing] == [("helper", "importer", None)]
+    assert [(symbol.symbol, symbol.user, symbol.provider) for symbol in link.missing] == [("helper", "importer", None)]
     assert link.resolutions == ()
     assert link.log == log.replace("0x1000", "importer")
 
 
 def test_modules_that_are_not_known() -> None:
     link = parse_dynamic_link(SUCCESS, RESOLVED.format("0x9999", "nonsense"), NAMES)
-    assert [(found.user, found.provider) for found in link.resolutions] == [(None, None)]
+    assert [(resolution.user, resolution.provider) for resolution in link.resolutions] == [(None, None)]
 
 
 def test_inspection_with_repeated_lines() -> None:

@@ -17,7 +17,7 @@ from kernlens.errors import KernlensError, NotFoundError, ToolError
 from kernlens.runtime import isolation
 from kernlens.runtime.driver_environment import DriverEnvironment, copy_worker
 from kernlens.runtime.isolation import DriverDiedError, IsolatedDriver
-from kernlens.verbs.capture.building_again import BuildingAgain, built_again
+from kernlens.verbs.capture.second_builds import SecondBuildPlan, second_builds
 from kernlens.verbs.capture.spool import BuildEvent, BuiltDevice
 from tests.processes import PATIENCE, have_ended
 
@@ -113,8 +113,8 @@ def test_hang(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_grandchildren_are_ended_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    said: list[str] = []
-    reader = threading.Thread(target=lambda: said.append(pipe.read_text()), daemon=True)
+    texts: list[str] = []
+    reader = threading.Thread(target=lambda: texts.append(pipe.read_text()), daemon=True)
     reader.start()
     monkeypatch.setattr(isolation, "time", Clock(messages=3))
     died(
@@ -127,7 +127,7 @@ def test_grandchildren_are_ended_too(tmp_path: Path, monkeypatch: pytest.MonkeyP
         f"time.sleep({PATIENCE})",
     )
     reader.join()  # The pipe ends with its last writer, who says that he lives if nobody ended him.
-    assert said == [""]
+    assert texts == [""]
 
 
 def test_output_that_is_no_answer(tmp_path: Path) -> None:
@@ -233,7 +233,7 @@ def test_an_interrupt_ends_what_is_built_again(tmp_path: Path) -> None:
         operation="build", source="text", devices=[BuiltDevice(1, "dg2", platform="Intel(R) OpenCL Graphics")]
     )
     # Unconfined, as the fake driver writes who it is into a folder that no compiler is shown.
-    wanted = BuildingAgain({}, worker.environment.python, stages=True, unconfined=True)
+    plan = SecondBuildPlan({}, worker.environment.python, stages=True, unconfined=True)
     begun: list[int] = []
 
     def interrupt() -> None:
@@ -242,5 +242,5 @@ def test_an_interrupt_ends_what_is_built_again(tmp_path: Path) -> None:
 
     threading.Thread(target=interrupt).start()
     with pytest.raises(KeyboardInterrupt):
-        list(built_again([event], wanted))
+        list(second_builds([event], plan))
     assert worker.was_ended()

@@ -19,9 +19,9 @@ ROOM = 2 << 20
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_kept_inputs_are_taken_as_they_should_be(name: str) -> None:
-    kept = TARGETS[name].kept()
-    assert kept, f"the fuzzer has nothing to start {name} from"
-    faults = {path.name: fault.story for path in kept if (fault := fault_of(TARGETS[name].run, path.read_bytes()))}
+    paths = TARGETS[name].kept_inputs()
+    assert paths, f"the fuzzer has nothing to start {name} from"
+    faults = {path.name: fault.story for path in paths if (fault := fault_of(TARGETS[name].run, path.read_bytes()))}
     assert not faults, "\n".join(f"{path}:\n{story}" for path, story in faults.items())
 
 

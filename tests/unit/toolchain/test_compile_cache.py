@@ -157,7 +157,7 @@ def test_a_build_from_the_cache_is_the_build(source: Path) -> None:
     first, second = (compile_job(job, cache, job.key, lambda child: None)[0] for _ in range(2))
     assert first == second
     assert second.binary == binary()
-    assert [Path(one.path).name for one in second.sources] == ["scale.cl", "outer.h", "inner.h"]
+    assert [Path(source.path).name for source in second.sources] == ["scale.cl", "outer.h", "inner.h"]
     assert compile_job(job, cache, job.key, lambda child: None, has_sources=False)[0].sources == ()
 
 
@@ -165,19 +165,19 @@ def test_the_key_of_a_compile_is_made_once_before_and_once_after(
     kernlens: Kernlens, compiler: Path, source: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The second tells whether a file was replaced meanwhile. What is kept needs no second one."""
-    made: list[str | None] = []
+    keys: list[str | None] = []
 
     def counted(*words: Any) -> str | None:
-        made.append(compile_key(*words))
-        return made[-1]
+        keys.append(compile_key(*words))
+        return keys[-1]
 
     monkeypatch.setattr("kernlens.toolchain.parallel_compiles.compile_key", counted)
     words = ("sweep", source, "--device", "skl", "--options", "-I headers")
     assert kernlens(*words).status == 0
-    assert len(made) == 2
+    assert len(keys) == 2
     assert kernlens(*words).status == 0
-    assert len(made) == 3
-    assert len(set(made)) == 1
+    assert len(keys) == 3
+    assert len(set(keys)) == 1
 
 
 def test_a_refusal_is_kept_and_a_crash_is_not(kernlens: Kernlens, compiler: Path, source: Path) -> None:

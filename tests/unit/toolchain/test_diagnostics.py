@@ -107,9 +107,9 @@ def test_source_files(tmp_path: Path) -> None:
     (tmp_path / "a.h").write_text('#include "k.cl"\n#include "headers/../a.h"\n')
     (headers / "b.h").write_bytes(b"\xff")
     (tmp_path / "c.h").write_text("")
-    found = source_files(tmp_path / "k.cl", f"-I {headers}")
-    assert [source.path for source in found] == [str(tmp_path / "k.cl"), str(tmp_path / "a.h"), str(headers / "b.h")]
-    assert found[2].text == "\ufffd"
+    files = source_files(tmp_path / "k.cl", f"-I {headers}")
+    assert [source.path for source in files] == [str(tmp_path / "k.cl"), str(tmp_path / "a.h"), str(headers / "b.h")]
+    assert files[2].text == "\ufffd"
 
 
 def test_a_source_that_includes_a_device_does_not_hang(tmp_path: Path) -> None:

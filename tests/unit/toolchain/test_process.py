@@ -41,10 +41,10 @@ class Clock:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    found = Clock()
-    monkeypatch.setattr(process, "time", found)
+    watch = Clock()
+    monkeypatch.setattr(process, "time", watch)
     monkeypatch.setattr(process, "PIPE_GRACE", 0.05)
-    return found
+    return watch
 
 
 class Witness:
@@ -53,14 +53,14 @@ class Witness:
     def __init__(self, folder: Path) -> None:
         self.path = folder / "witness"
         os.mkfifo(self.path)
-        self._said: list[str] = []
-        self._thread = threading.Thread(target=lambda: self._said.append(self.path.read_text()), daemon=True)
+        self._texts: list[str] = []
+        self._thread = threading.Thread(target=lambda: self._texts.append(self.path.read_text()), daemon=True)
         self._thread.start()
 
     def was_killed(self) -> bool:
         """Wait for the process's end; whether it came before the process could say that it had slept enough."""
         self._thread.join()
-        return self._said == [""]
+        return self._texts == [""]
 
 
 def test_output_status_and_time() -> None:

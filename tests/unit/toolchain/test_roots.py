@@ -195,15 +195,15 @@ def test_what_a_killed_process_still_writes_is_removed_too(folder: Path, monkeyp
 
 def test_one_at_a_time(root: Path, folder: Path) -> None:
     """While another command holds the lock, its half-built folder is left alone."""
-    said: queue.SimpleQueue[str] = queue.SimpleQueue()
-    with roots._locked(folder, said.put):
+    events: queue.SimpleQueue[str] = queue.SimpleQueue()
+    with roots._locked(folder, events.put):
         (folder / ".partial-newest-1").mkdir()
-        other = threading.Thread(target=roots.add, args=("mine",), kwargs={"root": root, "on_progress": said.put})
+        other = threading.Thread(target=roots.add, args=("mine",), kwargs={"root": root, "on_progress": events.put})
         other.start()
-        assert said.get() == "Waiting for another 'kernlens toolchain' command to end"
+        assert events.get() == "Waiting for another 'kernlens toolchain' command to end"
         assert (folder / ".partial-newest-1").exists()
     other.join()
-    assert said.empty()
+    assert events.empty()
     assert sorted(path.name for path in folder.iterdir()) == [".lock", "mine"]
 
 

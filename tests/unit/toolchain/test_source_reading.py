@@ -78,8 +78,8 @@ def test_an_option_allows_what_it_names(home: Path) -> None:
 def test_a_folder_with_a_name_that_none_can_have_allows_nothing(home: Path) -> None:
     folders = SourceFolders([os.getcwd(), "\0"], ["secret\0", "\ud800"])
     assert folders.read(f"{home}/work/a.cl") == Source(f"{home}/work/a.cl", "text of work/a.cl")
-    (found,) = source_files(home / "work/a.cl", "-I nowhere")
-    assert found.text == "text of work/a.cl"
+    (files,) = source_files(home / "work/a.cl", "-I nowhere")
+    assert files.text == "text of work/a.cl"
 
 
 def test_a_file_larger_than_a_source_is_none(home: Path) -> None:

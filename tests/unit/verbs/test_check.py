@@ -64,9 +64,9 @@ def test_every_figure_has_options_and_those_that_binaries_state_are_in_the_help(
     kernlens: Kernlens, folder: Path
 ) -> None:
     words = [word for figure in EVERY_FIGURE for word in (f"--max-{figure.names[0]}", "999999")]
-    found = kernlens("check", "small.bin", *words, "--allow-unknown", "--json")
-    assert found.status == 0
-    assert [each["figure"] for each in found.document["findings"]] == [figure.key for figure in EVERY_FIGURE]
+    done = kernlens("check", "small.bin", *words, "--allow-unknown", "--json")
+    assert done.status == 0
+    assert [each["figure"] for each in done.document["findings"]] == [figure.key for figure in EVERY_FIGURE]
     shown = kernlens("check", "--help").out
     for figure in FIGURES:
         assert f"--{'min' if figure.more_is_better else 'max'}-{figure.names[0]} N" in shown
@@ -84,7 +84,7 @@ def test_without_source_lines_the_reason_is_told(kernlens: Kernlens, file: Path)
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         ((), "there is no budget to check against"),
         (("--kernel", "scal", "--max-spill", "0"), "there is no kernel 'scal'; the binary holds scale"),
@@ -101,11 +101,11 @@ def test_without_source_lines_the_reason_is_told(kernlens: Kernlens, file: Path)
     ],
 )
 def test_what_cannot_be_checked_is_an_error(
-    words: tuple[str, ...], said: str, kernlens: Kernlens, folder: Path
+    words: tuple[str, ...], message: str, kernlens: Kernlens, folder: Path
 ) -> None:
     done = kernlens("check", "small.bin", *words)
     assert (done.status, done.out) == (2, "")
-    assert said in done.err
+    assert message in done.err
 
 
 def test_a_file_of_budgets(kernlens: Kernlens, folder: Path) -> None:
@@ -130,7 +130,7 @@ def test_a_file_of_budgets(kernlens: Kernlens, folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "words"),
     [
         ('[kernel."gem*"]\nmax-spill = 0\n', "kernel.\"gem*\": there is no kernel 'gem*'; the binary holds scale"),
         ('[kernel."gem*".device.skl]\nmax-spill = 0\n[kernel."*"]\nmax-spill=0\n', "there is no kernel 'gem*'"),
@@ -140,11 +140,11 @@ def test_a_file_of_budgets(kernlens: Kernlens, folder: Path) -> None:
         ('[kernel."*"]\nmax-spil = 0\n', "did you mean max-spill"),
     ],
 )
-def test_a_rule_that_fits_nothing_is_an_error(text: str, said: str, kernlens: Kernlens, folder: Path) -> None:
+def test_a_rule_that_fits_nothing_is_an_error(text: str, reason: str, kernlens: Kernlens, folder: Path) -> None:
     (folder / "kernlens.toml").write_text(text)
     done = kernlens("check", "small.bin")
     assert (done.status, done.out) == (2, "")
-    assert said in done.err
+    assert reason in done.err
     assert done.err.count("\n") == 1
 
 

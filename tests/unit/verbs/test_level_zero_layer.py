@@ -70,8 +70,8 @@ def test_what_layer_prints(kernlens: Kernlens, folder: Path, tmp_path: Path) -> 
     def variables(*lines: str, **environment: str) -> dict[str, str]:
         script = "\n".join(["set -e", *lines, "env"])
         done = subprocess.run(["sh", "-c", script], check=True, capture_output=True, text=True, env=environment)
-        found = dict(line.split("=", 1) for line in done.stdout.splitlines())
-        return {name: value for name, value in found.items() if name.startswith(("ZE_", "KERNLENS_", "OPENCL_"))}
+        result = dict(line.split("=", 1) for line in done.stdout.splitlines())
+        return {name: value for name, value in result.items() if name.startswith(("ZE_", "KERNLENS_", "OPENCL_"))}
 
     paths = {"PATH": os.environ["PATH"]}
     assert variables(on, **paths).items() >= turned_on().items()

@@ -43,7 +43,7 @@ def test_what_was_asked_for_is_kept(tmp_path: Path) -> None:
     asked = Asked(("./app", "-x"), "dg2", "newest", True, Changes(True, "-DN=1", [replacement], True))
     asked.keep(spool)
     changes = replace(asked.changes, replacements=[replace(replacement, content=b"")])
-    assert Asked.kept(spool) == replace(asked, changes=changes)
+    assert Asked.read_from(spool) == replace(asked, changes=changes)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_what_was_asked_for_is_kept(tmp_path: Path) -> None:
 def test_of_a_file_that_is_not_what_was_asked_for_nothing_is_known(content: str, tmp_path: Path) -> None:
     spool = Spool.make(tmp_path / "x.klens")
     spool.asked.write_text(content)
-    assert Asked.kept(spool) == Asked()
+    assert Asked.read_from(spool) == Asked()
 
 
 def test_of_several_that_make_it_one_does(tmp_path: Path) -> None:

@@ -335,14 +335,14 @@ def test_formulas_of_spreadsheets_are_texts(kernlens: Kernlens, source: Path) ->
 @pytest.mark.slow
 def test_jobs_are_taken_as_they_are_done_and_results_are_forgotten() -> None:
     """10,000 jobs: never more taken than a few beside those that were given back, and no result is kept."""
-    taken = given = most = 0
+    taken = yielded = most = 0
     lock = threading.Lock()
 
     def jobs() -> Iterator[int]:
         nonlocal taken, most
         for number in range(10_000):
             taken += 1
-            most = max(most, taken - given)
+            most = max(most, taken - yielded)
             yield number
 
     def work(number: int, on_start: OnStart) -> bytes:
@@ -353,10 +353,10 @@ def test_jobs_are_taken_as_they_are_done_and_results_are_forgotten() -> None:
     # All results together are 1 GB.
     with processor_time(20), memory(8 << 20):
         for result in do_many(jobs(), work, 3):
-            given += 1
+            yielded += 1
             seen.add(int.from_bytes(result[:4], "little"))
             del result
-    assert len(seen) == given == 10_000
+    assert len(seen) == yielded == 10_000
     assert most <= 8
 
 

@@ -1,4 +1,4 @@
-"""The viewer's TypeScript: no circle among its imports, and which room may import which. It needs no Node."""
+"""The viewer's TypeScript: no circle among its imports, which room may import which, and plain names. It needs no Node."""
 
 from __future__ import annotations
 
@@ -14,6 +14,13 @@ from tests.tree import ROOT
 SOURCES = ROOT / "viewer" / "src"
 #: Imports of types count like all others, and so do those that run only when they are reached.
 IMPORT = re.compile(r'^(?:import|export)\b[^;"]*"(\.[^"]+)"|\bimport\(\s*"(\.[^"]+)"', re.MULTILINE)
+
+#: What is no name: comments, and texts. Of a template's text only what stands in braces is code.
+NO_CODE = re.compile(r'/\*.*?\*/|^\s*//.*?$|(?<=[\s;])//\s.*?$|"(?:\\.|[^"\\\n])*"', re.DOTALL | re.MULTILINE)
+TEMPLATE = re.compile(r"`((?:\\.|\$\{[^{}]*\}|[^`\\])*)`")
+IN_BRACES = re.compile(r"\$\{([^{}]*)\}")
+#: Words that name nothing: what is in the variable? Those of documents stand in quotes.
+EMPTY_NAMES = re.compile(r"\b(?:one|found|made|given|wanted|kept|said)\b")
 
 #: Folder -> the folders, and the files beside them, that it may import besides itself. Files beside the folders may import
 #: each of these.
@@ -83,3 +90,14 @@ def test_folders_import_what_they_may_and_all_of_it() -> None:
 def test_the_page_is_known_to_its_parts_by_its_interface() -> None:
     """``App`` is put together by ``main`` and moved by keys; whoever is a part of it takes a ``Page``."""
     assert {module_of(path) for path in files() if "app" in imported(path)} == {"commands", "main"}
+
+
+def code_of(path: Path) -> str:
+    """The file without comments and texts."""
+    text = NO_CODE.sub("", path.read_text("utf-8"))
+    return TEMPLATE.sub(lambda template: " ".join(IN_BRACES.findall(template[1])), text)
+
+
+def test_names_say_what_they_hold() -> None:
+    empty = {module_of(path): names for path in files() if (names := EMPTY_NAMES.findall(code_of(path)))}
+    assert not empty

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from kernlens.report.explore.page import page
-from tests.browser.made import made
+from kernlens.report.explore.single_file import page
+from tests.browser.made import small_document
 from tests.explore_reader import Page
 from tests.tree import ROOT
 
@@ -12,7 +12,7 @@ SAMPLE = ROOT / "viewer/tests/add.html"
 
 def written() -> str:
     """The page of a document that was made by hand."""
-    return "".join(page(made(), ""))
+    return "".join(page(small_document(), ""))
 
 
 def document_in(text: str) -> dict[str, Any]:

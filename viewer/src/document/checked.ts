@@ -44,18 +44,18 @@ export function textsByName(value: unknown, what: string): Map<string, string> {
 
 /** A column of `length` integers from `low` to `high`. */
 export function integers(value: unknown, length: number, low: number, high: number, what: string): Int32Array {
-  const given = list(value, what);
-  if (given.length !== length) damaged(`${what} has ${given.length} entries, not ${length}`);
-  return Int32Array.from(given, (each) => integer(each, low, high, what));
+  const entries = list(value, what);
+  if (entries.length !== length) damaged(`${what} has ${entries.length} entries, not ${length}`);
+  return Int32Array.from(entries, (each) => integer(each, low, high, what));
 }
 
 /** A column that is written as differences, the first against 0. */
 export function column(value: unknown, length: number, low: number, high: number, what: string): Int32Array {
-  const given = list(value, what);
-  if (given.length !== length) damaged(`${what} has ${given.length} entries, not ${length}`);
+  const entries = list(value, what);
+  if (entries.length !== length) damaged(`${what} has ${entries.length} entries, not ${length}`);
   const values = new Int32Array(length);
   let sum = 0;
-  for (let row = 0; row < length; row++) values[row] = sum = integer(sum + Number(given[row]), low, high, what);
+  for (let row = 0; row < length; row++) values[row] = sum = integer(sum + Number(entries[row]), low, high, what);
   return values;
 }
 

@@ -8,13 +8,13 @@ const TOKEN = "kernlens.token";
 /** Takes the token out of the fragment (`#t=...`, kept for this tab only), so that no link or history entry holds it. */
 export function takeToken(): string {
   const parameters = new URLSearchParams(location.hash.slice(1));
-  const given = parameters.get("t");
-  if (given !== null) {
-    sessionStorage.setItem(TOKEN, given);
+  const token = parameters.get("t");
+  if (token !== null) {
+    sessionStorage.setItem(TOKEN, token);
     parameters.delete("t");
     history.replaceState(history.state, "", `#${parameters}`);
   }
-  return given ?? sessionStorage.getItem(TOKEN) ?? "";
+  return token ?? sessionStorage.getItem(TOKEN) ?? "";
 }
 
 /** What a browser calls a "network error" says nothing to whoever reads the page. */
@@ -34,7 +34,7 @@ async function whole<Value>(answer: Promise<Value>): Promise<Value> {
 /** `kernlens serve`: documents over HTTP, from the server that the page came from. */
 export class HttpSource implements Source {
   readonly mode = "serve";
-  private readonly kept = new Kept<unknown>(24);
+  private readonly chunks = new Kept<unknown>(24);
   private read: Promise<Index> | null = null;
 
   constructor(private readonly token: string) {}
@@ -46,7 +46,7 @@ export class HttpSource implements Source {
   }
 
   chunk(id: string): Promise<unknown> {
-    return this.kept.get(id, async () => {
+    return this.chunks.get(id, async () => {
       const answer = await this.get(`/api/chunk/${encodeURIComponent(id)}`);
       return unpack(new Uint8Array(await whole(answer.arrayBuffer())));
     });

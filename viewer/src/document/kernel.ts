@@ -45,8 +45,8 @@ export class Code extends Rows {
   private readonly opcodes: string[];
   private readonly op: Int32Array;
 
-  constructor(places: Places, given: unknown) {
-    const chunk = object(given, "code");
+  constructor(places: Places, written: unknown) {
+    const chunk = object(written, "code");
     const size = list(chunk.size, "code.size");
     const count = size.length;
     if (count > MOST_ROWS) damaged(`it has ${count} instructions`);
@@ -106,8 +106,8 @@ export class Code extends Rows {
 
   /** The rows that wait for a row, ascending. */
   waiters(row: number): number[] {
-    const found = [this.tokens, this.distances].flatMap(({ byProducer, waiter }) => Array.from(rowsOf(byProducer, row), (pair) => waiter[pair]));
-    return Array.from(new Set(found)).sort((left, right) => left - right);
+    const waiters = [this.tokens, this.distances].flatMap(({ byProducer, waiter }) => Array.from(rowsOf(byProducer, row), (pair) => waiter[pair]));
+    return Array.from(new Set(waiters)).sort((left, right) => left - right);
   }
 
   /** What a row's registers tie it to, by row; of one register only where one is named. Null where that is not known. */
@@ -115,15 +115,15 @@ export class Code extends Rows {
     const { uses } = this;
     if (uses === null) return null;
     const collect = (pairs: Int32Array, others: Int32Array): Map<number, number[]> => {
-      const found = new Map<number, number[]>();
+      const registersOf = new Map<number, number[]>();
       for (const pair of pairs) {
         const register = uses.register[pair];
         if (only !== null && register !== only) continue;
-        const registers = found.get(others[pair]);
-        if (registers === undefined) found.set(others[pair], [register]);
+        const registers = registersOf.get(others[pair]);
+        if (registers === undefined) registersOf.set(others[pair], [register]);
         else registers.push(register);
       }
-      return found;
+      return registersOf;
     };
     return { writers: collect(rowsOf(uses.byReader, row), uses.writer), readers: collect(rowsOf(uses.byWriter, row), uses.reader) };
   }
@@ -189,21 +189,21 @@ function pairsOf(rows: unknown, others: unknown, last: number, what: string): [I
   return [column(rows, length, 0, last, `${what}.row`), integers(others, length, -MOST, MOST, what)];
 }
 
-function usesOf(given: unknown, count: number): Uses {
-  const chunk = object(given, "code.use");
+function usesOf(written: unknown, count: number): Uses {
+  const chunk = object(written, "code.use");
   const [reader, back] = pairsOf(chunk.row, chunk.back, count - 1, "code.use");
   const writer = reader.map((row, index) => integer(row - back[index], 0, count - 1, "code.use.back"));
   const register = integers(chunk.register, reader.length, 0, MOST_REGISTERS, "code.use.register");
   return { reader, writer, register, byReader: group(reader, count), byWriter: group(writer, count) };
 }
 
-function peakOf(given: unknown, last: number): { row: number; registers: number } {
-  const { row, registers } = object(given, "code.peak");
+function peakOf(written: unknown, last: number): { row: number; registers: number } {
+  const { row, registers } = object(written, "code.peak");
   return { row: integer(row, 0, last, "code.peak"), registers: integer(registers, 0, MOST_REGISTERS, "code.peak") };
 }
 
-function kindOf(given: unknown): MessageKind {
-  const { words, bytes, spill } = object(given, "code.message.kinds");
+function kindOf(written: unknown): MessageKind {
+  const { words, bytes, spill } = object(written, "code.message.kinds");
   return { words: text(words, "code.message.kinds"), bytes: figure(bytes, "code.message.kinds"), spill: spill === true };
 }
 
@@ -220,8 +220,8 @@ export class Stage extends Rows {
   readonly missing: string | null;
   readonly lines: string[];
 
-  constructor(places: Places, given: unknown) {
-    const whole = object(given, "a stage");
+  constructor(places: Places, written: unknown) {
+    const whole = object(written, "a stage");
     const missing = textOrNull(whole.missing, "a stage's missing");
     const chunk = missing === null ? whole : { ...whole, ...NO_STAGE };
     const lines = text(chunk.text, "a stage's text").split("\n");
@@ -268,9 +268,9 @@ export class Kernel {
   constructor(
     readonly program: ProgramInfo,
     readonly row: number,
-    given: unknown,
+    written: unknown,
   ) {
-    const chunk = object(given, "a kernel");
+    const chunk = object(written, "a kernel");
     const { code, lines } = object(chunk.missing, "missing");
     this.name = text(chunk.name, "name");
     this.files = texts(chunk.files, "files");

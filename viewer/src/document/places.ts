@@ -19,8 +19,8 @@ export class Places {
   private readonly known = new Map<number, number>();
 
   /** `files` is how many files there are. */
-  constructor(given: unknown, files: number) {
-    const columns = object(given, "places");
+  constructor(written: unknown, files: number) {
+    const columns = object(written, "places");
     const length = Array.isArray(columns.file) ? columns.file.length : 0;
     const file = integers(columns.file, length, 0, files - 1, "places.file");
     const line = column(columns.line, length, 0, MOST, "places.line");

@@ -6,8 +6,8 @@ const SCHEMA = 2;
 
 /** Takes an index over. A program that is damaged stands in it as one that failed, with the reason; throws DocumentError if the
  * index itself is damaged, or of another schema. */
-export function readIndex(given: unknown): Index {
-  const index = object(given, "the index");
+export function readIndex(written: unknown): Index {
+  const index = object(written, "the index");
   if (index.schema !== SCHEMA) throw new DocumentError(`This document is of schema ${String(index.schema).slice(0, 40)}, and this page reads schema ${SCHEMA}.`, "Make it anew with the kernlens that is installed.");
   return {
     title: text(index.title, "title"),
@@ -21,15 +21,15 @@ export function readIndex(given: unknown): Index {
   };
 }
 
-function place(given: unknown): ChunkEntry {
-  const { offset, packed } = object(given, "chunks");
+function place(written: unknown): ChunkEntry {
+  const { offset, packed } = object(written, "chunks");
   const bytes = (value: unknown): number | null => (value === undefined ? null : integer(value, 0, MOST, "chunks"));
   return { offset: bytes(offset), packed: bytes(packed) };
 }
 
-function program(given: unknown, number: number): ProgramInfo {
+function program(written: unknown, number: number): ProgramInfo {
   try {
-    return readProgram(given);
+    return readProgram(written);
   } catch (problem) {
     if (!(problem instanceof DocumentError)) throw problem;
     const unknown = { device: null, device_title: null, toolchain: null, versions: [], options: null, command: null, log: null, no_stages: null, passes: null };
@@ -37,8 +37,8 @@ function program(given: unknown, number: number): ProgramInfo {
   }
 }
 
-function readProgram(given: unknown): ProgramInfo {
-  const entry = object(given, "a program");
+function readProgram(written: unknown): ProgramInfo {
+  const entry = object(written, "a program");
   return {
     id: text(entry.id, "id"),
     name: text(entry.name, "name"),
@@ -61,19 +61,19 @@ function readProgram(given: unknown): ProgramInfo {
   };
 }
 
-function file(given: unknown): FileInfo {
-  const entry = object(given, "files");
+function file(written: unknown): FileInfo {
+  const entry = object(written, "files");
   return { path: text(entry.path, "files"), chunk: textOrNull(entry.chunk, "files"), missing: textOrNull(entry.missing, "files") };
 }
 
-function stage(given: unknown): StageInfo {
-  const entry = object(given, "stages");
+function stage(written: unknown): StageInfo {
+  const entry = object(written, "stages");
   const words = { name: text(entry.name, "stages"), title: text(entry.title, "stages"), sentence: text(entry.sentence, "stages") };
   return { ...words, attempt: figure(entry.attempt, "stages"), meta: textOrNull(entry.meta, "stages") };
 }
 
-function kernels(given: unknown): KernelColumns {
-  const entry = object(given, "kernels");
+function kernels(written: unknown): KernelColumns {
+  const entry = object(written, "kernels");
   const words = { name: texts(entry.name, "kernels.name"), shown: texts(entry.shown, "kernels.shown"), chunk: texts(entry.chunk, "kernels.chunk") };
   const count = words.name.length;
   const all = new Map<string, Figure[]>();
@@ -93,18 +93,18 @@ function columns(count: number, figures: Map<string, Figure[]>): KernelColumns {
 }
 
 /** A source file, or a build's log. */
-export function readText(given: unknown): string {
-  return text(object(given, "a text").text, "a text");
+export function readText(written: unknown): string {
+  return text(object(written, "a text").text, "a text");
 }
 
 /** The metadata table of a stage; "" if the chunk has none of it. */
-export function readTable(given: unknown, name: string): string {
-  const tables = list(object(given, "tables").stages, "tables").map((each) => object(each, "tables"));
+export function readTable(written: unknown, name: string): string {
+  const tables = list(object(written, "tables").stages, "tables").map((each) => object(each, "tables"));
   return text(tables.find((each) => each.stage === name)?.text ?? "", "tables");
 }
 
-export function readPasses(given: unknown): Passes {
-  const chunk = object(given, "passes");
+export function readPasses(written: unknown): Passes {
+  const chunk = object(written, "passes");
   const passes = list(chunk.passes, "passes").map((each) => {
     const entry = object(each, "passes");
     const numbers = { attempt: figure(entry.attempt, "passes"), seconds: figure(entry.seconds, "passes"), added: figure(entry.added, "passes") ?? 0, removed: figure(entry.removed, "passes") ?? 0 };

@@ -7,7 +7,7 @@ import { unpack } from "./unpack";
 /** A report: the document is in two blocks of the page, the chunks as zstd frames in base 85, one after the other. */
 export class ReportSource implements Source {
   readonly mode = "report";
-  private readonly kept = new Kept<unknown>(24);
+  private readonly chunks = new Kept<unknown>(24);
   private read: Promise<Index> | null = null;
   private text: string | null = null;
 
@@ -22,7 +22,7 @@ export class ReportSource implements Source {
   }
 
   chunk(id: string): Promise<unknown> {
-    return this.kept.get(id, async () => {
+    return this.chunks.get(id, async () => {
       const { offset, packed } = (await this.index()).chunks.get(id) ?? { offset: null, packed: null };
       if (offset === null || packed === null) throw new DocumentError("This report was written without this part.");
       this.text ??= this.taken("chunks");

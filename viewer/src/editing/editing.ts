@@ -38,7 +38,7 @@ export class Editing implements Compiler {
   private base: Index | null = null;
   /** The texts that programs were made from, by their ids: of the one that is edited (null: of another text than the editor began
    * with), and of what compiles gave. */
-  private readonly made = new Map<string, string | null>();
+  private readonly textOf = new Map<string, string | null>();
   /** The configurations of the running compile that have no result yet, and what each does. */
   private readonly pending = new Map<Attempt, string>();
   private serial = 0;
@@ -61,7 +61,7 @@ export class Editing implements Compiler {
 
   /** Whether a program is the one that is edited, or came of a compile of it. */
   hasMade({ id }: ProgramInfo): boolean {
-    return this.on && this.made.has(id);
+    return this.on && this.textOf.has(id);
   }
 
   /** The path of the text that is edited, in the programs that it is of. */
@@ -99,8 +99,8 @@ export class Editing implements Compiler {
     this.base = page.index;
     this.text = pane.text;
     this.recorded = program.edited ? null : pane.text;
-    this.made.clear();
-    this.made.set(program.id, pane.fresh ? pane.text : null);
+    this.textOf.clear();
+    this.textOf.set(program.id, pane.fresh ? pane.text : null);
     const linked = shared === undefined ? [] : configurationsIn(page.state.more.e ?? "");
     const able = linked.filter(({ device, toolchain }) => choices.devices.find(({ name }) => name === device)?.toolchains.includes(toolchain)).slice(0, MOST);
     this.attempts = able.map((configuration) => ({ configuration, program: null, index: null, result: null, seconds: 0 }));
@@ -272,7 +272,7 @@ export class Editing implements Compiler {
       for (const program of result.index.programs) {
         program.edited = true;
         program.options = options;
-        this.made.set(program.id, text);
+        this.textOf.set(program.id, text);
       }
       attempt.index = result.index;
       attempt.program = result.index.programs[0] ?? null;
@@ -314,7 +314,7 @@ export class Editing implements Compiler {
   /** Programs that are shown nowhere any more may take their texts with them. */
   private forget(): void {
     const shown = new Set([this.program, this.page.kernel?.program.id, ...this.attempts.map(({ program }) => program?.id)]);
-    for (const id of this.made.keys()) if (!shown.has(id)) this.made.delete(id);
+    for (const id of this.textOf.keys()) if (!shown.has(id)) this.textOf.delete(id);
   }
 
   /** The kernel that was shown, or the first if it is no more. */
@@ -335,9 +335,9 @@ export class Editing implements Compiler {
     if (pane === null) return;
     const program = page.kernel?.program;
     const attempt = this.attempts[this.at];
-    const fresh = program !== undefined && this.made.get(program.id) === this.text;
+    const fresh = program !== undefined && this.textOf.get(program.id) === this.text;
     const wait = this.pending.has(attempt) || attempt.program === null;
-    page.element.classList.toggle("stale", program !== undefined && this.made.has(program.id) && (!fresh || wait));
+    page.element.classList.toggle("stale", program !== undefined && this.textOf.has(program.id) && (!fresh || wait));
     if (pane.fresh === fresh) return;
     pane.fresh = fresh;
     pane.pane.refresh();

@@ -49,7 +49,7 @@ export async function drawn({ word }: SharedText): Promise<string | null> {
 /** Configurations for the address, a line each; the first is the one that is shown. */
 export function configurationsIn(value: string): Configuration[] {
   const words = value.split("\n").map((line) => /^([^:]+):([^:]+):(.*)$/.exec(line));
-  return words.flatMap((found) => (found === null ? [] : { device: found[1], toolchain: found[2], options: found[3], all_passes: false }));
+  return words.flatMap((match) => (match === null ? [] : { device: match[1], toolchain: match[2], options: match[3], all_passes: false }));
 }
 
 export function configurationsOut(configurations: readonly Configuration[]): string {

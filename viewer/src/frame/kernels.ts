@@ -121,12 +121,12 @@ export class KernelList {
   }
 
   private sorted(): Entry[] {
-    const wanted = this.entries.filter(({ shown, program }) => this.isWanted(shown, program));
+    const rows = this.entries.filter(({ shown, program }) => this.isWanted(shown, program));
     const by = (order: Exclude<Order, "name">) => (left: Entry, right: Entry) => (right[order] ?? -1) - (left[order] ?? -1);
-    if (this.order === null) return wanted.sort(worse);
-    if (this.order === "name") return wanted.sort((left, right) => left.shown.localeCompare(right.shown));
-    if (this.order === "simd") return wanted.sort((left, right) => by("simd")(right, left));
-    return wanted.sort(by(this.order));
+    if (this.order === null) return rows.sort(worse);
+    if (this.order === "name") return rows.sort((left, right) => left.shown.localeCompare(right.shown));
+    if (this.order === "simd") return rows.sort((left, right) => by("simd")(right, left));
+    return rows.sort(by(this.order));
   }
 
   private draw(): void {

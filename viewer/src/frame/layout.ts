@@ -92,8 +92,8 @@ export class Layout {
   constructor() {
     this.top = Number(recall("top") ?? "44");
     for (const kind of KINDS) this.add(kind);
-    const kept = (recall("sizes") ?? "").split(",").map(Number);
-    if (kept.length === 3 && kept.every((share) => share >= 5)) this.slots.forEach((slot, index) => (slot.share = kept[index]));
+    const shares = (recall("sizes") ?? "").split(",").map(Number);
+    if (shares.length === 3 && shares.every((share) => share >= 5)) this.slots.forEach((slot, index) => (slot.share = shares[index]));
     const medium = matchMedia("(max-width: 1000px)");
     const narrow = matchMedia("(max-width: 640px)");
     const adapt = (): void => {

@@ -20,7 +20,7 @@ export function isScalar(region: string): boolean {
  * one channel every region is the same, and none is written.
  */
 export function shorten(operand: string, channels: number): string {
-  const cache = channels === 1 ? known.one : known.many;
+  const cache = channels === 1 ? known.single : known.many;
   let short = cache.get(operand);
   if (short === undefined) {
     if (cache.size > 50_000) cache.clear();
@@ -31,7 +31,7 @@ export function shorten(operand: string, channels: number): string {
 }
 
 /** A large kernel has a hundred thousand operands, of which a few thousand differ. */
-const known = { one: new Map<string, string>(), many: new Map<string, string>() };
+const known = { single: new Map<string, string>(), many: new Map<string, string>() };
 
 function shortened(operand: string, channels: number): string {
   return operand

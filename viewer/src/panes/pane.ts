@@ -35,7 +35,7 @@ export class Pane {
   readonly view: EditorView;
   readonly ruler: Ruler;
   /** Lines that a search found, ascending. */
-  private found: Int32Array | null = null;
+  private hits: Int32Array | null = null;
   private readonly canvases: Canvas[] = [];
   private readonly size = new ResizeObserver(() => this.moveAway());
   /** Where the text begins on the screen, null after anything moved: asking has the page laid out within the hover. */
@@ -148,14 +148,14 @@ export class Pane {
   }
 
   /** Marks the lines that a search found. */
-  mark(found: Int32Array | null): void {
-    if (found === this.found) return;
-    this.found = found;
+  mark(hits: Int32Array | null): void {
+    if (hits === this.hits) return;
+    this.hits = hits;
     this.refresh();
   }
 
   private isFound(line: number): boolean {
-    return this.found !== null && this.found[lastAtMost(this.found, line)] === line;
+    return this.hits !== null && this.hits[lastAtMost(this.hits, line)] === line;
   }
 
   /** What lines look like has changed. */

@@ -98,7 +98,7 @@ export class CompareView implements View {
 
   private draw(left: Kernel, right: Kernel, lines: Line[]): void {
     const changed = lines.filter((line) => line.changed > 0);
-    changed.sort((one, other) => change(other) - change(one) || other.changed - one.changed);
+    changed.sort((left, right) => change(right) - change(left) || right.changed - left.changed);
     this.chosen = changed.length > 0 ? 0 : -1;
     const buttons: HTMLButtonElement[] = [];
     const pick = (at: number): void => {
@@ -109,9 +109,9 @@ export class CompareView implements View {
       this.code.scrollTop = 0;
     };
     const button = (at: number, ...words: (string | Node)[]): HTMLElement => {
-      const made = h("button", { type: "button", class: "link", onclick: () => pick(at) }, ...words);
-      buttons.push(made);
-      return made;
+      const element = h("button", { type: "button", class: "link", onclick: () => pick(at) }, ...words);
+      buttons.push(element);
+      return element;
     };
     const whole = h("tr", {}, h("td", {}, button(-1, "all machine code")), figure(left.code.count), figure(right.code.count), delta(right.code.count - left.code.count), h("td", {}));
     const rows = changed.map((line, at) =>

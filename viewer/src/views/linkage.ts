@@ -17,7 +17,7 @@ interface LinkAnswer {
   edges: { importer: number; provider: number; symbol: string }[];
   unresolved: { symbol: string; module: number; advice: string; uses: { holder: string; offset: number | null; path: string | null; line: number | null }[] }[];
   duplicates: { symbol: string; modules: number[] }[];
-  mismatches: { symbol: string; importer: number; provider: number; wanted: string; given: string }[];
+  mismatches: { symbol: string; importer: number; provider: number; "wanted": string; "given": string }[];
   clashes: { symbol: string; importer: number; provider: number; holder: string }[];
   cycles: number[][];
   log: string[] | null;
@@ -58,8 +58,8 @@ export class LinkageView implements View {
     for (const sentence of [...answer.obstacles, ...answer.notes]) parts.push(h("p", { class: "warn" }, sentence));
     parts.push(this.grid(answer));
     if (answer.unresolved.length > 0) parts.push(h("h3", { class: "warn" }, "Nobody gives"), h("ul", {}, ...answer.unresolved.map((each) => unresolved(each, answer))));
-    for (const { symbol, importer, provider, wanted, given } of answer.mismatches)
-      parts.push(h("p", { class: "warn" }, h("code", {}, symbol), `: ${name(answer, importer)} wants ${wanted}, ${name(answer, provider)} has ${given}`));
+    for (const { symbol, importer, provider, "wanted": declared, "given": defined } of answer.mismatches)
+      parts.push(h("p", { class: "warn" }, h("code", {}, symbol), `: ${name(answer, importer)} wants ${declared}, ${name(answer, provider)} has ${defined}`));
     for (const { symbol, importer, provider, holder } of answer.clashes)
       parts.push(h("p", { class: "warn" }, h("code", {}, holder), ` of ${name(answer, importer)} calls `, h("code", {}, symbol), ` of ${name(answer, provider)}, which is compiled for other registers or sub-groups`));
     for (const cycle of answer.cycles) parts.push(h("p", {}, `In a circle: ${cycle.map((module) => name(answer, module)).join(", ")}`));
@@ -80,7 +80,7 @@ export class LinkageView implements View {
     for (const { symbol, modules } of answer.duplicates) modules.forEach((module, index) => at(symbol).set(module, index === 0 ? "gives" : "twice"));
     for (const { symbol, module } of answer.unresolved) at(symbol).set(module, "lacks");
     if (cells.size === 0) return nothing("The modules share no symbols: neither gives another anything.");
-    const rows = [...cells].sort(([one], [other]) => (one < other ? -1 : 1)).map(([symbol, of]) =>
+    const rows = [...cells].sort(([left], [right]) => (left < right ? -1 : 1)).map(([symbol, of]) =>
       h(
         "tr",
         {},

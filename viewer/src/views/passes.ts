@@ -67,8 +67,8 @@ export class PassesView implements View {
       fill(this.summary, `${count(passes.length)} passes, ${count(acting)} changed something`);
       this.draw();
       if (read.missing !== null) return fill(this.diff, nothing(`Not all passes were compared: ${read.missing}.`));
-      const wanted = Number(this.page.state.more.pass ?? -1);
-      this.pick(passes[wanted] === undefined ? passes.findIndex(acts) : wanted, "replace");
+      const asked = Number(this.page.state.more.pass ?? -1);
+      this.pick(passes[asked] === undefined ? passes.findIndex(acts) : asked, "replace");
     } catch (problem) {
       if (turn === this.turn) fill(this.diff, h("div", { class: "message" }, ...failure(problem, () => void this.read(chunk))));
     }
@@ -77,12 +77,12 @@ export class PassesView implements View {
   /** Runs of passes that changed nothing are one line, until it is opened. */
   private draw(): void {
     const typed = this.filter.value.trim();
-    const wanted = this.matching(typed);
+    const matches = this.matching(typed);
     const items: HTMLElement[] = [];
     for (let at = 0; at < this.passes.length; at++) {
-      if (!wanted(at)) continue;
+      if (!matches(at)) continue;
       let end = at;
-      while (end < this.passes.length && !acts(this.passes[end]) && wanted(end)) end++;
+      while (end < this.passes.length && !acts(this.passes[end]) && matches(end)) end++;
       const first = at;
       if (end - at > 1 && typed === "" && !this.unfolded.has(first)) {
         const open = (): void => {

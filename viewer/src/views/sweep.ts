@@ -50,12 +50,12 @@ export class SweepView implements View {
     );
   }
 
-  private draw(rows: Row[], wanted: string | null): void {
+  private draw(rows: Row[], asked: string | null): void {
     const figures = [...new Set(rows.flatMap((row) => [...(row.figures ?? [])].flatMap(([key, value]) => (value === null ? [] : [key]))))];
     if (figures.length === 0) return fill(this.element, nothing("No cell of this sweep has a kernel.", rows[0]?.reason ?? null));
     // Spills are the first thing to look at, where there are any.
     const spills = rows.some((row) => (row.figures?.get("spill_bytes") ?? 0) > 0);
-    const figure = [wanted, spills ? "spill_bytes" : null, "instructions"].find((each) => each !== null && figures.includes(each)) ?? figures[0];
+    const figure = [asked, spills ? "spill_bytes" : null, "instructions"].find((each) => each !== null && figures.includes(each)) ?? figures[0];
     const columns = [...new Map(rows.map((row) => [columnOf(row), row])).values()];
     if (columns.length < 2)
       return fill(this.element, nothing("All of this is one configuration, and a sweep needs several.", "kernlens sweep SOURCE --device all -o X.klens, and open X.klens"));
@@ -73,7 +73,7 @@ export class SweepView implements View {
     });
     const most = largest(rows.map((row) => row.figures?.get(figure) ?? 0), 1);
     const body = [...kernels.values()].map((cells) => this.line(cells, columns, figure, most));
-    body.sort((one, other) => (other.worst === one.worst ? 0 : other.worst - one.worst));
+    body.sort((left, right) => (right.worst === left.worst ? 0 : right.worst - left.worst));
     const head = h("tr", {}, h("th", { scope: "col" }, "kernel"), ...columns.map((row) => h("th", { scope: "col", title: row.compiler ?? "" }, row.device, h("br"), row.toolchain, h("br"), withoutLines(row.options) || "no options")));
     const words = `${count(kernels.size)} kernels, ${count(columns.length)} configurations. The worst cell of each row is outlined; a cell opens its kernel.`;
     const more = body.length > MOST_ROWS ? ` The worst ${count(MOST_ROWS)} are drawn.` : "";
@@ -147,8 +147,8 @@ function sourceOf({ name, device, toolchain }: ProgramInfo): string {
   return bare.endsWith(build) ? bare.slice(0, -build.length) : bare;
 }
 
-function rowsOf(given: unknown): Row[] {
-  return list(object(given, "the sweep").rows, "rows").map((each) => {
+function rowsOf(written: unknown): Row[] {
+  return list(object(written, "the sweep").rows, "rows").map((each) => {
     const row = object(each, "rows");
     const figures = row.figures === null ? null : new Map(Object.entries(object(row.figures, "figures")).map(([key, value]) => [key, figure(value, key)]));
     const words = { source: text(row.source, "source"), device: text(row.device, "device"), toolchain: text(row.toolchain, "toolchain"), options: text(row.options, "options") };

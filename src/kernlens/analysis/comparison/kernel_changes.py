@@ -241,12 +241,12 @@ class InstructionPair:
 def instruction_pairs(codes: tuple[Code, Code], line: LineChange) -> list[InstructionPair]:
     """Returns the line's old and new instructions side by side, in the order of the code."""
     before = (-1, -1)
-    found: list[InstructionPair] = []
+    lined_up: list[InstructionPair] = []
     pairs = common_pairs(_forms(codes[0], line.old), _forms(codes[1], line.new))
     for pair in [*pairs, (len(line.old), len(line.new))]:
-        found += [InstructionPair(line.old[index], None) for index in range(before[0] + 1, pair[0])]
-        found += [InstructionPair(None, line.new[index]) for index in range(before[1] + 1, pair[1])]
+        lined_up += [InstructionPair(line.old[index], None) for index in range(before[0] + 1, pair[0])]
+        lined_up += [InstructionPair(None, line.new[index]) for index in range(before[1] + 1, pair[1])]
         if pair[0] < len(line.old):
-            found.append(InstructionPair(line.old[pair[0]], line.new[pair[1]]))
+            lined_up.append(InstructionPair(line.old[pair[0]], line.new[pair[1]]))
         before = pair
-    return found
+    return lined_up

@@ -195,20 +195,20 @@ class Code:
         size = 2 * (_REGISTERS + _ACCUMULATORS) * self._width // _CELL
         writers = [-1] * size
         straight = self._straight
-        found: list[tuple[Origin, ...]] = []
+        origins: list[tuple[Origin, ...]] = []
         left: list[Origin] = []
         for index, form in enumerate(forms):
             operands: list[Origin] = []
             for cell in form.read:
                 writer = writers[min(cell, size - 1)]
                 operands.append(cell if writer < 0 else (writer, cell - forms[writer].first))
-            found.append(tuple(operands))
+            origins.append(tuple(operands))
             if form.first >= 0:
                 end = min(form.first + form.count, size)
                 if form.is_conditional or index >= straight:
                     left += [index, writers[form.first], writers[end - 1]]
                 writers[form.first : end] = repeat(index, end - form.first)
-        return found, left
+        return origins, left
 
     @property
     def _straight(self) -> int:

@@ -115,19 +115,19 @@ def _reads_the_same(old: Effect, new: Effect, relation: Relation) -> bool:
     for (start, pattern), (other, same) in zip(old.reads, new.reads, strict=True):
         if pattern != same or (pattern << start) & ~relation.get(other - start, 0):
             return False
-    return all(one[1] == another[1] for one, another in zip(old.writes, new.writes, strict=True))
+    return all(old_write[1] == new_write[1] for old_write, new_write in zip(old.writes, new.writes, strict=True))
 
 
 def _write(old: Effect, new: Effect, relation: Relation) -> None:
     """Notes what an instruction writes; where a predicate may leave what was there, that must have been the same."""
     if not old.writes:
         return
-    kept = []
+    relations = []
     for (start, pattern), (other, _) in zip(old.writes, new.writes, strict=True):
         places = pattern << start
-        kept.append((other - start, places & relation.get(other - start, 0) if old.is_partial else places))
+        relations.append((other - start, places & relation.get(other - start, 0) if old.is_partial else places))
     _end(mask(old.writes), mask(new.writes), relation)
-    for distance, places in kept:
+    for distance, places in relations:
         relation[distance] = relation.get(distance, 0) | places
 
 

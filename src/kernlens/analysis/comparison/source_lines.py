@@ -56,7 +56,7 @@ class SourceLines:
         left = {source.path: source for source in old}
         waiting = list(new)
         self._files: list[_File] = []
-        for is_same in (lambda one, other: one == other, end_alike, _has_same_name):
+        for is_same in (lambda old_path, other_path: old_path == other_path, end_alike, _has_same_name):
             for source in list(waiting):
                 alike = [path for path in left if is_same(path, source.path)]
                 if len(alike) == 1:

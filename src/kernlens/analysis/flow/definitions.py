@@ -14,41 +14,41 @@ def definitions_of(liveness: Liveness, index: int, places: int | None = None) ->
 
     Without ``places``: all that are live there, and what the instruction itself writes.
     """
-    found: dict[int, int] = {}
+    writers: dict[int, int] = {}
     effects, blocks = liveness.effects.effects, liveness.blocks
     if places is None:
         places = liveness.before(index)
         if written := mask(effects[index].writes):
-            found[index] = written
+            writers[index] = written
     #: Places that are still to be followed into blocks, each into each block once.
     pending: dict[int, int] = {}
     followed = [0] * len(blocks.code)
 
-    def follow(block: int, wanted: int) -> None:
-        if blocks.is_entry(block) and wanted:
-            found[BEFORE_THE_CODE] = found.get(BEFORE_THE_CODE, 0) | wanted
+    def follow(block: int, needed: int) -> None:
+        if blocks.is_entry(block) and needed:
+            writers[BEFORE_THE_CODE] = writers.get(BEFORE_THE_CODE, 0) | needed
         for predecessor in blocks.predecessors[block]:
-            if more := wanted & ~followed[predecessor]:
+            if more := needed & ~followed[predecessor]:
                 followed[predecessor] |= more
                 pending[predecessor] = pending.get(predecessor, 0) | more
 
     block = blocks.block_of(index)
-    follow(block, _writers(effects, range(index - 1, blocks.firsts[block] - 1, -1), places, found))
+    follow(block, _writers(effects, range(index - 1, blocks.firsts[block] - 1, -1), places, writers))
     while pending:
-        block, wanted = pending.popitem()
-        follow(block, _writers(effects, reversed(blocks.code[block]), wanted, found))
-    return found
+        block, needed = pending.popitem()
+        follow(block, _writers(effects, reversed(blocks.code[block]), needed, writers))
+    return writers
 
 
-def _writers(effects: Sequence[Effect], backwards: Iterable[int], wanted: int, found: dict[int, int]) -> int:
-    """Notes in ``found`` which of these instructions wrote ``wanted`` places; returns what was there before them."""
+def _writers(effects: Sequence[Effect], backwards: Iterable[int], needed: int, writers: dict[int, int]) -> int:
+    """Notes in ``writers`` which of these instructions wrote ``needed`` places; returns what was there before them."""
     for index in backwards:
-        if not wanted:
+        if not needed:
             break
         effect = effects[index]
-        written = mask(effect.writes) & wanted
+        written = mask(effect.writes) & needed
         if written:
-            found[index] = found.get(index, 0) | written
+            writers[index] = writers.get(index, 0) | written
             if not effect.is_partial:
-                wanted &= ~written
-    return wanted
+                needed &= ~written
+    return needed

@@ -31,7 +31,7 @@ def distance_waits(instructions: Instructions) -> Iterator[DistanceWait]:
             latest = {}
         distance = pipes.distances.get(row)
         if distance is not None:
-            counted = [rows for one in distance.pipes if len(rows := latest.get(one, ())) >= distance.back]
+            counted = [rows for awaited in distance.pipes if len(rows := latest.get(awaited, ())) >= distance.back]
             producers = sorted((rows[-distance.back] for rows in counted), reverse=True)
             is_behind_uncounted = row - 1 in pipes.uncounted and instructions.opcodes[row] == "sync"
             yield DistanceWait(row, [row - 1] if is_behind_uncounted else producers)

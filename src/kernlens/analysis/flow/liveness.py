@@ -54,11 +54,11 @@ class Liveness:
         """For each block what may have been written before it. What a block needs at which lanes enter, whatever they write,
         the thread began with, or who calls the function wrote."""
         needed = _backward(self.blocks, [(block.needs, block.writes) for block in self._summaries])
-        given = [
-            block.needs | wanted & ~block.writes if self.blocks.is_entry(number) else 0
-            for number, (block, wanted) in enumerate(zip(self._summaries, needed, strict=True))
+        unwritten = [
+            block.needs | after & ~block.writes if self.blocks.is_entry(number) else 0
+            for number, (block, after) in enumerate(zip(self._summaries, needed, strict=True))
         ]
-        return _forward(self.blocks, [block.writes for block in self._summaries], given)
+        return _forward(self.blocks, [block.writes for block in self._summaries], unwritten)
 
     def before(self, index: int) -> int:
         """The places that are live just before instruction ``index``."""
@@ -69,19 +69,19 @@ class Liveness:
     def within(self, block: int) -> list[int]:
         """The places that are live before each instruction of a block."""
         code, live = self.blocks.code[block], self._after[block]
-        found = []
+        live_rows = []
         for effect in reversed(self.effects.effects[code.start : code.stop]):
             live = _before(effect, live)
-            found.append(live)
-        found.reverse()
+            live_rows.append(live)
+        live_rows.reverse()
         # What is live and was not written before is so from the block's start on, until it is written.
         unwritten = live & ~self._defined[block]
         for position, effect in enumerate(self.effects.effects[code.start : code.stop]):
             if not unwritten:
                 break
-            found[position] &= ~unwritten
+            live_rows[position] &= ~unwritten
             unwritten &= ~mask(effect.writes)
-        return found
+        return live_rows
 
     @cached_property
     def counts(self) -> array[int]:
@@ -151,12 +151,12 @@ def _backward(blocks: Blocks, gives_and_ends: Sequence[tuple[int, int]]) -> list
         steps.take()
         block = waiting.pop()
         is_waiting[block] = False
-        wanted = 0
+        needed = 0
         for successor in blocks.successors[block]:
-            wanted |= before[successor]
-        after[block] = wanted
+            needed |= before[successor]
+        after[block] = needed
         gives, ends = gives_and_ends[block]
-        now = gives | wanted & ~ends
+        now = gives | needed & ~ends
         if now != before[block]:
             before[block] = now
             for predecessor in blocks.predecessors[block]:
@@ -166,9 +166,9 @@ def _backward(blocks: Blocks, gives_and_ends: Sequence[tuple[int, int]]) -> list
     return after
 
 
-def _forward(blocks: Blocks, writes: Sequence[int], given: Sequence[int]) -> list[int]:
-    """For each block what may have been written before it; ``given`` is what was where lanes enter."""
-    before = list(given)
+def _forward(blocks: Blocks, writes: Sequence[int], gains: Sequence[int]) -> list[int]:
+    """For each block what may have been written before it; ``gains`` is what was where lanes enter."""
+    before = list(gains)
     waiting, is_waiting = list(range(len(writes) - 1, -1, -1)), [True] * len(writes)
     steps = _Steps(len(writes))
     while waiting:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kernlens.analysis.cxx_names import readable
-from kernlens.analysis.linking.forecast import Forecast, Resolution
+from kernlens.analysis.linking.prediction import Forecast, Resolution
 from kernlens.dataclass import dataclass
 from kernlens.model.module import EXPORT_FUNCTIONS, EXPORT_VARIABLES, ImportUse, Module, SymbolKind
 

@@ -35,8 +35,8 @@ class Mismatch:
     symbol: str
     importer: int
     provider: int
-    wanted: str
-    given: str
+    declared: str
+    defined: str
     same_call: bool = False
 
 
@@ -49,24 +49,24 @@ class Clash:
     importer: int
     provider: int
     holder: str
-    wanted: Frame
-    given: Frame
+    caller_frame: Frame
+    callee_frame: Frame
 
 
 def clashes(modules: Sequence[Module], provider_of: dict[str, int]) -> tuple[Clash, ...]:
     """Returns the calls between modules whose two sides do not fit each other, each caller's once per function."""
-    found: dict[Clash, None] = {}
+    clashing: dict[Clash, None] = {}
     variables = [{export.name for export in module.exports if export.kind is SymbolKind.VARIABLE} for module in modules]
     for position, module in enumerate(modules):
         functions = {symbol.name for symbol in module.imports if symbol.kind is not SymbolKind.VARIABLE}
         for use in module.uses:
             provider = provider_of.get(use.symbol, position)
-            wanted, given = module.frames.get(use.holder), modules[provider].function_frame
-            if provider == position or use.symbol not in functions or wanted is None or given is None:
+            caller, callee = module.frames.get(use.holder), modules[provider].function_frame
+            if provider == position or use.symbol not in functions or caller is None or callee is None:
                 continue
-            if use.symbol not in variables[provider] and not wanted.fits(given):
-                found[Clash(use.symbol, position, provider, use.holder, wanted, given)] = None
-    return tuple(found)
+            if use.symbol not in variables[provider] and not caller.fits(callee):
+                clashing[Clash(use.symbol, position, provider, use.holder, caller, callee)] = None
+    return tuple(clashing)
 
 
 def providers(modules: Sequence[Module]) -> dict[str, int]:
@@ -101,26 +101,29 @@ def duplicates(modules: Sequence[Module]) -> tuple[Duplicate, ...]:
 
 def mismatches(modules: Sequence[Module], provider_of: dict[str, int]) -> tuple[Mismatch, ...]:
     """Returns the imports whose provider has another type or kind, as far as both are known."""
-    given = [{symbol.name: symbol for symbol in reversed(module.exports)} for module in modules]
+    definitions = [{symbol.name: symbol for symbol in reversed(module.exports)} for module in modules]
     disagreeing = []
     for position, module in enumerate(modules):
-        for wanted in module.imports:
-            provider = provider_of.get(wanted.name)
+        for import_ in module.imports:
+            provider = provider_of.get(import_.name)
             if provider is None or provider == position:
                 continue
-            offered = given[provider][wanted.name]
-            words = _disagreement(wanted, offered)
+            offered = definitions[provider][import_.name]
+            words = _disagreement(import_, offered)
             if words is not None:
-                same_call = wanted.call_type is not None and wanted.call_type == offered.call_type
-                disagreeing.append(Mismatch(wanted.name, position, provider, *words, same_call))
+                same_call = import_.call_type is not None and import_.call_type == offered.call_type
+                disagreeing.append(Mismatch(import_.name, position, provider, *words, same_call))
     return tuple(disagreeing)
 
 
-def _disagreement(wanted: ModuleSymbol, given: ModuleSymbol) -> tuple[str, str] | None:
-    if SymbolKind.UNKNOWN not in (wanted.kind, given.kind) and wanted.kind != given.kind:
-        return f"{wanted.kind} {wanted.type_name or ''}".rstrip(), f"{given.kind} {given.type_name or ''}".rstrip()
-    if None not in (wanted.type_name, given.type_name) and wanted.type_name != given.type_name:
-        return str(wanted.type_name), str(given.type_name)
+def _disagreement(declared: ModuleSymbol, defined: ModuleSymbol) -> tuple[str, str] | None:
+    if SymbolKind.UNKNOWN not in (declared.kind, defined.kind) and declared.kind != defined.kind:
+        return (
+            f"{declared.kind} {declared.type_name or ''}".rstrip(),
+            f"{defined.kind} {defined.type_name or ''}".rstrip(),
+        )
+    if None not in (declared.type_name, defined.type_name) and declared.type_name != defined.type_name:
+        return str(declared.type_name), str(defined.type_name)
     return None
 
 

@@ -20,18 +20,18 @@ from kernlens.formats.elf.elf_file import Elf, read_elf
 if TYPE_CHECKING:  # Listing the kernels that have line tables needs none of them.
     from kernlens.formats.dwarf.inlining import InlinedCalls
     from kernlens.formats.dwarf.line_program import LineColumns
-    from kernlens.model.budget import Budget
+    from kernlens.model.allowance import Allowance
     from kernlens.model.line_table import LineTable, SourceFile
 
 _LINE = ".debug_line"
 
 
-def read_kernel_debug_elf(data: memoryview, budget: Budget | None = None) -> LineTable | None:
+def read_kernel_debug_elf(data: memoryview, allowance: Allowance | None = None) -> LineTable | None:
     """Reads the line table in one kernel's debug ELF (machine 182), None if it has none. Raises FormatError.
 
     The ELF holds one kernel, so its first compile unit is the kernel's.
     """
-    sections = DebugSections(read_elf(data, format="kernel-debug-elf"), budget)
+    sections = DebugSections(read_elf(data, format="kernel-debug-elf"), allowance)
     if not sections[_LINE]:
         return None
     tables = LineTables(sections)
@@ -41,14 +41,14 @@ def read_kernel_debug_elf(data: memoryview, budget: Budget | None = None) -> Lin
     return tables.decode(Unit(0, 0, "", DebugStrings(sections)))
 
 
-def read_zebin_line_tables(elf: Elf, budget: Budget | None = None) -> LineTables:
+def read_zebin_line_tables(elf: Elf, allowance: Allowance | None = None) -> LineTables:
     """Reads the line tables of a zebin (or of the debug ELF of a loaded module) by kernel name, empty if it has none.
 
     Only the compile units' own attributes are read here. Raises FormatError.
     """
     from kernlens.formats.dwarf.unit_owners import owners_of
 
-    sections = DebugSections(elf, budget)
+    sections = DebugSections(elf, allowance)
     tables = LineTables(sections)
     if sections[_LINE]:
         units = [unit for unit in tables.reader.units() if unit.line_program is not None]
@@ -71,7 +71,7 @@ class LineTables(Mapping[str, "LineTable"]):
         self._units: dict[str, Unit] = {}
         self._decoded: dict[str, LineTable] = {}
         # Units of a hostile file may all name overlapping programs; honest ones do not overlap at all.
-        self._budget = 4 * len(sections[_LINE])
+        self._allowance = 4 * len(sections[_LINE])
 
     @cached_property
     def reader(self) -> UnitReader:
@@ -115,8 +115,8 @@ class LineTables(Mapping[str, "LineTable"]):
         sections, offset = self._sections, unit.line_program or 0
         buffer = sections[_LINE]
         header = read_line_header(buffer, offset, unit.strings)
-        self._budget -= header.end - offset
-        if self._budget < 0:
+        self._allowance -= header.end - offset
+        if self._allowance < 0:
             raise malformed("line programs overlap", _LINE, offset)
         rows = run_line_program(buffer, header, sections.code_offset)
         return LineTable(

@@ -18,11 +18,11 @@ from bisect import bisect_right
 from functools import cached_property
 
 from kernlens.formats.dwarf.forms import malformed
+from kernlens.formats.elf.elf64_structures import RELA_LAYOUT, SYM_LAYOUT, Elf64Shdr, Elf64Sym
 from kernlens.formats.elf.elf_file import SHT_NOBITS, SHT_PROGBITS, SHT_RELA, Elf
 from kernlens.formats.elf.header import SHF_COMPRESSED, section_bytes
 from kernlens.formats.elf.string_table import StringTable
-from kernlens.formats.elf.structures import RELA_LAYOUT, SYM_LAYOUT, Elf64Shdr, Elf64Sym
-from kernlens.model.budget import Budget
+from kernlens.model.allowance import Allowance
 
 R_ZE_NONE = 0
 R_ZE_SYM_ADDR = 1
@@ -51,12 +51,12 @@ class DebugSections:
     """Gives the debug sections of one ELF by name: read, decompressed and relocated on first use.
 
     All compile units of a file share one object, so that each section is relocated once. What is decompressed counts
-    against ``budget``; None: one for this file alone.
+    against ``allowance``; None: one for this file alone.
     """
 
-    def __init__(self, elf: Elf, budget: Budget | None = None) -> None:
+    def __init__(self, elf: Elf, allowance: Allowance | None = None) -> None:
         self.elf = elf
-        self._budget = budget or Budget(len(elf.data))
+        self._allowance = allowance or Allowance(len(elf.data))
         #: Name of a debug section -> its index. Of many small files, only these sections' names are needed.
         self._indexes: dict[bytes, int] = {}
         #: Index of a section -> the indexes of the RELA tables that relocate it.
@@ -89,7 +89,7 @@ class DebugSections:
             return b""
         is_compressed = header.sh_flags & SHF_COMPRESSED
         if is_compressed:
-            plain = self.elf.contents(self.elf.sections[index], self._budget)
+            plain = self.elf.contents(self.elf.sections[index], self._allowance)
         else:
             plain = section_bytes(self.elf.data, header)
         if index not in self._tables:

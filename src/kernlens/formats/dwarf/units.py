@@ -133,7 +133,7 @@ class _Abbreviations:
         self._known: dict[int, dict[int, Abbreviation]] = {}
         self._next: dict[int, int] = {}
         # Tables may share bytes; without a bound, overlapping ones would make reading quadratic.
-        self._budget = 16 * len(table) + 4096
+        self._allowance = 16 * len(table) + 4096
 
     def find(self, table: int, code: int) -> Abbreviation:
         codes = self._known.setdefault(table, {})
@@ -145,8 +145,8 @@ class _Abbreviations:
             abbreviation, end = self._read(after)
             codes.setdefault(number, abbreviation)
             self._next[table] = end
-            self._budget -= end - position
-            if self._budget < 0:
+            self._allowance -= end - position
+            if self._allowance < 0:
                 raise malformed("abbreviation tables overlap", _ABBREV, position)
         return codes[code]
 

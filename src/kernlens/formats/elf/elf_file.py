@@ -1,7 +1,7 @@
 """ELF64, little-endian: sections, symbols, relocations.
 
 Source: System V ABI (gABI), chapter 4: "Sections", "Symbol Table", "Relocation", "Section Compression". ``header``
-reads the headers, and ``structures`` has the layouts.
+reads the headers, and ``elf64_structures`` has the layouts.
 """
 
 from __future__ import annotations
@@ -11,6 +11,15 @@ from functools import cached_property
 
 from kernlens.dataclass import dataclass, field
 from kernlens.errors import FormatError
+from kernlens.formats.elf.elf64_structures import (
+    CHDR_LAYOUT,
+    EI_ABIVERSION,
+    REL_LAYOUT,
+    RELA_LAYOUT,
+    SYM_LAYOUT,
+    Elf64Chdr,
+    Elf64Shdr,
+)
 from kernlens.formats.elf.header import (
     EM_INTELGT,
     EM_KERNEL_DEBUG,
@@ -37,17 +46,8 @@ from kernlens.formats.elf.header import (
     section_headers,
 )
 from kernlens.formats.elf.string_table import StringTable
-from kernlens.formats.elf.structures import (
-    CHDR_LAYOUT,
-    EI_ABIVERSION,
-    REL_LAYOUT,
-    RELA_LAYOUT,
-    SYM_LAYOUT,
-    Elf64Chdr,
-    Elf64Shdr,
-)
+from kernlens.model.allowance import Allowance
 from kernlens.model.binary import Relocation, Section, Symbol
-from kernlens.model.budget import Budget
 
 __all__ = [
     "EM_INTELGT",
@@ -93,10 +93,10 @@ _RELOCATION_NAMES = {
 }
 
 
-def read_elf(data: memoryview, *, format: str = "elf", budget: Budget | None = None) -> Elf:
+def read_elf(data: memoryview, *, format: str = "elf", allowance: Allowance | None = None) -> Elf:
     """Reads the header and the section headers; names, symbols and relocations are read when asked for.
 
-    ``format`` is the reader's name in errors, ``budget`` that of the whole input (None: this file is it). Raises FormatError
+    ``format`` is the reader's name in errors, ``allowance`` that of the whole input (None: this file is it). Raises FormatError
     for files that are not ELF64, little-endian, for headers that point outside the file, and for sections that overlap so
     that together they are larger than it.
     """
@@ -112,7 +112,7 @@ def read_elf(data: memoryview, *, format: str = "elf", budget: Budget | None = N
         program_header_count=header.program_header_count(headers),
         headers=headers,
         name_table=header.name_table(headers),
-        budget=budget or Budget(len(data)),
+        allowance=allowance or Allowance(len(data)),
     )
 
 
@@ -131,7 +131,7 @@ class Elf:
     program_header_count: int
     headers: SectionTable = field(repr=False)
     name_table: Elf64Shdr | None = field(repr=False)
-    budget: Budget = field(repr=False, compare=False)
+    allowance: Allowance = field(repr=False, compare=False)
 
     @cached_property
     def sections(self) -> tuple[Section, ...]:
@@ -197,7 +197,7 @@ class Elf:
 
     def _read_symbols(self, table: Section) -> tuple[Symbol, ...]:
         self._check_entries(table, SYM_LAYOUT.size)
-        self.budget.count(len(table.data) // SYM_LAYOUT.size, "symbols", format=self.format, section=table.name)
+        self.allowance.count(len(table.data) // SYM_LAYOUT.size, "symbols", format=self.format, section=table.name)
         names = self._linked_strings(table)
         extended = self._extended_indexes(table)
         sections = self.sections
@@ -250,7 +250,7 @@ class Elf:
         # Debug data has one for each of its addresses, strings and references to other sections.
         share = 4 if target.startswith(".debug") else 1
         count = len(table.data) // layout.size // share
-        self.budget.count(count, "relocations", format=self.format, section=table.name)
+        self.allowance.count(count, "relocations", format=self.format, section=table.name)
         symbols = self._symbols_for(table)
         type_names = _RELOCATION_NAMES.get(self.machine, ())
         relocations = []
@@ -283,11 +283,11 @@ class Elf:
             raise self._error(f"its symbols are said to be in section {linked.name}, which is no symbol table", table)
         return self._table_symbols(linked)
 
-    def contents(self, section: Section, budget: Budget | None = None) -> memoryview:
+    def contents(self, section: Section, allowance: Allowance | None = None) -> memoryview:
         """Returns a section's bytes, decompressed where SHF_COMPRESSED says so (zlib only).
 
-        At most ``ch_size`` bytes come out, no more than zlib can have packed, and no more than ``budget`` has left (None:
-        a budget for this file alone). Raises FormatError for another method, damaged bytes, or a size that does not hold.
+        At most ``ch_size`` bytes come out, no more than zlib can have packed, and no more than ``allowance`` has left (None:
+        an allowance for this file alone). Raises FormatError for another method, damaged bytes, or a size that does not hold.
         """
         if not section.flags & SHF_COMPRESSED or section.type == SHT_NOBITS:
             return section.data
@@ -305,7 +305,7 @@ class Elf:
             raise self._error(
                 f"{len(packed)} compressed bytes cannot hold the {header.ch_size} that the header promises", section
             )
-        (budget or Budget(len(self.data))).unpack(header.ch_size, format=self.format, section=section.name)
+        (allowance or Allowance(len(self.data))).unpack(header.ch_size, format=self.format, section=section.name)
         return memoryview(self._inflate(packed, header.ch_size, section))
 
     def _inflate(self, packed: memoryview, size: int, section: Section) -> bytes:

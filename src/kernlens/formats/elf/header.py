@@ -11,8 +11,8 @@ import struct
 from collections.abc import Iterator
 
 from kernlens.errors import FormatError
+from kernlens.formats.elf.elf64_structures import EHDR_LAYOUT, EI_CLASS, EI_DATA, SHDR_LAYOUT, Elf64Ehdr, Elf64Shdr
 from kernlens.formats.elf.string_table import StringTable
-from kernlens.formats.elf.structures import EHDR_LAYOUT, EI_CLASS, EI_DATA, SHDR_LAYOUT, Elf64Ehdr, Elf64Shdr
 from kernlens.model.binary import EMPTY
 
 MAGIC = b"\x7fELF"

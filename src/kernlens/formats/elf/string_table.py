@@ -22,7 +22,7 @@ class StringTable:
     def __init__(self, table: memoryview, *, format: str, section: str | None = None) -> None:
         self._bytes = bytes(table)
         self._names: dict[int, str] = {0: ""} if self._bytes[:1] in (b"", b"\0") else {}
-        self._budget = _SHARING * len(self._bytes) + _SLACK
+        self._allowance = _SHARING * len(self._bytes) + _SLACK
         self._format = format
         self._section = section
 
@@ -37,8 +37,8 @@ class StringTable:
         end = self._bytes.find(b"\0", offset)
         if end < 0:
             raise self._error(f"name at {offset:#x} is not terminated within the string table")
-        self._budget -= end - offset
-        if self._budget < 0:
+        self._allowance -= end - offset
+        if self._allowance < 0:
             raise self._error("names overlap so much that they are many times longer than the string table")
         name = self._names[offset] = self._bytes[offset:end].decode("utf-8", "backslashreplace")
         return name

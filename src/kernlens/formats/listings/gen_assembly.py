@@ -42,14 +42,14 @@ def read_gen_assembly_lines(text: str) -> StageRows:
 def read_visa_numbers(text: str) -> list[tuple[int | None, bool]]:
     """Reads of each instruction, in order, the number of the vISA instruction that it is of (``// $N``; None if it has
     none) and whether it is compacted."""
-    found: list[tuple[int | None, bool]] = []
+    numbers: list[tuple[int | None, bool]] = []
     for line in text.split("\n"):
         if line.startswith("//") or not line.strip() or _LABEL.match(line):
             continue
         code, _, comment = line.partition("//")
         match = _VISA_NUMBER.search(comment)
-        found.append((int(match[1][:9]) if match else None, "Compacted" in code))
-    return found
+        numbers.append((int(match[1][:9]) if match else None, "Compacted" in code))
+    return numbers
 
 
 def kernel_name(text: str) -> str | None:

@@ -87,20 +87,20 @@ class LlvmParts:
 
         Of named metadata those entries stay that speak of no other function. Needs the parts ``with_metadata``.
         """
-        kept = self._needed_by(function)
-        if kept is None:
+        names = self._needed_by(function)
+        if names is None:
             return None
-        entries = self._entries(kept)
-        kept |= self._reached(entry for listed in entries.values() for entry in listed)
+        entries = self._entries(names)
+        names |= self._reached(entry for listed in entries.values() for entry in listed)
         nameless = [name for name in self._lines if name.startswith("@") and name[1:].isdecimal()]
-        if not kept.isdisjoint(nameless):  # They are numbered without a gap.
-            kept |= self._reached(nameless)
-        chosen = {row: self.rows[row] for row in (*self._others, *self._rows_of(kept))}
+        if not names.isdisjoint(nameless):  # They are numbered without a gap.
+            names |= self._reached(nameless)
+        chosen = {row: self.rows[row] for row in (*self._others, *self._rows_of(names))}
         for name, listed in entries.items():
             chosen[self._lines[name].start] = f"{name} = !{{{', '.join(listed)}}}"
         return "\n".join(_without_gaps(chosen[row] for row in sorted(chosen))) + "\n"
 
-    def _entries(self, kept: set[str]) -> dict[str, list[str]]:
+    def _entries(self, names: set[str]) -> dict[str, list[str]]:
         """Named metadata -> its entries that lead to no function that goes; those without any are left out."""
         metadata = [name for name in self._lines if name.startswith("!")]
         users: dict[str, list[str]] = {}
@@ -111,7 +111,7 @@ class LlvmParts:
         waiting = [
             name
             for name, lines in self._lines.items()
-            if name.startswith("@") and name not in kept and self._is_whole(lines)
+            if name.startswith("@") and name not in names and self._is_whole(lines)
         ]
         other = set(waiting)
         while waiting:

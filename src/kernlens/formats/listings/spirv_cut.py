@@ -24,11 +24,11 @@ _ABOUT = re.compile(r"\s*Op(?:Name|MemberName|Decorate\w*|EntryPoint \w+|Executi
 def cut_to_entry_point(text: str, kernel: str) -> str | None:
     """Returns the text without the functions that the kernel does not call; None if there is no such entry point."""
     module = SpirvParts(text.rstrip("\n"))
-    kept = module.called_by(kernel)
-    if kept is None:
+    called = module.called_by(kernel)
+    if called is None:
         return None
-    rows = [row for row, subject in module.preamble.items() if module.owners.get(subject, "") in ("", *kept)]
-    rows += [row for name in module.functions if name in kept for row in module.functions[name]]
+    rows = [row for row, subject in module.preamble.items() if module.owners.get(subject, "") in ("", *called)]
+    rows += [row for name in module.functions if name in called for row in module.functions[name]]
     return "\n".join(module.rows[row] for row in rows) + "\n"
 
 
@@ -72,28 +72,28 @@ class SpirvParts:
         start = self._entries.get(kernel)
         if start not in self.functions:
             return None
-        kept: set[str] = set()
+        called: set[str] = set()
         waiting = [start]
         while waiting:
             name = waiting.pop()
-            if name in self.functions and name not in kept:
-                kept.add(name)
+            if name in self.functions and name not in called:
+                called.add(name)
                 waiting += [match[1] for row in self.functions[name] if (match := _CALL.search(self.rows[row]))]
-        return kept
+        return called
 
     def of_function(self, function: str) -> list[int] | None:
         """Returns the indexes of the rows that an entry point needs, ascending: it, the functions that it calls, and what
         is said before them of all that these name. None if there is no such entry point."""
-        kept = self.called_by(function)
-        if kept is None:
+        called = self.called_by(function)
+        if called is None:
             return None
-        chosen = [row for name in kept for row in self.functions[name]] + self._about.get("", [])
+        chosen = [row for name in called for row in self.functions[name]] + self._about.get("", [])
         waiting = {name for row in chosen for name in _ID.findall(self.rows[row])}
         named: set[str] = set()
         while waiting:
             name = waiting.pop()
             named.add(name)
-            if self.owners.get(name, name) in (name, *kept):
+            if self.owners.get(name, name) in (name, *called):
                 rows = self._about.get(name, [])
                 chosen += rows
                 waiting |= {other for row in rows for other in _ID.findall(self.rows[row])} - named

@@ -14,8 +14,8 @@ from typing import NamedTuple
 from kernlens.dataclass import dataclass, field
 from kernlens.errors import FormatError
 from kernlens.formats.elf import header as elf_header
+from kernlens.model.allowance import KERNEL_WEIGHT, Allowance
 from kernlens.model.binary import EMPTY, c_text
-from kernlens.model.budget import KERNEL_WEIGHT, Budget
 from kernlens.model.device import DeviceId
 
 FORMAT = "debug-data"
@@ -80,9 +80,9 @@ class DebugData:
         return None
 
 
-def read_debug_data(data: memoryview, budget: Budget | None = None) -> DebugData:
-    """Reads CTNI debug data. ``budget`` is that of the whole input (None: this is it). Raises FormatError for other data and
-    if it is cut off, TooManyError if the kernels are too many for the budget."""
+def read_debug_data(data: memoryview, allowance: Allowance | None = None) -> DebugData:
+    """Reads CTNI debug data. ``allowance`` is that of the whole input (None: this is it). Raises FormatError for other data and
+    if it is cut off, TooManyError if the kernels are too many for the allowance."""
     end = len(data)
     if data[:4] != MAGIC:
         raise _error("this is not CTNI debug data: it does not begin with CTNI", 0)
@@ -92,7 +92,7 @@ def read_debug_data(data: memoryview, budget: Budget | None = None) -> DebugData
     count = header.number_of_kernels
     offset = _PROGRAM_LAYOUT.size
     possible = min(count, (end - offset) // _KERNEL_LAYOUT.size)
-    (budget or Budget(end)).count(possible, "kernels", format=FORMAT, weight=KERNEL_WEIGHT)
+    (allowance or Allowance(end)).count(possible, "kernels", format=FORMAT, weight=KERNEL_WEIGHT)
     kernels = []
     for number in range(1, count + 1):
         if end - offset < _KERNEL_LAYOUT.size:

@@ -18,8 +18,8 @@ from kernlens.formats.patch_tokens import token_list
 from kernlens.formats.patch_tokens.kernel_tokens import arguments_of, payload_load_bytes, resources_of
 from kernlens.formats.patch_tokens.linkage import relocations_of, symbols_of, with_imports
 from kernlens.formats.patch_tokens.token_list import Token, TokenSpan, error
+from kernlens.model.allowance import KERNEL_WEIGHT, Allowance
 from kernlens.model.binary import Relocation, Symbol
-from kernlens.model.budget import KERNEL_WEIGHT, Budget
 from kernlens.model.device import DeviceId
 from kernlens.model.figures import KernelResources
 from kernlens.model.kernel import KernelArgument
@@ -180,10 +180,10 @@ class PatchTokenProgram:
         return tuple(relocation for kernel in self.kernels for relocation in kernel.relocations)
 
 
-def read_patch_tokens(data: memoryview, budget: Budget | None = None) -> PatchTokenProgram:
-    """Reads the program header and walks over the kernels. ``budget`` is that of the whole input (None: this is it).
+def read_patch_tokens(data: memoryview, allowance: Allowance | None = None) -> PatchTokenProgram:
+    """Reads the program header and walks over the kernels. ``allowance`` is that of the whole input (None: this is it).
 
-    Raises FormatError if any part lies outside ``data``, TooManyError if the kernels are too many for the budget.
+    Raises FormatError if any part lies outside ``data``, TooManyError if the kernels are too many for the allowance.
 
     Bytes behind the last kernel are allowed (``size`` tells where it ends), since some tools pad their output.
     """
@@ -197,7 +197,7 @@ def read_patch_tokens(data: memoryview, budget: Budget | None = None) -> PatchTo
     if start > end:
         raise error(f"the patch list of {header.patch_list_size} bytes ends at {start:#x}, the program at {end:#x}", 24)
     possible = min(header.number_of_kernels, (end - start) // _KERNEL_LAYOUT.size)
-    (budget or Budget(end)).count(possible, "kernels", format=token_list.FORMAT, weight=KERNEL_WEIGHT)
+    (allowance or Allowance(end)).count(possible, "kernels", format=token_list.FORMAT, weight=KERNEL_WEIGHT)
     kernels, size = _walk_kernels(data, start, header.number_of_kernels, header.device)
     return PatchTokenProgram(
         data=data,

@@ -92,7 +92,7 @@ class _Module:
                 for opcode, operands in function.code:
                     if opcode == flow.OP_CALL:
                         pairs = zip(parameters.get(operands[2], ()), operands[3:], strict=False)
-                        varying.update(parameter for parameter, given in pairs if given not in fixed)
+                        varying.update(parameter for parameter, argument in pairs if argument not in fixed)
                     elif opcode == flow.OP_RETURN_VALUE and operands[0] not in fixed:
                         varying.add(function.id)
             if varying.isdisjoint(self.fixed | self.fixed_functions):
@@ -107,34 +107,34 @@ class _Module:
         memory = {operands[1] for opcode, operands in function.code if opcode == flow.OP_VARIABLE}
         fixed: set[int] = set()
         for _ in range(_MOST_ROUNDS):
-            fixed, kept = self._round(function, memory)
-            if kept == memory:
+            fixed, written = self._round(function, memory)
+            if written == memory:
                 return fixed
-            memory = kept
+            memory = written
         return set()
 
     def _round(self, function: _Function, memory: set[int]) -> tuple[set[int], set[int]]:
         """One walk over the instructions: the fixed ids if ``memory`` are the variables of fixed content, and those of them
         of which that is still true."""
-        fixed, kept = set(self.fixed), set(memory)
+        fixed, unescaped = set(self.fixed), set(memory)
         for opcode, operands in function.code:
             if opcode == flow.OP_LOAD:
-                if operands[2] in kept or operands[2] in self.fixed_memory:
+                if operands[2] in unescaped or operands[2] in self.fixed_memory:
                     fixed.add(operands[1])
             elif opcode == flow.OP_STORE:
                 if operands[1] not in fixed:
-                    kept.discard(operands[0])
-                kept.discard(operands[1])
+                    unescaped.discard(operands[0])
+                unescaped.discard(operands[1])
             elif opcode == flow.OP_CALL and operands[2] in self.fixed_functions:
                 fixed.add(operands[1])
             elif opcode in _PURE and len(operands) > 2:
                 made_of = operands[2 : _MADE_OF.get(opcode)]
                 if fixed.issuperset(made_of):
                     fixed.add(operands[1])
-                kept.difference_update(made_of)
+                unescaped.difference_update(made_of)
             elif opcode != flow.OP_VARIABLE and opcode not in flow.LIFETIME:
-                kept.difference_update(_named(opcode, operands))
-        return fixed, kept
+                unescaped.difference_update(_named(opcode, operands))
+        return fixed, unescaped
 
     def certain(self, function: _Function) -> set[int]:
         """The ids that the function's certain code names."""

@@ -33,7 +33,7 @@ def read_spec_constants(data: memoryview) -> dict[int, SpecConstant]:
         return {}
     types: dict[int, tuple[str, int]] = {}
     numbers: dict[int, int] = {}
-    found: dict[int, SpecConstant] = {}
+    constants: dict[int, SpecConstant] = {}
     position, end = HEADER_WORDS, len(words)
     while position < end:
         opcode, count = words[position] & 0xFFFF, words[position] >> 16
@@ -51,10 +51,10 @@ def read_spec_constants(data: memoryview) -> dict[int, SpecConstant]:
         elif opcode in (_OP_SPEC_TRUE, _OP_SPEC_FALSE, _OP_SPEC) and count > 2 and operands[1] in numbers:
             number, type = numbers[operands[1]], types.get(operands[0])
             if type is not None:
-                before = found[number].ids if number in found else ()
-                found[number] = SpecConstant(number, *type, (*before, operands[1]))
+                before = constants[number].ids if number in constants else ()
+                constants[number] = SpecConstant(number, *type, (*before, operands[1]))
         position += count
-    return found
+    return constants
 
 
 def specialized(data: memoryview, values: Mapping[int, int]) -> bytes:

@@ -35,7 +35,7 @@ from kernlens.formats.spirv.words import (
     text_of,
     walk,
 )
-from kernlens.model.budget import Budget
+from kernlens.model.allowance import Allowance
 from kernlens.model.spirv import SpirvEntryPoint, SpirvLine, SpirvLinkage, SpirvModule, SpirvSource
 
 _OP_SOURCE_CONTINUED = 2
@@ -89,15 +89,15 @@ _DEBUG_SOURCE = 35
 _CHECKSUM = "//__CSK_MD5:"
 
 
-def read_spirv(data: memoryview, budget: Budget | None = None) -> SpirvModule:
-    """Reads a module of either byte order; ``budget`` is that of the whole input (None: this is it).
+def read_spirv(data: memoryview, allowance: Allowance | None = None) -> SpirvModule:
+    """Reads a module of either byte order; ``allowance`` is that of the whole input (None: this is it).
 
     Raises FormatError, with the offset in bytes, if it is damaged, and for more names than are read of an input so small.
     """
     words, big_endian = read_words(data)
     tables = _Tables(words)
     linked = len(tables.entry_points) + len(tables.linkages)
-    (budget or Budget(len(data))).count(linked, "kernels, exports and imports", format="spirv")
+    (allowance or Allowance(len(data))).count(linked, "kernels, exports and imports", format="spirv")
     header = SpirvHeader._make(words[:HEADER_WORDS])
     tool = header.generator >> 16
     # Nothing here holds the tables: what is kept must not be the largest part, as a library has thousands of modules.
@@ -117,7 +117,7 @@ def read_spirv(data: memoryview, budget: Budget | None = None) -> SpirvModule:
         strings=tables.strings,
         names=tables.names,
         has_spec_constants=tables.has_spec_constants,
-        use_places=tables.use_places(),
+        use_words=tables.use_words(),
         find_lines=lambda: _lines(data),
     )
 
@@ -150,7 +150,7 @@ class _Sources:
 
     def found_sources(self) -> tuple[SpirvSource, ...]:
         words = self._words
-        found: list[tuple[str, int, str | None, list[str]]] = []
+        stated: list[tuple[str, int, str | None, list[str]]] = []
         texts: list[str] = []
         for at in self._all(_OP_SOURCE):
             count, opcode = words[at] >> 16, words[at] & 0xFFFF
@@ -159,10 +159,10 @@ class _Sources:
                 continue
             texts = [self._text(at, 4)] if count > 4 else []
             language = name_of(SOURCE_LANGUAGES, words[at + 1])
-            found.append((language, words[at + 2], self.strings.get(words[at + 3]) if count > 3 else None, texts))
+            stated.append((language, words[at + 2], self.strings.get(words[at + 3]) if count > 3 else None, texts))
         sources = [
             SpirvSource(language, version, file, "".join(texts) if texts else None)
-            for language, version, file, texts in found
+            for language, version, file, texts in stated
         ]
         for at in self._all(_OP_EXT_INST):
             if words[at + 4] == _DEBUG_SOURCE and "DebugInfo" in self.instruction_sets.get(words[at + 3], ""):
@@ -213,7 +213,7 @@ class _Tables(_Sources):
             raise spirv_error("a linkage decoration without its kind", at)
         self.linkages.append((self._words[at + 1], name, name_of(LINKAGE_KINDS, self._words[kind])))
 
-    def use_places(self) -> array[int]:
+    def use_words(self) -> array[int]:
         used = (self._all(opcode) for opcode in _NUMBERS if opcode in SHORTEST_OF_USES)
         return array("I", sorted(chain(self._places[_OTHER], *used)))
 

@@ -88,7 +88,7 @@ class SpirvUses:
 
 
 def read_spirv_uses(data: memoryview, places: Iterable[int] | None = None) -> SpirvUses:
-    """Reads what a module uses, at ``places`` if they are known (``SpirvModule.use_places``), else by a walk over it.
+    """Reads what a module uses, at ``places`` if they are known (``SpirvModule.use_words``), else by a walk over it.
 
     Raises FormatError for data that is no SPIR-V module and for damaged word counts.
     """
@@ -116,21 +116,21 @@ def read_spirv_uses(data: memoryview, places: Iterable[int] | None = None) -> Sp
         elif opcode == _OP_VARIABLE:
             uses.variables[words[at + 2]] = words[at + 3]
             uses.in_initialisers[words[at + 2]] = dict.fromkeys(words[at + 4 : after])
-    _look_through(constants, uses, budget=2 * len(words))
+    _look_through(constants, uses, allowance=2 * len(words))
     return uses
 
 
-def _look_through(constants: dict[int, array[int]], uses: SpirvUses, budget: int) -> None:
+def _look_through(constants: dict[int, array[int]], uses: SpirvUses, allowance: int) -> None:
     """Adds the ids that constants are made of to the uses of whatever names them: ``&variable`` and tables of function
     pointers are constants.
 
-    A module in which many functions name one huge constant could keep this busy; it stops after ``budget`` steps.
+    A module in which many functions name one huge constant could keep this busy; it stops after ``allowance`` steps.
     """
     for named in (*uses.in_functions.values(), *uses.in_initialisers.values()):
         waiting = [id for id in named if id in constants]
-        while waiting and budget > 0:
+        while waiting and allowance > 0:
             for id in constants[waiting.pop()]:
-                budget -= 1
+                allowance -= 1
                 if id not in named:
                     named[id] = None
                     if id in constants:

@@ -63,7 +63,7 @@ NOT_KEPT, LAST = -1, -2
 def walk(words: array[int], rules: Mapping[int, Rule], lists: int) -> list[list[int]]:
     """Goes through the instructions with the rules for their opcodes, and returns ``lists`` lists of places: where the first
     word of each instruction is that is kept. Raises FormatError for a word count that does not fit."""
-    kept: list[list[int]] = [[] for _ in range(lists)]
+    positions: list[list[int]] = [[] for _ in range(lists)]
     position, end, count = HEADER_WORDS, len(words), 0
     while position < end:
         first = words[position]
@@ -73,15 +73,15 @@ def walk(words: array[int], rules: Mapping[int, Rule], lists: int) -> list[list[
             if count < least:
                 raise _misfit(words, position, least)
             if number >= 0:
-                kept[number].append(position)
+                positions[number].append(position)
             elif number == LAST:
-                return kept
+                return positions
         elif not count:
             raise _misfit(words, position)
         position += count
     if position != end:
         raise _misfit(words, position - count)
-    return kept
+    return positions
 
 
 def text_of(words: array[int], start: int, end: int) -> tuple[str, int]:

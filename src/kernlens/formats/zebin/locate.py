@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from kernlens.dataclass import dataclass, field
 from kernlens.errors import LinkError
 from kernlens.formats.elf.elf_file import SHT_NOBITS, SHT_PROGBITS, SHT_REL, SHT_RELA, SHT_STRTAB
-from kernlens.formats.elf.writer import (
+from kernlens.formats.elf.elf_writer import (
     OutputRelocation,
     OutputSection,
     OutputStringTable,
@@ -139,10 +139,10 @@ class _Locator:
 
     def _write(self, tables: dict[int, list[OutputRelocation]]) -> bytes:
         names = OutputStringTable()
-        kept = [section for section in self.elf.sections if section.index and section.type != SHT_STRTAB]
-        numbers = {section.index: number for number, section in enumerate(kept, 1)}
+        copied = [section for section in self.elf.sections if section.index and section.type != SHT_STRTAB]
+        numbers = {section.index: number for number, section in enumerate(copied, 1)}
         sections: list[OutputSection] = []
-        for section in kept:
+        for section in copied:
             if section.index in tables:
                 target = self.elf.sections[section.info]
                 is_data = not target.name.startswith(".text.")
@@ -156,7 +156,7 @@ class _Locator:
                     )
                 )
             elif section.name == ".symtab":
-                sections.append(symbol_table(self._symbols(numbers), names, len(kept) + 1))
+                sections.append(symbol_table(self._symbols(numbers), names, len(copied) + 1))
             else:
                 sections.append(self._section(section, numbers))
         elf = self.elf

@@ -20,7 +20,7 @@ from functools import cached_property
 from kernlens.dataclass import dataclass, field
 from kernlens.errors import LinkError
 from kernlens.formats.elf.elf_file import EM_INTELGT, SHT_NOTE, SHT_REL, SHT_RELA
-from kernlens.formats.elf.writer import (
+from kernlens.formats.elf.elf_writer import (
     OutputRelocation,
     OutputSection,
     OutputStringTable,
@@ -315,10 +315,10 @@ class _Linker:
         return list(texts.values())
 
     def _dropped(self, written: Sequence[OutputSection]) -> tuple[str, ...]:
-        kept = {section.name for section in written} | {".strtab", ".shstrtab", ""}
+        written_names = {section.name for section in written} | {".strtab", ".shstrtab", ""}
         names = dict.fromkeys(section.name for link_input in self.inputs for section in link_input.zebin.elf.sections)
         return tuple(
             name
             for name in names
-            if name not in kept and name != _BUILD_OPTIONS and not name.startswith((".rel.", ".rela."))
+            if name not in written_names and name != _BUILD_OPTIONS and not name.startswith((".rel.", ".rela."))
         )

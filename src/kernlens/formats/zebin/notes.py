@@ -1,7 +1,7 @@
 """The notes of a zebin: its device and the versions of what wrote it.
 
 Source: ``IGC/ZEBinWriter/zebin/spec/elf.md`` of intel-graphics-compiler, "ELF note type for INTELGT"; the notes' layout
-is the System V ABI's (``Elf64Nhdr`` in ``elf/structures``).
+is the System V ABI's (``Elf64Nhdr`` in ``elf/elf64_structures``).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from kernlens.dataclass import dataclass
 from kernlens.errors import FormatError, LinkError
-from kernlens.formats.elf.structures import NHDR_LAYOUT, Elf64Nhdr
+from kernlens.formats.elf.elf64_structures import NHDR_LAYOUT, Elf64Nhdr
 from kernlens.model.binary import Section
 from kernlens.model.device import DeviceId, IpVersion
 

@@ -47,8 +47,8 @@ def merge_ze_info(texts: Sequence[tuple[str, str]]) -> str:
         listed = ", ".join(f"{version} in {name}" for version, name in versions.items())
         raise LinkError(f"the modules' ze_info is of different versions ({listed}): compile all with one compiler")
     if pseudo:
-        kept = [entry for entry in lists.get("kernels", []) if not _is_pseudo(entry)]
-        lists["kernels"] = [*kept, _pseudo_entry(pseudo)]
+        own_kernels = [entry for entry in lists.get("kernels", []) if not _is_pseudo(entry)]
+        lists["kernels"] = [*own_kernels, _pseudo_entry(pseudo)]
     keys = sorted(lists, key=lambda key: key == _LAST)
     body = "".join(f"{key}:\n{''.join(lists[key])}" for key in keys if lists[key])
     merged = f"---\nversion:         '{next(iter(versions), '')}'\n{body}...\n"

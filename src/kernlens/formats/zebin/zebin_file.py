@@ -15,8 +15,8 @@ from kernlens.errors import FormatError
 from kernlens.formats.elf.elf_file import EM_INTELGT, SHT_NOTE, Elf, read_elf
 from kernlens.formats.zebin.notes import ZebinNotes, read_notes
 from kernlens.formats.zebin.ze_info import ZeInfo, read_ze_info
+from kernlens.model.allowance import KERNEL_WEIGHT, Allowance
 from kernlens.model.binary import EMPTY, Relocation, Section, Symbol
-from kernlens.model.budget import KERNEL_WEIGHT, Budget
 from kernlens.model.figures import KernelResources
 from kernlens.model.intel_symbols import DRIVER_SYMBOLS, PSEUDO_KERNEL
 
@@ -77,7 +77,7 @@ class Zebin:
     @cached_property
     def _text_kernels(self) -> tuple[ZebinKernel, ...]:
         sections = [section for section in self.elf.sections if section.name.startswith(_TEXT)]
-        self.elf.budget.count(len(sections), "kernels", format="zebin", weight=KERNEL_WEIGHT)
+        self.elf.allowance.count(len(sections), "kernels", format="zebin", weight=KERNEL_WEIGHT)
         symbols: dict[int, dict[str, Symbol]] = {}
         for symbol in self.elf.symbols():
             if symbol.name == _ENTRY or symbol.type == "func":
@@ -139,11 +139,11 @@ class Zebin:
 _NOTES = ".note.intelgt.compat"
 
 
-def read_zebin(data: memoryview, budget: Budget | None = None) -> Zebin:
-    """Reads a zebin or the debug ELF of one. ``budget`` is that of the whole input (None: this is it).
+def read_zebin(data: memoryview, allowance: Allowance | None = None) -> Zebin:
+    """Reads a zebin or the debug ELF of one. ``allowance`` is that of the whole input (None: this is it).
 
     Raises FormatError for anything else and for damaged headers."""
-    elf = read_elf(data, format="zebin", budget=budget)
+    elf = read_elf(data, format="zebin", allowance=allowance)
     if elf.machine != EM_INTELGT:
         raise FormatError(f"the ELF is for machine {elf.machine}, zebin's is {EM_INTELGT}", format="zebin", offset=18)
     return Zebin(elf)

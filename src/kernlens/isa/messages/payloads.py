@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kernlens.isa.device_table import XE3P
-from kernlens.isa.messages.decode import decode_message
+from kernlens.isa.messages.message_decoder import decode_message
 from kernlens.isa.messages.send import Send
 from kernlens.model.instruction_kind import LOAD, STORE
 

@@ -1,5 +1,5 @@
 """The ``explore`` document: what a viewer shows of programs, as an index and chunks (docs/formats/explore.md)."""
 
-from kernlens.report.explore.document import Document, document
+from kernlens.report.explore.explore_document import ExploreDocument, explore_document
 
-__all__ = ["Document", "document"]
+__all__ = ["ExploreDocument", "explore_document"]

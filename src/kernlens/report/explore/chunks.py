@@ -41,12 +41,12 @@ class Chunks(Mapping[str, bytes]):
         """Returns what a chunk unpacks to. Raises KeyError if there is none of this id."""
         make = self._makers[chunk_id][1]
         with self._lock:  # What was read for one chunk is kept for the next.
-            made = make()
-        if "figures" in made:
-            self.figures[chunk_id] = made["figures"]
-        content = encoded(made)
-        if len(content) > RAW_LIMIT and made["kind"] == "kernel":
-            content = encoded(without_stage_texts(made))
+            document = make()
+        if "figures" in document:
+            self.figures[chunk_id] = document["figures"]
+        content = encoded(document)
+        if len(content) > RAW_LIMIT and document["kind"] == "kernel":
+            content = encoded(without_stage_texts(document))
         return content
 
     def packed(self, chunk_id: str) -> Packed:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kernlens.analysis.flow.distance_waits import distance_waits
-from kernlens.analysis.flow.register_links import register_uses
+from kernlens.analysis.flow.register_uses import register_uses
 from kernlens.analysis.flow.token_waits import token_waits
 from kernlens.model.instruction import COMPACTED, END_OF_THREAD, ILLEGAL, LABEL, Instructions
 from kernlens.model.kernel import Kernel
@@ -32,24 +32,24 @@ def code_document(
 ) -> dict[str, Any]:
     """The machine code of a kernel with the lines of ``source_map``. ``visa_numbers`` are those of its instructions, empty
     where they are not known."""
-    found = kernel.instructions
-    count = len(found)
-    names = list(dict.fromkeys(found.opcodes))
+    instructions = kernel.instructions
+    count = len(instructions)
+    names = list(dict.fromkeys(instructions.opcodes))
     opcode_of = {name: number for number, name in enumerate(names)}
-    flags = [ILLEGAL_ROW if bits & ILLEGAL else 0 for bits in found.flags]
+    flags = [ILLEGAL_ROW if bits & ILLEGAL else 0 for bits in instructions.flags]
     place = [NO_PLACE] * count
     if source_map is not None:
         place = list(map(places.number, source_map.places, source_map.stacks))
         flags = [bits | _ORIGINS.get(origin, 0) for bits, origin in zip(flags, source_map.origins, strict=True)]
-    targets = _targets(found)
-    blocks = _blocks(found, targets, [function.code.start for function in kernel.functions])
+    targets = _targets(instructions)
+    blocks = _blocks(instructions, targets, [function.code.start for function in kernel.functions])
     pressure = kernel.pressure
     return {
-        "text": "\n".join(text.rstrip() for text in found.texts),
-        "size": list(found.sizes),
-        "offset": deltas(found.offsets),
+        "text": "\n".join(text.rstrip() for text in instructions.texts),
+        "size": list(instructions.sizes),
+        "offset": deltas(instructions.offsets),
         "opcode": names,
-        "op": [opcode_of[name] for name in found.opcodes],
+        "op": [opcode_of[name] for name in instructions.opcodes],
         "place": deltas(place),
         "flags": flags,
         "id": deltas(NO_NUMBER if number is None else number for number in visa_numbers) if visa_numbers else None,
@@ -57,13 +57,13 @@ def code_document(
         "block": deltas(blocks),
         "depth": _depths(blocks, targets),
         "targets": [[row, *rows] for row, rows in targets.items()],
-        "wait": _waits(found),
-        "distance": _distances(found),
-        "message": message_columns(found),
+        "wait": _waits(instructions),
+        "distance": _distances(instructions),
+        "message": message_columns(instructions),
         "live": list(pressure.live) if pressure else None,
         "peak": {"row": pressure.peak_index, "registers": pressure.peak} if pressure else None,
         "is_lower_bound": pressure.is_lower_bound if pressure else None,
-        "use": _uses(found),
+        "use": _uses(instructions),
     }
 
 
@@ -72,25 +72,25 @@ def compacted_of(instructions: Instructions) -> list[bool]:
     return [bool(flags & COMPACTED) for flags in instructions.flags]
 
 
-def _targets(found: Instructions) -> dict[int, list[int]]:
+def _targets(instructions: Instructions) -> dict[int, list[int]]:
     """Row of a branch or call -> the rows that it can go to, those outside of the kernel left out."""
-    row_of = {offset: row for row, offset in enumerate(found.offsets)}
+    row_of = {offset: row for row, offset in enumerate(instructions.offsets)}
     targets = {}
-    for row, bits in enumerate(found.flags):
+    for row, bits in enumerate(instructions.flags):
         if bits & LABEL:
-            rows = dict.fromkeys(row_of[offset] for offset in found[row].targets if offset in row_of)
+            rows = dict.fromkeys(row_of[offset] for offset in instructions[row].targets if offset in row_of)
             if rows:
                 targets[row] = list(rows)
     return targets
 
 
-def _blocks(found: Instructions, targets: dict[int, list[int]], functions: Sequence[int]) -> list[int]:
+def _blocks(instructions: Instructions, targets: dict[int, list[int]], functions: Sequence[int]) -> list[int]:
     """The rows that begin a basic block, ascending; ``functions`` are the first rows of functions."""
-    stops = set(found.stops)
+    stops = set(instructions.stops)
     starts = {0, *functions, *(target for rows in targets.values() for target in rows)}
-    starts |= {row + 1 for row in targets if found.opcodes[row] not in _CALLS}
-    starts |= {row + 1 for row, bits in enumerate(found.flags) if bits & END_OF_THREAD or row in stops}
-    return sorted(start for start in starts if start < len(found))
+    starts |= {row + 1 for row in targets if instructions.opcodes[row] not in _CALLS}
+    starts |= {row + 1 for row, bits in enumerate(instructions.flags) if bits & END_OF_THREAD or row in stops}
+    return sorted(start for start in starts if start < len(instructions))
 
 
 def _depths(blocks: Sequence[int], targets: dict[int, list[int]]) -> list[int]:
@@ -110,26 +110,26 @@ def _depths(blocks: Sequence[int], targets: dict[int, list[int]]) -> list[int]:
     return depths
 
 
-def _waits(found: Instructions) -> dict[str, Any]:
+def _waits(instructions: Instructions) -> dict[str, Any]:
     """Which rows wait for which message or other long instruction, by the tokens of the software scoreboard."""
-    waits = list(token_waits(found))
+    waits = list(token_waits(instructions))
     return {"row": deltas(wait.waiter for wait in waits), "back": [wait.waiter - wait.producer for wait in waits]}
 
 
-def _distances(found: Instructions) -> list[int | list[int]]:
+def _distances(instructions: Instructions) -> list[int | list[int]]:
     """How far back those are that rows wait for by a distance: an entry for each such row."""
     entries: list[int | list[int]] = []
-    for waiter, producers in distance_waits(found):
+    for waiter, producers in distance_waits(instructions):
         backs = [waiter - producer for producer in producers]
         entries.append(backs if len(backs) > 1 else backs[0] if backs else NOT_TOLD)
     return entries
 
 
-def _uses(found: Instructions) -> dict[str, Any] | None:
+def _uses(instructions: Instructions) -> dict[str, Any] | None:
     """Which rows wrote what each row reads of the general registers."""
-    if found.effects is None:
+    if instructions.effects is None:
         return None
-    uses = [use for use in register_uses(found) if use.writer != BEFORE_THE_CODE]
+    uses = [use for use in register_uses(instructions) if use.writer != BEFORE_THE_CODE]
     return {
         "row": deltas(use.reader for use in uses),
         "back": [use.reader - use.writer for use in uses],

@@ -34,17 +34,17 @@ _MEMORIES = {"global": "global memory", "slm": "shared local memory", "scratch":
 _VERBS = {LOAD: "reads", STORE: "writes", ATOMIC: "changes in one step"}
 
 
-def message_columns(found: Instructions) -> dict[str, Any]:
+def message_columns(instructions: Instructions) -> dict[str, Any]:
     """The rows that are messages, and the kind of each: messages that say the same share one."""
     rows: list[int] = []
     kinds: list[int] = []
     known: dict[tuple[Message, InstructionKind], int] = {}
-    for row, bits in enumerate(found.flags):
-        message = found[row].message if bits & SEND else None
+    for row, bits in enumerate(instructions.flags):
+        message = instructions[row].message if bits & SEND else None
         if message is None:
             continue
         rows.append(row)
-        kinds.append(known.setdefault((message, found.kinds[row]), len(known)))
+        kinds.append(known.setdefault((message, instructions.kinds[row]), len(known)))
     return {"row": deltas(rows), "kind": kinds, "kinds": [_kind(message, kind) for message, kind in known]}
 
 

@@ -165,11 +165,11 @@ class ProgramEntries:
         )
 
     def _kernel_document(self, program: Program, kernel: Kernel) -> dict[str, Any]:
-        made = kernel_document(kernel.unread(), self._texts(program), self._own_roots)
+        document = kernel_document(kernel.unread(), self._texts(program), self._own_roots)
         if self._redaction is not None:
-            for stage in made["stages"]:
+            for stage in document["stages"]:
                 stage["text"] = self._redaction.text(stage["text"])
-        return made
+        return document
 
     def _stages(self, program: Program, stages: Sequence[StageName], identity: str) -> list[dict[str, Any]]:
         entries = []
@@ -204,11 +204,11 @@ class ProgramEntries:
         return self._chunks.add("passes", id_of("passes", identity), partial(self._pass_chunk, snapshots))
 
     def _pass_chunk(self, snapshots: Sequence[Snapshot]) -> dict[str, Any]:
-        made = passes_document(snapshots)
+        document = passes_document(snapshots)
         if self._redaction is not None:
-            for step in made["passes"]:
+            for step in document["passes"]:
                 step["diff"] = step["diff"] and self._redaction.text(step["diff"])
-        return made
+        return document
 
     def _why_no_stages(self, program: Program) -> str:
         if not self._has_stages:

@@ -12,7 +12,7 @@ from kernlens.model.device import IpVersion
 from kernlens.runtime.level_zero.handle_owner import HandleOwner
 from kernlens.runtime.level_zero.loader import Loader, open_loader
 from kernlens.runtime.level_zero.result_codes import SUCCESS
-from kernlens.runtime.level_zero.structures import (
+from kernlens.runtime.level_zero.ze_structures import (
     make,
     ze_context_desc_t,
     ze_device_ip_version_ext_t,

@@ -19,7 +19,7 @@ from kernlens.runtime.level_zero.live_module import LiveModule
 from kernlens.runtime.level_zero.loader import ZEL_HANDLE_KERNEL
 from kernlens.runtime.level_zero.native_binary import NativeBinary
 from kernlens.runtime.level_zero.result_codes import INVALID_KERNEL_NAME, MODULE_UNLINKED, SUCCESS, LevelZeroError
-from kernlens.runtime.level_zero.structures import make, ze_kernel_desc_t, ze_kernel_properties_t
+from kernlens.runtime.level_zero.ze_structures import make, ze_kernel_desc_t, ze_kernel_properties_t
 
 INTEL_FUNCTION = "zeIntelKernelGetBinaryExp"
 STANDARD_FUNCTION = "zeKernelGetBinaryExp"

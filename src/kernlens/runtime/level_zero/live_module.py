@@ -24,7 +24,7 @@ from kernlens.runtime.level_zero.result_codes import (
     UNSUPPORTED_FEATURE,
     LevelZeroError,
 )
-from kernlens.runtime.level_zero.structures import (
+from kernlens.runtime.level_zero.ze_structures import (
     ZE_MODULE_FORMAT_IL_SPIRV,
     ZE_MODULE_FORMAT_NATIVE,
     ZE_MODULE_PROPERTY_FLAG_IMPORTS,

@@ -20,7 +20,7 @@ from kernlens.runtime.level_zero.result_codes import (
     RefusedCallError,
     result_name,
 )
-from kernlens.runtime.level_zero.structures import (
+from kernlens.runtime.level_zero.ze_structures import (
     ZE_MODULE_FORMAT_IL_SPIRV,
     ZE_MODULE_FORMAT_NATIVE,
     make,
@@ -177,8 +177,8 @@ def static_link(
     joined = " ".join(item.flags for item in inputs if item.flags)
     for item in inputs:
         refuse_spirv(call, item.spirv, joined, device, item.name)
-    given = [module_constants(item.constants) for item in inputs]
-    constants = (POINTER(ze_module_constants_t) * len(inputs))(*map(pointer, given))
+    constants_of = [module_constants(item.constants) for item in inputs]
+    constants = (POINTER(ze_module_constants_t) * len(inputs))(*map(pointer, constants_of))
     # The drivers join the modules' flags without a separator, and before that rewrite some words, which takes the spaces
     # at one end or the other: `-library-compilation` and `-g` became one unknown word.
     program = _program(

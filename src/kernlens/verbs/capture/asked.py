@@ -11,9 +11,9 @@ from typing import Any
 
 from kernlens.dataclass import dataclass, field, replace
 from kernlens.toolchain.toolchains import SYSTEM, toolchain
-from kernlens.verbs.capture.building_again import BuildingAgain
 from kernlens.verbs.capture.changes import Changes
 from kernlens.verbs.capture.replacing import Replacement, unpacked
+from kernlens.verbs.capture.second_builds import SecondBuildPlan
 from kernlens.verbs.capture.spool import REPLACEMENTS, Spool
 
 
@@ -28,12 +28,12 @@ class Asked:
     stages: bool = False
     changes: Changes = field(default_factory=Changes)
 
-    def building_again(self, environment: Mapping[str, str]) -> BuildingAgain:
+    def second_build_plan(self, environment: Mapping[str, str]) -> SecondBuildPlan:
         """Return what is to be built again for it, in that environment. Raises NotFoundError without the toolchain."""
         chosen = toolchain(self.toolchain)
         # The command that starts Python beside the toolchain's driver; empty for this process's own.
         python = tuple(chosen.command(Path(sys.executable))) if chosen.root is not None else ()
-        return BuildingAgain(environment, python, stages=self.stages, compare=bool(self.changes.added))
+        return SecondBuildPlan(environment, python, stages=self.stages, compare=bool(self.changes.added))
 
     def keep(self, spool: Spool) -> None:
         """Write it into the folder. Raises OSError."""
@@ -42,7 +42,7 @@ class Asked:
         spool.asked.write_text(json.dumps(fields, default=lambda content: content.decode()))
 
     @classmethod
-    def kept(cls, spool: Spool) -> Asked:
+    def read_from(cls, spool: Spool) -> Asked:
         """Read it. Of a folder whose file is not there, or not what ``keep`` writes, nothing is known."""
         if not spool.asked.is_file():
             return cls()

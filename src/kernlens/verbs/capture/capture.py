@@ -27,13 +27,13 @@ from kernlens.toolchain.simulation import simulated_devices
 from kernlens.toolchain.toolchains import SYSTEM
 from kernlens.toolchain.toolchains import toolchain as find_toolchain
 from kernlens.verbs.capture.asked import Asked
-from kernlens.verbs.capture.building_again import BuildingAgain
 from kernlens.verbs.capture.captured import Captured, CapturedKernel
 from kernlens.verbs.capture.changes import Changes
 from kernlens.verbs.capture.level_zero_layer import turn_on_level_zero, why_not_recorded
-from kernlens.verbs.capture.merging import Progress, merge
+from kernlens.verbs.capture.merging import Merging, Progress
 from kernlens.verbs.capture.nested import tell_outer
 from kernlens.verbs.capture.replacing import Replacement
+from kernlens.verbs.capture.second_builds import SecondBuildPlan
 from kernlens.verbs.capture.spool import FOLDER, SNAPSHOTS, Spool
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def capture(
     built. ``simulate`` names a device that the toolchain's driver simulates. ``lines`` adds -gline-tables-only to what
     Intel's compiler for GPUs builds, ``build_options`` are added to all builds from source or IL; once the application has
     ended, these are built again without, to tell whether the machine code is the same. ``stages`` keeps the compile stages,
-    from building again too. ``replace`` names a file of source, SPIR-V or binary for a program that it is to stand in for:
+    from second builds too. ``replace`` names a file of source, SPIR-V or binary for a program that it is to stand in for:
     by a kernel's name, by the SHA-256 of what the application makes it from, or by a file that holds that.
     ``fresh_cache`` gives the application empty caches; so do ``lines``, ``build_options`` and ``replace``, as what is built
     with these must not be what the application's next run finds. What is built again can read the toolchain, the
@@ -114,7 +114,7 @@ def capture(
     changes = Changes(lines, build_options, replacements, fresh_cache)
     asked = Asked(tuple(words), device, toolchain, stages, changes)
     application = find_application(words, device, chosen)
-    again = replaced(asked.building_again(dict(application.environment)), unconfined=unconfined)
+    plan = replaced(asked.second_build_plan(dict(application.environment)), unconfined=unconfined)
     _check_rights(application.program)
     path = Path(recording) if recording is not None else Path(f"{Path(words[0]).name}.klens")
     layer = needed_layer(OPENCL_LAYER)
@@ -127,7 +127,7 @@ def capture(
                 spool.remove()
             raise
         with _stays(spool):
-            return _finish(spool, writer, status, asked, again, on_progress=on_progress)
+            return _finish(spool, writer, status, asked, plan, on_progress=on_progress)
 
 
 def recover(
@@ -141,24 +141,24 @@ def recover(
     """Make the recording of a capture that was killed, from the folder that it left: every build that had finished, with what
     the capture was asked for; with the compile stages too if ``stages`` says so.
 
-    What is built again has this process's environment, and the simulated device if there was one; ``unconfined`` is
+    Second builds have this process's environment, and the simulated device if there was one; ``unconfined`` is
     ``capture``'s. ``recording`` is the file
     to write, if not the one that it was to be. The folder is removed. Raises NotFoundError if it is no folder of a capture,
     OutputError if the recording cannot be written.
     """
     with contextlib.closing(Spool.open(Path(folder))) as spool:
-        asked = Asked.kept(spool)
+        asked = Asked.read_from(spool)
         asked = replaced(asked, stages=stages or asked.stages)
         findings = []
         try:
-            again = asked.building_again(environment_for(asked.device, find_toolchain(asked.toolchain)))
-            again = replaced(again, unconfined=unconfined)
+            plan = asked.second_build_plan(environment_for(asked.device, find_toolchain(asked.toolchain)))
+            plan = replaced(plan, unconfined=unconfined)
         except KernlensError as error:
-            again = BuildingAgain(os.environ)
+            plan = SecondBuildPlan(os.environ)
             findings = [f"nothing is built again, for stages or to compare: {error}"]
         path = Path(recording) if recording is not None else spool.recording
         with _stays(spool), _writer(path, asked.words) as writer:
-            return _finish(spool, writer, None, asked, again, findings, on_progress)
+            return _finish(spool, writer, None, asked, plan, findings, on_progress)
 
 
 def attach(recording: str | os.PathLike[str], *, lines: bool = False) -> tuple[Path, dict[str, str]]:
@@ -258,11 +258,11 @@ def _finish(
     writer: RecordingWriter,
     status: int | None,
     asked: Asked,
-    again: BuildingAgain,
+    plan: SecondBuildPlan,
     findings: Sequence[str] = (),
     on_progress: Progress | None = None,
 ) -> Capture:
-    captured = merge(spool, writer, again, asked.changes, on_progress)
+    captured = Merging(spool, writer, plan, asked.changes).run(on_progress)
     writer.close()
     spool.remove()
     return Capture(
@@ -274,7 +274,7 @@ def _finish(
         from_binary=captured.from_binary,
         missing=tuple(captured.missing),
         findings=(*findings, *captured.findings),
-        reason="" if captured.builds else _why_nothing(captured, again.environment, asked.words),
+        reason="" if captured.builds else _why_nothing(captured, plan.environment, asked.words),
         lines=asked.changes.lines,
         empty_caches=asked.changes.empties_caches,
     )

@@ -90,7 +90,7 @@ class CapturedKernel:
 class Captured:
     """What a capture has brought: numbers of builds and of those that failed, the kernels, most launched first, and what is
     missing, with the reason. ``was_entered`` is whether any process loaded the layer, ``nested`` are the recordings of captures
-    within this one, ``findings`` are sentences on what was built again."""
+    within this one, ``findings`` are sentences on the second builds."""
 
     was_entered: bool
     nested: Sequence[str] = ()

@@ -11,18 +11,19 @@ from itertools import chain
 from typing import TYPE_CHECKING, TypeVar
 
 from kernlens import log
+from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError
 from kernlens.loading import open_build
 from kernlens.model.build import Build, BuildToolchain, HeldParts, Source
-from kernlens.recording.captured import CAPTURE
+from kernlens.recording.capture_notes import CAPTURE
 from kernlens.runtime.level_zero.result_codes import result_name
 from kernlens.runtime.opencl.error_codes import ERROR_NAMES
-from kernlens.verbs.capture.building_again import BuildingAgain, BuiltAgain, Findings, built_again
 from kernlens.verbs.capture.captured import Captured, CapturedKernel, RecordedKernels
 from kernlens.verbs.capture.changes import Changes
 from kernlens.verbs.capture.counters import Identity, read_counters
 from kernlens.verbs.capture.nested import nested_recordings
 from kernlens.verbs.capture.replacing import StoodIn
+from kernlens.verbs.capture.second_builds import Findings, SecondBuildPlan, SecondBuildResult, second_builds
 from kernlens.verbs.capture.spool import BuildEvent, BuiltDevice, Given, Spool, read_build, read_replaced
 from kernlens.verbs.capture.spooled import Entry, read_entries
 
@@ -33,9 +34,6 @@ _Place = TypeVar("_Place")
 _Content = TypeVar("_Content")
 #: Is called with the number of builds that are in the recording, and that of all.
 Progress = Callable[[int, int], None]
-
-#: The kernels of the last good build of each program and device (its handle), by name.
-Built = dict[tuple[Identity, int], dict[str, CapturedKernel]]
 
 
 class _KernelsOfBinaries:
@@ -65,128 +63,181 @@ class _KernelsOfBinaries:
         return device_name, [name for program in programs for name in program.kernels]
 
 
-def merge(
-    spool: Spool,
-    writer: RecordingWriter,
-    again: BuildingAgain,
-    changes: Changes,
-    on_progress: Progress | None = None,
-) -> Captured:
-    """Write all that was spooled into the recording, with what building again yields. Raises OutputError if it cannot be
-    written."""
-    changed_options = 0
-    failures: dict[Identity, str] = {}
-    findings = Findings()
-    unended: list[str] = []
-    captured = Captured(spool.was_entered, nested_recordings(spool), missing=spool.missing())
-    replaced = _read(captured, "what was replaced", spool.replacement_files(), read_replaced)
-    stood_in = StoodIn(changes.replacements, replaced)
-    built: Built = {}
-    names_of_build: dict[tuple[Identity, int], tuple[str, str]] = {}
-    recorded = RecordedKernels(writer.path)
-    names: dict[Identity, str] = {}
-    numbers: dict[Identity, int] = {}
-    sources: set[Identity] = set()  # Programs that the compiler was given source for.
-    calls = []
-    kernels_of = _KernelsOfBinaries()
-    entries = sorted(_entries(spool, captured), key=lambda entry: (not entry.has_ended, entry.time))
-    for event, results in built_again(_events(entries, captured), again):
-        captured.builds += 1
-        if not event.has_ended or event.status != 0 or not all(device.built for device in event.devices):
-            captured.failed += 1
-            if event.program is not None:
-                failures[event.program] = next((each.log for each in event.devices if not each.built), event.log)
-        changed_options += event.got_more_options
-        made_from = event.source is not None or event.spirv or event.static_inputs or stood_in.used(event.program)
-        captured.from_binary += event.operation in ("build", "module") and not made_from
-        from_source = event.source is not None or not sources.isdisjoint(event.inputs)
-        if event.program is not None and from_source:
-            sources.add(event.program)
-        name = f"program-{captured.builds}"
-        if not event.has_ended:
-            unended.append(name)
-        linked = [names.get(program, "a program that is not known") for program in event.inputs]
-        device_name = ""
-        for device, result in zip(event.devices or [BuiltDevice(0)], results or [BuiltAgain()], strict=True):
-            device_name, kernels = kernels_of.read(name, event, device)
-            build = _build(event, device, name, device_name, linked)
-            stood_in.compare(build, event.program)
-            build, same_code = findings.add(build, result)
-            number = writer.add(build)
-            noted = {} if event.static_inputs else stood_in.used(event.program)
-            inputs = [numbers[program] for program in event.inputs if program in numbers]
-            calls.append({"program": number, **_call(event), **noted, **({"inputs": inputs} if inputs else {})})
+@dataclass(slots=True)
+class _Program:
+    """A program of the application: its name and number in the recording, and whether the compiler was given source for it."""
+
+    name: str
+    number: int
+    has_source: bool
+
+
+@dataclass(slots=True)
+class _GoodBuild:
+    """The last good build of a program for a device, and its kernels by name."""
+
+    name: str
+    device: str
+    kernels: dict[str, CapturedKernel]
+
+
+class Merging:
+    """The writing of a recording from what was spooled, and from what second builds yield."""
+
+    def __init__(self, spool: Spool, writer: RecordingWriter, plan: SecondBuildPlan, changes: Changes) -> None:
+        self._spool = spool
+        self._writer = writer
+        self._plan = plan
+        self._changes = changes
+        self._captured = Captured(spool.was_entered, nested_recordings(spool), missing=spool.missing())
+        replaced = self._read("what was replaced", spool.replacement_files(), read_replaced)
+        self._stood_in = StoodIn(changes.replacements, replaced)
+        self._second_builds = Findings()
+        self._recorded = RecordedKernels(writer.path)
+        self._kernels_of = _KernelsOfBinaries()
+        self._programs: dict[Identity, _Program] = {}
+        #: By program and device (its handle).
+        self._good_builds: dict[tuple[Identity, int], _GoodBuild] = {}
+        self._failures: dict[Identity, str] = {}
+        self._unended: list[str] = []
+        self._calls: list[dict[str, object]] = []
+        self._changed_options = 0
+
+    def run(self, on_progress: Progress | None = None) -> Captured:
+        """Write the recording, and return what the capture has brought. Raises OutputError if it cannot be written."""
+        captured = self._captured
+        entries = sorted(self._entries(), key=lambda entry: (not entry.has_ended, entry.time))
+        for event, results in second_builds(self._events(entries), self._plan):
+            captured.builds += 1
+            self._add(event, results or [SecondBuildResult()])
+            if on_progress is not None:
+                on_progress(captured.builds, len(entries))
+        self._count()
+        captured.findings = list(self._findings())
+        used = [_used(kernel) for kernel in captured.kernels]
+        self._writer.note(CAPTURE, json.dumps({"builds": self._calls, "kernels": used}))
+        return captured
+
+    def _entries(self) -> Iterator[Entry]:
+        """All builds' entries; of a damaged file those before the damage."""
+        for path in self._spool.build_files():
+            try:
+                yield from read_entries(path)
+            except (KernlensError, OSError) as error:
+                self._captured.missing.append(f"builds: {error}")
+
+    def _events(self, entries: Iterable[Entry]) -> Iterator[BuildEvent]:
+        """The builds; of those that have ended after all, no second time what they began with."""
+        ended = set()
+        for event in self._read("a build", entries, read_build):
+            began = event.process, event.thread, event.time
+            if event.has_ended or began not in ended:
+                ended.add(began)
+                yield event
+
+    def _read(self, what: str, places: Iterable[_Place], read: Callable[[_Place], _Content]) -> Iterator[_Content]:
+        """What each file or entry holds; one that cannot be read is missing."""
+        for place in places:
+            try:
+                content = read(place)
+            except (KernlensError, OSError) as error:
+                self._captured.missing.append(f"{what}: {error}")
+                continue
+            yield content
+
+    def _add(self, event: BuildEvent, results: Sequence[SecondBuildResult]) -> None:
+        """Write a Build for each device, and one for each module that was linked statically."""
+        name = f"program-{self._captured.builds}"
+        self._note(event, name)
+        earlier = [self._programs[program] for program in event.inputs if program in self._programs]
+        has_source = event.source is not None or any(program.has_source for program in earlier)
+        inputs = {"inputs": [program.number for program in earlier]} if earlier else {}
+        for device, result in zip(event.devices or [BuiltDevice(0)], results, strict=True):
+            device_name, kernels = self._kernels_of.read(name, event, device)
+            build = _build(event, device, name, device_name, self._input_names(event))
+            self._stood_in.compare(build, event.program)
+            build, same_code = self._second_builds.add(build, result)
+            number = self._writer.add(build)
+            replaced = {} if event.static_inputs else self._stood_in.used(event.program)
+            self._calls.append({"program": number, **_call(event), **replaced, **inputs})
             if event.program is not None and build.ok and event.operation != "compile":
-                names_of_build[event.program, device.handle] = build.name, build.device
-                built[event.program, device.handle] = {
+                recorded = {
                     kernel: CapturedKernel(
                         kernel,
                         build.name,
                         build.device,
                         number,
                         same_code=same_code.get(kernel),
-                        from_source=from_source,
-                        recorded=recorded,
+                        from_source=has_source,
+                        recorded=self._recorded,
                     )
                     for kernel in kernels
                 }
-        for given, build in _static_inputs(event, name, device_name):
-            noted = stood_in.used(event.program, build.spirv)
-            constants = _noted_constants(_constants(given))
-            calls.append({"program": writer.add(build), **_call(event), "operation": "input", **constants, **noted})
+                self._good_builds[event.program, device.handle] = _GoodBuild(build.name, build.device, recorded)
+        for source, build in _static_inputs(event, name, device_name):
+            replaced = self._stood_in.used(event.program, build.spirv)
+            constants = _noted_constants(_constants(source))
+            number_of_input = self._writer.add(build)
+            self._calls.append(
+                {"program": number_of_input, **_call(event), "operation": "input", **constants, **replaced}
+            )
         if event.program is not None:
-            names[event.program], numbers[event.program] = name, number
-        if on_progress is not None:
-            on_progress(captured.builds, len(entries))
-    _count(spool, captured, built, names_of_build)
-    compared = [(kernel.name, kernel.same_code) for kernel in captured.kernels if kernel.same_code is not None]
-    kernel_names = [kernel.name for kernel in captured.kernels]
-    captured.findings = [
-        f"the application's process ended within the build of {name}, which may be the driver's fault; what it is made from is"
-        " recorded"
-        for name in unended
-    ]
-    captured.findings += [
-        f"what kernlens capture recorded that ran within this one is in {recording}, and not here"
-        for recording in captured.nested
-    ]
-    captured.findings += findings.sentences(compared)
-    captured.findings += stood_in.sentences(kernel_names, captured.builds, failures)
-    captured.findings += changes.unused_options(changed_options)
-    writer.note(CAPTURE, json.dumps({"builds": calls, "kernels": [_used(kernel) for kernel in captured.kernels]}))
-    return captured
+            before = self._programs.get(event.program)
+            self._programs[event.program] = _Program(name, number, has_source or bool(before and before.has_source))
 
+    def _note(self, event: BuildEvent, name: str) -> None:
+        """Count what the sentences on the capture are made from."""
+        if not event.has_ended or event.status != 0 or not all(device.built for device in event.devices):
+            self._captured.failed += 1
+            if event.program is not None:
+                logs = (device.log for device in event.devices if not device.built)
+                self._failures[event.program] = next(logs, event.log)
+        if not event.has_ended:
+            self._unended.append(name)
+        self._changed_options += event.got_more_options
+        has_text = event.source is not None or event.spirv or event.static_inputs or self._stood_in.used(event.program)
+        self._captured.from_binary += event.operation in ("build", "module") and not has_text
 
-def _entries(spool: Spool, captured: Captured) -> Iterator[Entry]:
-    """All builds' entries; of a damaged file those before the damage."""
-    for path in spool.build_files():
-        try:
-            yield from read_entries(path)
-        except (KernlensError, OSError) as error:
-            captured.missing.append(f"builds: {error}")
+    def _input_names(self, event: BuildEvent) -> list[str]:
+        known = self._programs
+        return [known[program].name if program in known else "a program that is not known" for program in event.inputs]
 
+    def _count(self) -> None:
+        """Give each kernel what was counted of it; kernels of binaries that cannot be read are known from their counters."""
+        by_program: dict[Identity, list[int]] = defaultdict(list)
+        for program, device in self._good_builds:
+            by_program[program].append(device)
+        unknown: dict[tuple[Identity, int, str], CapturedKernel] = {}
+        files = self._read("how often kernels were launched", self._spool.counter_files(), read_counters)
+        for counter in chain.from_iterable(files):
+            devices = by_program[counter.program]
+            device = counter.device if counter.device in devices or len(devices) != 1 else devices[0]
+            key = counter.program, device
+            build = self._good_builds.get(key) or _GoodBuild("", "", {})
+            kernel = build.kernels.get(counter.kernel)
+            if kernel is None:
+                nameless = CapturedKernel(counter.kernel, build.name, build.device)
+                kernel = unknown.setdefault((*key, counter.kernel), nameless)
+            kernel.add(counter)
+        kernels = [kernel for build in self._good_builds.values() for kernel in build.kernels.values()]
+        kernels += unknown.values()
+        self._captured.kernels = sorted(kernels, key=lambda kernel: (-kernel.launches, -kernel.created, kernel.name))
 
-def _events(entries: Iterable[Entry], captured: Captured) -> Iterator[BuildEvent]:
-    """The builds; of those that have ended after all, no second time what they began with."""
-    ended = set()
-    for event in _read(captured, "a build", entries, read_build):
-        began = event.process, event.thread, event.time
-        if event.has_ended or began not in ended:
-            ended.add(began)
-            yield event
-
-
-def _read(
-    captured: Captured, what: str, places: Iterable[_Place], read: Callable[[_Place], _Content]
-) -> Iterator[_Content]:
-    """What each file or entry holds; one that cannot be read is missing."""
-    for place in places:
-        try:
-            content = read(place)
-        except (KernlensError, OSError) as error:
-            captured.missing.append(f"{what}: {error}")
-            continue
-        yield content
+    def _findings(self) -> Iterator[str]:
+        """The sentences for a person."""
+        captured = self._captured
+        for name in self._unended:
+            yield (
+                f"the application's process ended within the build of {name}, which may be the driver's fault; what it is"
+                " made from is recorded"
+            )
+        for recording in captured.nested:
+            yield f"what kernlens capture recorded that ran within this one is in {recording}, and not here"
+        compared = [(kernel.name, kernel.same_code) for kernel in captured.kernels if kernel.same_code is not None]
+        yield from self._second_builds.sentences(compared)
+        names = [kernel.name for kernel in captured.kernels]
+        yield from self._stood_in.sentences(names, captured.builds, self._failures)
+        yield from self._changes.unused_options(self._changed_options)
 
 
 def _build(event: BuildEvent, device: BuiltDevice, name: str, device_name: str, linked: Sequence[str]) -> Build:
@@ -260,28 +311,6 @@ def _reason(event: BuildEvent, device: BuiltDevice, linked: Sequence[str]) -> st
     return None if device.binary else "the driver gave no binary"
 
 
-def _count(spool: Spool, captured: Captured, built: Built, builds: dict[tuple[Identity, int], tuple[str, str]]) -> None:
-    """Give each kernel what was counted of it; kernels of binaries that cannot be read are known from their counters.
-    ``builds`` are the names of builds and their devices."""
-    by_program: dict[Identity, list[int]] = defaultdict(list)
-    for program, device in built:
-        by_program[program].append(device)
-    unknown: dict[tuple[Identity, int, str], CapturedKernel] = {}
-    files = _read(captured, "how often kernels were launched", spool.counter_files(), read_counters)
-    for counter in chain.from_iterable(files):
-        devices = by_program[counter.program]
-        device = counter.device if counter.device in devices or len(devices) != 1 else devices[0]
-        key = counter.program, device
-        kernel = built.get(key, {}).get(counter.kernel)
-        if kernel is None:
-            kernel = unknown.setdefault(
-                (*key, counter.kernel), CapturedKernel(counter.kernel, *builds.get(key, ("", "")))
-            )
-        kernel.add(counter)
-    kernels_of_all = [kernel for kernels in built.values() for kernel in kernels.values()] + list(unknown.values())
-    captured.kernels = sorted(kernels_of_all, key=lambda kernel: (-kernel.launches, -kernel.created, kernel.name))
-
-
 def _call(event: BuildEvent) -> dict[str, object]:
     return {
         "operation": event.operation,
@@ -297,10 +326,10 @@ def _noted_constants(constants: Mapping[int, int]) -> dict[str, object]:
     return {"constants": {str(number): f"{bits:#x}" for number, bits in constants.items()}} if constants else {}
 
 
-def _constants(made: Given) -> dict[int, int]:
+def _constants(source: Given) -> dict[int, int]:
     """The bits of the specialization constants that the module has, by number."""
-    known = made.known_constants()
-    return {number: bits & (1 << known[number].width) - 1 for number, bits in made.constants if number in known}
+    known = source.known_constants()
+    return {number: bits & (1 << known[number].width) - 1 for number, bits in source.constants if number in known}
 
 
 def _used(kernel: CapturedKernel) -> dict[str, object]:

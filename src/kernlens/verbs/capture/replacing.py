@@ -195,16 +195,16 @@ def _differences(built: Mapping[str, bytes], held: Mapping[str, bytes]) -> dict[
     """The kernels whose code is another than in the file, with the sizes of both."""
     from kernlens.pipeline.igc_dump import stands_in
 
-    found = {}
+    differences = {}
     for name, code in built.items():
         theirs = held.get(name)
         if theirs is None:
-            found[name] = "not in the file"
+            differences[name] = "not in the file"
         elif len(theirs) != len(code):
-            found[name] = f"{len(code):,} bytes, in the file {len(theirs):,}"
+            differences[name] = f"{len(code):,} bytes, in the file {len(theirs):,}"
         elif not stands_in(code, theirs):
-            found[name] = f"{len(code):,} bytes, others than in the file"
-    return found
+            differences[name] = f"{len(code):,} bytes, others than in the file"
+    return differences
 
 
 def _why(replacement: Replacement, kernels: list[str], builds: int) -> str:
@@ -255,13 +255,13 @@ def unpacked(content: bytes, replacements: Sequence[Replacement]) -> list[Replac
         offset += size
         return content[offset - size : offset]
 
-    found = []
+    whole = []
     try:
         for each in replacements:
             texts = [block(), block(), block()]
             _, held = number(), block()
             own = [f"{text}\0".encode() for text in (each.program, each.hash, each.kernel)]
-            found.append(replace(each, content=held if texts == own else b""))
+            whole.append(replace(each, content=held if texts == own else b""))
     except (struct.error, OverflowError):
         return list(replacements)
-    return found
+    return whole

@@ -113,8 +113,8 @@ class BuildEvent(Given):
     @property
     def got_more_options(self) -> bool:
         """Whether options were added to the application's."""
-        given: list[Given] = [self, *self.static_inputs]
-        return any(each.options != each.own_options for each in given)
+        sources: list[Given] = [self, *self.static_inputs]
+        return any(each.options != each.own_options for each in sources)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,16 +152,16 @@ class Spool:
         try:
             # Whole at once, as several may begin at the same time.
             with TemporaryDirectory(prefix=".kernlens-", dir=folder.parent) as outer:
-                made = Path(outer) / "made"
-                made.mkdir(0o700)
-                (made / _RECORDING).write_text(str(recording.absolute()))
-                (made / MISSING).write_bytes(bytes(ENTRIES * ENTRY_SIZE))
+                unfinished = Path(outer) / "made"
+                unfinished.mkdir(0o700)
+                (unfinished / _RECORDING).write_text(str(recording.absolute()))
+                (unfinished / MISSING).write_bytes(bytes(ENTRIES * ENTRY_SIZE))
                 spool = cls(folder)
                 if is_shared:
-                    (made / _SHARED).touch()
+                    (unfinished / _SHARED).touch()
                 else:
-                    spool._take(made)
-                made.rename(folder)
+                    spool._take(unfinished)
+                unfinished.rename(folder)
         except OSError as error:
             if os.path.lexists(folder):
                 with contextlib.closing(cls(folder)) as other:
@@ -257,12 +257,12 @@ class Spool:
         entries = [content[start : start + ENTRY_SIZE] for start in range(0, len(content), ENTRY_SIZE)]
         # A process that may not write made an empty file, whose name is the entry.
         entries += [os.fsencode(path.stem.partition(".")[2]) for path in self._files(MISSING)]
-        found = []
+        failures = []
         for entry in entries:
             number, _, what = entry.partition(b"\0")[0].decode("utf-8", "replace").partition(" ")
             if number.isdecimal():
-                found.append(f"{what}: {os.strerror(int(number))}")
-        return found
+                failures.append(f"{what}: {os.strerror(int(number))}")
+        return failures
 
     def replacement_files(self) -> Sequence[Path]:
         """The files of what stood in for programs."""

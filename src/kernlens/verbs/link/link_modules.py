@@ -141,8 +141,8 @@ def _static_binaries(modules: Sequence[Linkable], driver: IsolatedDriver) -> Dri
         raise UnsupportedError(
             f"{bare} holds no SPIR-V, which is what a static link on this driver takes; NEO 26.27 links binaries too"
         ) from error
-    given = {symbol.name for _, module in modules for symbol in module.exports}
-    unresolved = dict.fromkeys(use.symbol for _, module in modules for use in module.uses if use.symbol not in given)
+    exported = {symbol.name for _, module in modules for symbol in module.exports}
+    unresolved = dict.fromkeys(use.symbol for _, module in modules for use in module.uses if use.symbol not in exported)
     # The driver denies that a package with imports left has some of its kernels, so that it cannot be read.
     binary = driver.live_builds(name)[0].binary if not unresolved else None
     return _static_link(driver, name, answer, linked=not unresolved, unresolved=tuple(unresolved), binary=binary)
@@ -170,8 +170,8 @@ def _check_types(modules: Sequence[Module]) -> None:
 
     for mismatch in predict_static(modules).mismatches:
         raise LinkError(
-            f"{modules[mismatch.importer].name} declares {mismatch.symbol} as {mismatch.wanted}, "
-            f"{modules[mismatch.provider].name} defines it as {mismatch.given}, "
+            f"{modules[mismatch.importer].name} declares {mismatch.symbol} as {mismatch.declared}, "
+            f"{modules[mismatch.provider].name} defines it as {mismatch.defined}, "
             "and the compilers crash on that in a static link: make the declarations agree",
             (mismatch.symbol,),
         )
@@ -183,8 +183,8 @@ def _check_calls(modules: Sequence[Module], names: Sequence[str]) -> None:
 
     for clash in clashes(modules, providers(modules)):
         raise LinkError(
-            f"{clash.holder} of {names[clash.importer]} ({clash.wanted}) calls {clash.symbol} of {names[clash.provider]} "
-            f"({clash.given}), which goes wrong: compile both for the same registers and sub-group size",
+            f"{clash.holder} of {names[clash.importer]} ({clash.caller_frame}) calls {clash.symbol} of {names[clash.provider]} "
+            f"({clash.callee_frame}), which goes wrong: compile both for the same registers and sub-group size",
             (clash.symbol,),
         )
 

@@ -67,9 +67,9 @@ def matrix(
     for source in sources:
         named.setdefault(os.path.realpath(existing_source(source)), (os.fspath(source), Path(source)))
     sets: dict[tuple[str, ...], tuple[str, str]] = {}
-    for given in options:
-        full = with_lines(given) if lines else given
-        sets.setdefault(tuple(split_options(full)), (given, full))
+    for stated in options:
+        full = with_lines(stated) if lines else stated
+        sets.setdefault(tuple(split_options(full)), (stated, full))
     targets, left_out = targets_of(devices, toolchains)
     count = len(named) * len(targets) * len(sets)
     if not count:
@@ -77,9 +77,9 @@ def matrix(
     if count > CELLS_LIMIT:
         raise KernlensError(f"that makes {count:,} compiles; at most {CELLS_LIMIT:,} are swept at a time")
     jobs = [
-        (source, given, CompileJob(path, device, chosen, full, timeout))
+        (source, stated, CompileJob(path, device, chosen, full, timeout))
         for source, path in named.values()
         for device, chosen in targets
-        for given, full in sets.values()
+        for stated, full in sets.values()
     ]
     return Matrix([Cell(number, *each) for number, each in enumerate(jobs)], left_out)

@@ -48,7 +48,7 @@ class _Conditions:
     contents: str | None
 
 
-def measure_on_cluster(address: str, cells: Sequence[Cell], wanted: Wanted, *, has_cache: bool) -> Generator[Measured]:
+def measure_on_cluster(address: str, cells: Sequence[Cell], request: Wanted, *, has_cache: bool) -> Generator[Measured]:
     """Do the cells on the workers of the scheduler at ``address``, and yield what came of each as it finishes.
 
     Raises UnsupportedError without the package distributed, ToolError if no scheduler answers, or there are no workers.
@@ -67,7 +67,7 @@ def measure_on_cluster(address: str, cells: Sequence[Cell], wanted: Wanted, *, h
             # Few more than run: what waits here is not lost with a worker, and costs the scheduler nothing.
             room = 4 * max(sum(client.nthreads().values()), 1) - len(pending)
             for cell in islice(waiting, max(room, 0)):
-                pending[_submitted(client, cell, wanted, has_cache)] = cell
+                pending[_submitted(client, cell, request, has_cache)] = cell
             if not pending:
                 return
             try:
@@ -117,16 +117,16 @@ def _connected(address: str) -> Iterator[Client]:
         yield client
 
 
-def _submitted(client: Client, cell: Cell, wanted: Wanted, has_cache: bool) -> Future:
+def _submitted(client: Client, cell: Cell, request: Wanted, has_cache: bool) -> Future:
     job = cell.job
     files = files_read(job.source, job.options)
     conditions = _Conditions(__version__, _variables(), files.contents if files else None)
     # A worker has another working folder.
     remote = replace(job, source=Path(os.path.abspath(job.source)), options=_absolute(job.options))
-    return client.submit(_measured_remotely, replace(cell, job=remote), wanted, conditions, has_cache, pure=False)
+    return client.submit(_measured_remotely, replace(cell, job=remote), request, conditions, has_cache, pure=False)
 
 
-def _measured_remotely(cell: Cell, wanted: Wanted, conditions: _Conditions, has_cache: bool) -> Measured:
+def _measured_remotely(cell: Cell, request: Wanted, conditions: _Conditions, has_cache: bool) -> Measured:
     """Runs on a worker."""
     try:
         reason = _difference(cell, conditions)
@@ -139,7 +139,7 @@ def _measured_remotely(cell: Cell, wanted: Wanted, conditions: _Conditions, has_
         cache = open_cache() if has_cache else None
     except KernlensError as error:
         return failed(cell, f"on a worker at {os.uname().nodename}: {error}")
-    return measured(own, wanted, cache, lambda child: None)
+    return measured(own, request, cache, lambda child: None)
 
 
 def _difference(cell: Cell, conditions: _Conditions) -> str:

@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from kernlens import __version__
-from kernlens.analysis.source_texts import source_line, source_texts
+from kernlens.analysis.source_lines import source_line, source_texts
 from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError, UnsupportedError
 from kernlens.loading import open_build
@@ -50,22 +50,22 @@ class Measured:
     build: Build | None = None
 
 
-def measured(cell: Cell, wanted: Wanted, cache: CompileCache | None, on_start: OnStart) -> Measured:
+def measured(cell: Cell, request: Wanted, cache: CompileCache | None, on_start: OnStart) -> Measured:
     """Compile and measure a cell. Whatever goes wrong in it is the ``reason`` of its row, so that the others go on."""
     try:
         compile_key = cell.job.key if cache is not None else None
-        key = _key(compile_key, wanted) if compile_key is not None and not wanted.build else None
+        key = _key(compile_key, request) if compile_key is not None and not request.build else None
         entry = cache.get(key) if cache is not None and key is not None else None
         if entry is not None:
             return Measured(cell.number, tuple(_rows_of(cell, entry)))
-        needs_sources = wanted.build or bool(wanted.order)
+        needs_sources = request.build or bool(request.order)
         build, is_steady = compile_job(cell.job, cache, compile_key, on_start, has_sources=needs_sources)
-        rows = tuple(_rows(cell, build, wanted))
-        if wanted.order and is_steady:  # The lines of sources were read since then.
+        rows = tuple(_rows(cell, build, request))
+        if request.order and is_steady:  # The lines of sources were read since then.
             is_steady = cell.job.key == compile_key
         if cache is not None and key is not None and build.ok and is_steady:
             cache.put(key, json.dumps([astuple(row)[5:] for row in rows]).encode())
-        return Measured(cell.number, rows, build if wanted.build else None)
+        return Measured(cell.number, rows, build if request.build else None)
     except KernlensError as error:
         return failed(cell, str(error))
     except Exception as error:  # A fault in one cell of thousands must not cost the others.
@@ -77,10 +77,10 @@ def failed(cell: Cell, reason: str) -> Measured:
     return Measured(cell.number, (replace(_blank(cell), reason=reason),))
 
 
-def _rows(cell: Cell, build: Build, wanted: Wanted) -> Iterator[SweepRow]:
+def _rows(cell: Cell, build: Build, request: Wanted) -> Iterator[SweepRow]:
     blank = _blank(cell)
     if not build.ok:
-        reason = build.failure.replace(str(cell.job.source), cell.source).replace(f"{wanted.folder}/", "")
+        reason = build.failure.replace(str(cell.job.source), cell.source).replace(f"{request.folder}/", "")
         yield replace(blank, reason=reason)
         return
     count = 0
@@ -88,15 +88,15 @@ def _rows(cell: Cell, build: Build, wanted: Wanted) -> Iterator[SweepRow]:
         kernels = list(program.entry_kernels.values())
         reason = ""
         try:
-            decode_kernels([(program, kernels)], texts=bool(wanted.order), threads=1)
+            decode_kernels([(program, kernels)], texts=bool(request.order), threads=1)
             any(len(kernel.instructions) for kernel in kernels)  # Those for a device that nobody knows are not decoded.
         except UnsupportedError as error:
             reason = str(error)
         for kernel in kernels:
             count += 1
-            lines = tuple(_costliest(program, kernel, wanted)) if wanted.order and not reason else ()
+            lines = tuple(_costliest(program, kernel, request)) if request.order and not reason else ()
             yield replace(
-                blank, kernel=kernel.name, values=_values(kernel, not reason, wanted), reason=reason, lines=lines
+                blank, kernel=kernel.name, values=_values(kernel, not reason, request), reason=reason, lines=lines
             )
     if not count:
         yield replace(blank, reason="the program holds no kernel")
@@ -107,12 +107,12 @@ def _blank(cell: Cell) -> SweepRow:
     return SweepRow(cell.source, job.device, job.toolchain.name, job.toolchain.title, cell.options, None)
 
 
-def _values(kernel: Kernel, is_decoded: bool, wanted: Wanted) -> tuple[int | None, ...]:
-    figures = measured_figures(has_pressure=wanted.pressure)
+def _values(kernel: Kernel, is_decoded: bool, request: Wanted) -> tuple[int | None, ...]:
+    figures = measured_figures(has_pressure=request.pressure)
     return tuple(figure.read(kernel) if is_decoded or not figure.needs_decoding else None for figure in figures)
 
 
-def _costliest(program: Program, kernel: Kernel, wanted: Wanted) -> Iterator[CostlyLine]:
+def _costliest(program: Program, kernel: Kernel, request: Wanted) -> Iterator[CostlyLine]:
     from kernlens.analysis.costs import costliest_lines
 
     source_map = kernel.source_map
@@ -120,7 +120,7 @@ def _costliest(program: Program, kernel: Kernel, wanted: Wanted) -> Iterator[Cos
         return
     texts = source_texts(program)
     instructions = kernel.instructions
-    for order in (wanted.order, "instructions"):  # A kernel that spills nothing has no lines that do.
+    for order in (request.order, "instructions"):  # A kernel that spills nothing has no lines that do.
         column = LINE_ORDERS[order]
         lines = costliest_lines(instructions.kinds, source_map, column, _LINES).lines
         if lines:
@@ -129,7 +129,7 @@ def _costliest(program: Program, kernel: Kernel, wanted: Wanted) -> Iterator[Cos
         ranges = source_map.lines[line.path, line.line]
         numbers = [number for run in ranges for number in range(run.start, run.stop)][:_INSTRUCTIONS]
         yield CostlyLine(
-            line.path.removeprefix(f"{wanted.folder}/"),
+            line.path.removeprefix(f"{request.folder}/"),
             line.line,
             source_line(texts, line.path, line.line) or "",
             column.sum(line.costs),
@@ -147,9 +147,9 @@ def _rows_of(cell: Cell, entry: bytes) -> Iterator[SweepRow]:
         yield replace(_blank(cell), kernel=kernel, values=tuple(values), reason=reason, lines=costly)
 
 
-def _key(compile_key: str, wanted: Wanted) -> str:
+def _key(compile_key: str, request: Wanted) -> str:
     """The key of a cell's figures: that of its compile, what is measured, and what measures it."""
-    parts = (compile_key, wanted.order, wanted.pressure, wanted.folder, _own_files(), _decoders())
+    parts = (compile_key, request.order, request.pressure, request.folder, _own_files(), _decoders())
     return hashlib.sha256(repr(parts).encode("utf-8", "surrogateescape")).hexdigest()
 
 

@@ -86,11 +86,11 @@ def macro_sets(macros: Sequence[str]) -> Iterator[str]:
         yield join_options(words)
 
 
-def option_sets(given: Sequence[str], macros: Sequence[str] = ()) -> list[str]:
-    """Return the sets of a sweep: each that is ``given`` (none: the empty one) with each choice of ``macros``; of those that
+def option_sets(stated: Sequence[str], macros: Sequence[str] = ()) -> list[str]:
+    """Return the sets of a sweep: each that is ``stated`` (none: the empty one) with each choice of ``macros``; of those that
     have the same words only the first. Raises what ``macro_sets`` raises."""
     products = list(macro_sets(macros))
-    bases = [checked(options, "--options") for options in given] or [""]
+    bases = [checked(options, "--options") for options in stated] or [""]
     if len(bases) * len(products) > SETS_LIMIT:
         raise KernlensError(
             f"{len(bases):,} sets of options with {len(products):,} choices of -D are more than {SETS_LIMIT:,}"

@@ -73,13 +73,13 @@ def measure(
     Build, with ``pressure`` each row the figures of registers needed. Workers of a cluster have caches of their own, and use
     them if there is a ``cache`` here.
     """
-    wanted = Wanted(os.getcwd(), order, keep_builds, pressure)
+    request = Wanted(os.getcwd(), order, keep_builds, pressure)
     cells = planned.largest_first()
     if scheduler is not None:
         from kernlens.verbs.sweep.cluster import measure_on_cluster
 
-        return measure_on_cluster(scheduler, cells, wanted, has_cache=cache is not None)
-    return do_many(cells, lambda cell, on_start: measured(cell, wanted, cache, on_start), workers)
+        return measure_on_cluster(scheduler, cells, request, has_cache=cache is not None)
+    return do_many(cells, lambda cell, on_start: measured(cell, request, cache, on_start), workers)
 
 
 def in_order(

@@ -25,7 +25,7 @@ from kernlens.pipeline.snapshot_requests import (
 )
 
 warnings.simplefilter("ignore")
-PLATFORM = next(found for found in pyopencl.get_platforms() if found.name == sys.argv[1])
+PLATFORM = next(platform for platform in pyopencl.get_platforms() if platform.name == sys.argv[1])
 DEVICE = PLATFORM.get_devices()[0]
 CONTEXT = pyopencl.Context([DEVICE])
 TEXT_OF_SOURCE = Path(sys.argv[2]).read_text()

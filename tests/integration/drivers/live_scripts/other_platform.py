@@ -21,7 +21,7 @@ def refusal(program: pyopencl.Program) -> str:
 
 
 def main() -> None:
-    platform = next(found for found in pyopencl.get_platforms() if sys.argv[1] in found.name)
+    platform = next(platform for platform in pyopencl.get_platforms() if sys.argv[1] in platform.name)
     device = platform.get_devices()[0]
     program = pyopencl.Program(pyopencl.Context([device]), Path(sys.argv[2]).read_text())
     stages = request_program_snapshot_list(program, device)

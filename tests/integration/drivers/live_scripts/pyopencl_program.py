@@ -11,11 +11,11 @@ import pyopencl
 
 from kernlens.errors import KernlensError
 from kernlens.opencl import kernel_arguments, kernel_binary, live_builds
-from kernlens.runtime.answers import to_json
+from kernlens.runtime.worker_answers import to_json
 
 
 def main() -> None:
-    platform = next(found for found in pyopencl.get_platforms() if sys.argv[1] in found.name)
+    platform = next(platform for platform in pyopencl.get_platforms() if sys.argv[1] in platform.name)
     context = pyopencl.Context(platform.get_devices())
     program = pyopencl.Program(context, Path(sys.argv[2]).read_text()).build(options=sys.argv[3], cache_dir=False)  # type: ignore[arg-type]
     answers: dict[str, object] = {

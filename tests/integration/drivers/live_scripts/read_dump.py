@@ -20,7 +20,7 @@ FOLDER, KEEP, STAGE = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
 os.environ["KERNLENS_SNAPSHOT_DIR"] = str(KEEP)  # the library reads it when it is loaded
 
 from kernlens.model.stages import IGC_1  # noqa: E402
-from kernlens.pipeline.kept_build import keeping  # noqa: E402
+from kernlens.pipeline.own_build import keeping  # noqa: E402
 
 #: What the front end, the application or the driver hands over, and the compiler does not dump for a request.
 NOT_DUMPED = frozenset({("source", "text"), ("spirv", "binary"), ("program", "binary")})
@@ -31,12 +31,12 @@ def delivered(binary: bytes) -> Iterator[tuple[str, str, str, str, str]]:
         for form in ("text", "binary"):
             if form not in stage.forms or (stage.name, form) in NOT_DUMPED:
                 continue
-            with keeping("libOpenCL.so.1", 0, stage.name, text=form == "text") as kept:
-                assert kept is not None, "the library cannot change the settings of this IGC"
+            with keeping("libOpenCL.so.1", 0, stage.name, text=form == "text") as own_build:
+                assert own_build is not None, "the library cannot change the settings of this IGC"
                 (folder,) = KEEP.iterdir()
                 for path in FOLDER.iterdir():
                     shutil.copyfile(path, folder / path.name)
-            for content, ending, kernel in kept.snapshots(binary):
+            for content, ending, kernel in own_build.snapshots(binary):
                 yield stage.name, form, ending, kernel, sha256(content).hexdigest()
 
 

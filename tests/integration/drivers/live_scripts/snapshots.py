@@ -29,7 +29,7 @@ BINARY_TOO = ("source", "spirv", "visa", "gen-assembly", "llvm", "object")
 warnings.simplefilter("ignore")
 answers: dict[str, Any] = {}
 codes: dict[str, str] = {}
-PLATFORM = next(found for found in pyopencl.get_platforms() if found.name == sys.argv[1])
+PLATFORM = next(platform for platform in pyopencl.get_platforms() if platform.name == sys.argv[1])
 DEVICE = PLATFORM.get_devices()[0]
 CONTEXT = pyopencl.Context([DEVICE])
 TEXT_OF_SOURCE = Path(sys.argv[2]).read_text()
@@ -58,7 +58,9 @@ def main() -> None:
     answers["two"] = request_program_snapshot_list(fresh, DEVICE, 2)
     answers["more than there are"] = request_program_snapshot_list(fresh, DEVICE, len(stages) + 5)
     first, last = stages[0], stages[-1]
-    foreign = next((one for other in pyopencl.get_platforms() for one in other.get_devices() if one != DEVICE), None)
+    foreign = next(
+        (device for other in pyopencl.get_platforms() for device in other.get_devices() if device != DEVICE), None
+    )
     code("list: no program", request_program_snapshot_list, None, DEVICE)
     code("list: no program first", request_program_snapshot_list, None, None, 0)
     code("list: no device", request_program_snapshot_list, fresh, None)
@@ -96,8 +98,8 @@ def main() -> None:
     both.build()
     answers["latest"] = latest
     answers["kernel works"] = both.all_kernels()[0].function_name
-    kept = program()
-    code("raw handle", request_program_snapshot_list, kept.int_ptr, DEVICE)
+    raw = program()
+    code("raw handle", request_program_snapshot_list, raw.int_ptr, DEVICE)
     answers["codes"] = codes
     answers["failing build"] = failing_build(first)
     answers["full folder"] = full_folder(stages)
@@ -106,19 +108,21 @@ def main() -> None:
 
 def delivered(stage: str, format: int) -> list[dict[str, Any]]:
     """What one build delivers; the callback must have been called when ``build`` returns, with what was handed in."""
-    found: list[dict[str, Any]] = []
+    snapshots: list[dict[str, Any]] = []
     mine = object()
 
     def callback(size: int, content: bytes, label: Any, user_data: Any) -> None:
         assert user_data is mine
         assert size == len(content)
-        found.append({"ending": label.ending, "kernel": label.kernel, "content": base64.b64encode(content).decode()})
+        snapshots.append(
+            {"ending": label.ending, "kernel": label.kernel, "content": base64.b64encode(content).decode()}
+        )
 
     asked = program()
     request_program_snapshot(asked, DEVICE, stage, format, callback, mine)
     # The SPIR-V that Intel's front end makes with -g is not valid: DebugSource has no text.
     asked.build("-g" if stage == "debug" else "")
-    return found
+    return snapshots
 
 
 def failing_build(stage: str) -> str:
@@ -153,8 +157,8 @@ def full_folder(stages: list[str]) -> list[str]:
         os.environ.pop("TMPDIR")
         if before is not None:
             os.environ["TMPDIR"] = before
-    said = [str(one.message) for one in caught if issubclass(one.category, SnapshotWarning)]
-    return [asked.all_kernels()[0].function_name, *map(str, called), *said]
+    warnings_shown = [str(warning.message) for warning in caught if issubclass(warning.category, SnapshotWarning)]
+    return [asked.all_kernels()[0].function_name, *map(str, called), *warnings_shown]
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import pyopencl
 from kernlens.pipeline.snapshot_requests import TEXT, request_program_snapshot
 
 warnings.simplefilter("ignore")
-PLATFORM = next(found for found in pyopencl.get_platforms() if found.name == sys.argv[1])
+PLATFORM = next(platform for platform in pyopencl.get_platforms() if platform.name == sys.argv[1])
 DEVICE = PLATFORM.get_devices()[0]
 CONTEXT = pyopencl.Context([DEVICE])
 

@@ -15,7 +15,7 @@ from kernlens.report.explore.program_index import ProgramEntries, Redaction
 SCHEMA = 2
 
 
-class Document:
+class ExploreDocument:
     """``chunks`` maps ids to zstd frames, whose content is JSON; ``index`` says what they are."""
 
     def __init__(self, index: dict[str, Any], chunks: Chunks) -> None:
@@ -36,7 +36,7 @@ class Document:
         return self._index | {"programs": programs, "chunks": kinds}
 
 
-def document(
+def explore_document(
     programs: Sequence[Program],
     *,
     title: str = "",
@@ -46,7 +46,7 @@ def document(
     redaction: Redaction | None = None,
     has_stages: bool = True,
     own_roots: Collection[str] | None = None,
-) -> Document:
+) -> ExploreDocument:
     """Makes the document of these programs.
 
     ``kernels`` are the names of those that are wanted of each program; None: all of all. ``failed`` are builds without a
@@ -56,7 +56,7 @@ def document(
     """
     chunks = Chunks()
     entries = ProgramEntries(chunks, version, redaction, has_stages=has_stages, own_roots=own_roots)
-    wanted = [tuple(program.listed_kernels) for program in programs] if kernels is None else kernels
+    chosen = [tuple(program.listed_kernels) for program in programs] if kernels is None else kernels
     index = {
         "schema": SCHEMA,
         "kernlens": version,
@@ -69,8 +69,8 @@ def document(
         ],
         "opcodes": EXPLANATIONS,
         "programs": [
-            *(entries.program(program, names) for program, names in zip(programs, wanted, strict=True)),
+            *(entries.program(program, names) for program, names in zip(programs, chosen, strict=True)),
             *map(entries.failed, failed),
         ],
     }
-    return Document(index, chunks)
+    return ExploreDocument(index, chunks)

@@ -20,7 +20,7 @@ from kernlens.toolchain.shown_files import questions_answered
 from kernlens.toolchain.toolchains import SYSTEM, find_toolchains
 
 
-def compile_again(
+def second_build_of_recording(
     build: Build,
     *,
     options: str | None = None,

@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kernlens.dataclass import dataclass, field
-from kernlens.formats.elf.elf_file import SHT_NOBITS, SHT_REL, SHT_RELA, SHT_STRTAB, SHT_SYMTAB
-from kernlens.formats.elf.header import STV_HIDDEN
-from kernlens.formats.elf.structures import (
+from kernlens.formats.elf.elf64_structures import (
     EHDR_LAYOUT,
     REL_LAYOUT,
     RELA_LAYOUT,
@@ -21,6 +19,8 @@ from kernlens.formats.elf.structures import (
     Elf64Shdr,
     Elf64Sym,
 )
+from kernlens.formats.elf.elf_file import SHT_NOBITS, SHT_REL, SHT_RELA, SHT_STRTAB, SHT_SYMTAB
+from kernlens.formats.elf.header import STV_HIDDEN
 
 _ALIGNMENT = 8
 

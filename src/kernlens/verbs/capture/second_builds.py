@@ -1,4 +1,4 @@
-"""Build again what an application has built, in processes of their own, once it has ended.
+"""Do second builds of what an application has built, in processes of their own, once it has ended.
 
 That yields what the application's own build does not: the compile stages, and the machine code without the options that
 were added. The application is neither slowed nor changed by it.
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from kernlens.pipeline.second_build import SecondBuild
 
-#: Layers are for the application, and what is built again is not recorded.
+#: Layers are for the application, and second builds are not recorded.
 _NOT_INHERITED = ("OPENCL_LAYERS", FOLDER, OPTIONS, REPLACE)
 #: Seconds that the main thread waits without looking whether a signal came.
 _LONGEST_WAIT = 0.5
@@ -39,8 +39,8 @@ _NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
-class BuildingAgain:
-    """What to build again, and how: in the application's ``environment``, with the command that starts Python beside its
+class SecondBuildPlan:
+    """The second builds to do, and how: in the application's ``environment``, with the command that starts Python beside its
     driver. ``stages`` are to be kept; with ``compare`` what got more options is built without. ``unconfined``: what builds it
     can read all files, rather than those of the toolchain, the working folder and the folders of ``-I`` alone."""
 
@@ -52,7 +52,7 @@ class BuildingAgain:
 
 
 @dataclass(slots=True)
-class BuiltAgain:
+class SecondBuildResult:
     """What came of one build and device: the build with stages, and that with the application's own options; an error if
     it cannot be done, None if it was not to be."""
 
@@ -61,47 +61,47 @@ class BuiltAgain:
 
 
 @dataclass(slots=True)
-class _Again:
-    wanted: BuildingAgain
+class _SecondBuilds:
+    plan: SecondBuildPlan
     compiled: dict[Identity, BuildEvent] = field(default_factory=dict)
     children: Children = field(default_factory=Children)
 
-    def start(self, event: BuildEvent, pool: ThreadPoolExecutor) -> list[Future[BuiltAgain]]:
+    def start(self, event: BuildEvent, pool: ThreadPoolExecutor) -> list[Future[SecondBuildResult]]:
         if event.program is not None:
             self.compiled[event.program] = event
         inputs = [self.compiled.get(identity) for identity in event.inputs]
         return [pool.submit(self._build, event, device, inputs) for device in event.devices]
 
-    def _build(self, event: BuildEvent, device: BuiltDevice, inputs: list[BuildEvent | None]) -> BuiltAgain:
+    def _build(self, event: BuildEvent, device: BuiltDevice, inputs: list[BuildEvent | None]) -> SecondBuildResult:
         from kernlens.pipeline.live_stages import second_build_stages
         from kernlens.pipeline.second_build import second_build
 
-        again = BuiltAgain()
+        result = SecondBuildResult()
         if event.operation not in ("build", "link", "module") or not event.has_ended:
-            return again  # A compile's stages are those of what it is linked into.
+            return result  # A compile's stages are those of what it is linked into.
         try:
-            if self.wanted.stages:
-                wanted = self._second(event, device, inputs, plain=False)
-                with self._confined(wanted):
-                    again.staged = second_build_stages(wanted, device.driver_version)
+            if self.plan.stages:
+                build = self._second(event, device, inputs, plain=False)
+                with self._confined(build):
+                    result.staged = second_build_stages(build, device.driver_version)
         except KernlensError as error:
-            again.staged = error
+            result.staged = error
         parts = [each for each in (event, *inputs) if each is not None]
-        if self.wanted.compare and device.built and any(each.got_more_options for each in parts):
+        if self.plan.compare and device.built and any(each.got_more_options for each in parts):
             try:
-                wanted = self._second(event, device, inputs, plain=True)
-                with self._confined(wanted):
-                    again.plain, _ = second_build(wanted, {})
+                build = self._second(event, device, inputs, plain=True)
+                with self._confined(build):
+                    result.plain, _ = second_build(build, {})
             except KernlensError as error:
-                again.plain = error
-        return again
+                result.plain = error
+        return result
 
-    def _confined(self, wanted: SecondBuild) -> AbstractContextManager[None]:
+    def _confined(self, build: SecondBuild) -> AbstractContextManager[None]:
         """What builds it sees the files that the application's own build could include without a whole path."""
-        options = [wanted.options, *(str(part.get("options", "")) for part in wanted.parts)]
+        options = [build.options, *(str(part.get("options", "")) for part in build.parts)]
         folders = [os.getcwd(), *(folder for each in options for folder in include_folders(each))]
         shown = [folder for folder in folders if os.path.isdir(folder) and not is_wide(folder)]
-        return foreign_text(shown, unconfined=self.wanted.unconfined)
+        return foreign_text(shown, unconfined=self.plan.unconfined)
 
     def _second(
         self, event: BuildEvent, device: BuiltDevice, inputs: list[BuildEvent | None], *, plain: bool
@@ -112,7 +112,7 @@ class _Again:
             raise UnsupportedError("the recorder has not seen how an input of the link was made")
         from kernlens.pipeline.second_build import SecondBuild
 
-        own = self.wanted.environment
+        own = self.plan.environment
         variables: dict[str, str | None] = {name: None for name in os.environ if name not in own} | dict(own)
         for name in WORKER_VARIABLES:
             variables.pop(name, None)
@@ -128,16 +128,16 @@ class _Again:
             constants=_constants(event),
             modules=_modules(event, plain=plain) if event.operation == "module" else (),
             linked=bool(event.static_inputs),
-            python=self.wanted.python,
+            python=self.plan.python,
             children=self.children,
         )
 
 
 def _modules(event: BuildEvent, *, plain: bool) -> list[dict[str, Any]]:
-    given: list[Given] = [*event.static_inputs] or [event]
+    sources: list[Given] = [*event.static_inputs] or [event]
     return [
         {"spirv": each.spirv, "flags": each.own_options if plain else each.options, "constants": each.constants}
-        for each in given
+        for each in sources
     ]
 
 
@@ -158,29 +158,31 @@ def _part(event: BuildEvent, *, plain: bool) -> dict[str, Any]:
     }
 
 
-def _constants(given: Given) -> list[tuple[int, int, int]]:
+def _constants(source: Given) -> list[tuple[int, int, int]]:
     """Of each specialization constant the number, bits and bytes."""
-    known = given.known_constants()
-    return [(number, bits, (known[number].width + 7) // 8) for number, bits in given.constants if number in known]
+    known = source.known_constants()
+    return [(number, bits, (known[number].width + 7) // 8) for number, bits in source.constants if number in known]
 
 
-def built_again(events: Iterable[BuildEvent], wanted: BuildingAgain) -> Iterator[tuple[BuildEvent, list[BuiltAgain]]]:
-    """Yield each event with what came of building it again for each of its devices; as many at once as there are processors.
+def second_builds(
+    events: Iterable[BuildEvent], plan: SecondBuildPlan
+) -> Iterator[tuple[BuildEvent, list[SecondBuildResult]]]:
+    """Yield each event with what came of its second builds, one for each device; as many at once as there are processors.
 
     When the caller stops early, the builds that run are ended, and those that wait are dropped.
     """
-    if not wanted.stages and not wanted.compare:
-        yield from ((event, [BuiltAgain() for _ in event.devices]) for event in events)
+    if not plan.stages and not plan.compare:
+        yield from ((event, [SecondBuildResult() for _ in event.devices]) for event in events)
         return
     from concurrent.futures import ThreadPoolExecutor
 
     workers = processors()
-    again = _Again(wanted)
-    started: deque[tuple[BuildEvent, list[Future[BuiltAgain]]]] = deque()
+    builds = _SecondBuilds(plan)
+    started: deque[tuple[BuildEvent, list[Future[SecondBuildResult]]]] = deque()
     pool = ThreadPoolExecutor(workers)
     try:
         for event in events:
-            started.append((event, again.start(event, pool)))
+            started.append((event, builds.start(event, pool)))
             if len(started) > workers:
                 earliest, results = started.popleft()
                 yield earliest, _results(results)
@@ -188,11 +190,11 @@ def built_again(events: Iterable[BuildEvent], wanted: BuildingAgain) -> Iterator
             yield earliest, _results(results)
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
-        again.children.stop()
+        builds.children.stop()
         pool.shutdown(wait=True)
 
 
-def _results(futures: list[Future[BuiltAgain]]) -> list[BuiltAgain]:
+def _results(futures: list[Future[SecondBuildResult]]) -> list[SecondBuildResult]:
     from concurrent.futures import wait
 
     # A signal that comes just before a wait begins is obeyed when the wait ends: none may last long.
@@ -203,22 +205,22 @@ def _results(futures: list[Future[BuiltAgain]]) -> list[BuiltAgain]:
 
 @dataclass(slots=True)
 class Findings:
-    """What building again has shown: the builds, by the reason, whose stages are not kept or whose code was not compared."""
+    """What second builds have shown: the builds, by the reason, whose stages are not kept or whose code was not compared."""
 
     without_stages: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     not_compared: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
 
-    def add(self, build: Build, again: BuiltAgain) -> tuple[Build, dict[str, bool]]:
+    def add(self, build: Build, result: SecondBuildResult) -> tuple[Build, dict[str, bool]]:
         """Return the build with its stages, and of each kernel whether its machine code is the same without added options;
         of those that are not named it is not known."""
-        if isinstance(again.staged, Build):
-            if build.ok and not _are_alike(build, again.staged):
+        if isinstance(result.staged, Build):
+            if build.ok and not _are_alike(build, result.staged):
                 self.without_stages["built again, it has other machine code"].append(build.name)
             else:
-                build = build.with_parts(snapshots=again.staged.snapshots)
-        elif again.staged is not None:
-            self.without_stages[str(again.staged)].append(build.name)
-        return build, self._compared(build, again.plain)
+                build = build.with_parts(snapshots=result.staged.snapshots)
+        elif result.staged is not None:
+            self.without_stages[str(result.staged)].append(build.name)
+        return build, self._compared(build, result.plain)
 
     def _compared(self, build: Build, plain: Build | KernlensError | None) -> dict[str, bool]:
         if plain is None:

@@ -142,17 +142,19 @@ def function_document(function: CodeFunction) -> Document:
 
 def _instructions(kernel: Kernel, only: LineChoice | None, is_placed: bool) -> list[str]:
     source_map = kernel.source_map if is_placed else None
-    found = kernel.instructions
-    names = {opcode: encode_basestring_ascii(opcode) for opcode in set(found.opcodes)}
-    texts = map(encode_basestring_ascii, found.texts)
+    instructions = kernel.instructions
+    names = {opcode: encode_basestring_ascii(opcode) for opcode in set(instructions.opcodes)}
+    texts = map(encode_basestring_ascii, instructions.texts)
     if source_map is None:
         end = _end_of_placed(None, None, ()) if is_placed else "}"
-        ends = [None if only else end] * len(found)
+        ends = [None if only else end] * len(instructions)
     else:
         ends = _ends(source_map, only)
     return [
         f'{{"offset":{offset},"size":{size},"opcode":{names[opcode]},"text":{text}{end}'
-        for offset, size, opcode, text, end in zip(found.offsets, found.sizes, found.opcodes, texts, ends, strict=True)
+        for offset, size, opcode, text, end in zip(
+            instructions.offsets, instructions.sizes, instructions.opcodes, texts, ends, strict=True
+        )
         if end is not None
     ]
 
@@ -162,9 +164,9 @@ def _ends(source_map: SourceMap, only: LineChoice | None) -> list[str | None]:
     stacks, which live as long as the map: their identity will do."""
     places, origins, stacks, inner = source_map.places, source_map.origins, source_map.stacks, source_map.inner
     keys = list(zip(map(id, places), origins, map(id, stacks), map(id, inner), strict=True))
-    found = dict(zip(keys, zip(places, origins, stacks, inner, strict=True), strict=True))
+    parts_of = dict(zip(keys, zip(places, origins, stacks, inner, strict=True), strict=True))
     end_of = {
-        key: _end_of_placed(*parts) if only is None or only.holds(parts[0]) else None for key, parts in found.items()
+        key: _end_of_placed(*parts) if only is None or only.holds(parts[0]) else None for key, parts in parts_of.items()
     }
     return list(map(end_of.__getitem__, keys))
 

@@ -12,7 +12,7 @@ from importlib.resources import files
 
 from kernlens.errors import KernlensError
 from kernlens.model.program import Program
-from kernlens.report.explore.document import Document, document
+from kernlens.report.explore.explore_document import ExploreDocument, explore_document
 from kernlens.report.explore.packing import encoded, in_base85, packed, padded
 
 #: Nothing but the viewer's own script may run, and nothing may be loaded or sent.
@@ -56,14 +56,14 @@ def notebook_page(program: Program, version: str) -> str | None:
     with suppress(KernlensError):  # The listing, which is there too, says it.
         viewer = viewer_script()
         for has_stages in (True, False):
-            made = document([program], title=program.name, version=version, has_stages=has_stages)
-            text = "".join(page(made, viewer))
+            document = explore_document([program], title=program.name, version=version, has_stages=has_stages)
+            text = "".join(page(document, viewer))
             if len(text) - len(viewer) <= _NOTEBOOK_LIMIT:
                 return text
     return None
 
 
-def page(whole: Document, viewer: str) -> Iterator[str]:
+def page(whole: ExploreDocument, viewer: str) -> Iterator[str]:
     """Yields the page in pieces. ``viewer`` is the viewer's script, which must not hold what ends a script or begins a
     comment in HTML.
 

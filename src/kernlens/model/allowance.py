@@ -19,7 +19,7 @@ BYTES_PER_LINE = 4
 KERNEL_WEIGHT, PROGRAM_WEIGHT = 4, 10
 
 
-class Budget:
+class Allowance:
     """What may be read of one input, a file of ``size`` bytes: bytes unpacked, entries, and lines. All its readers share it."""
 
     def __init__(self, size: int = 0) -> None:

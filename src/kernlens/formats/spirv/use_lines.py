@@ -16,7 +16,7 @@ _OP_LINE, _OP_NO_LINE = 8, 317
 _OP_FUNCTION, _OP_FUNCTION_END = 54, 56
 
 
-def read_use_places(
+def read_use_lines(
     data: memoryview, strings: Mapping[int, str], imports: Collection[int]
 ) -> dict[tuple[int, int], tuple[SourcePlace, ...]]:
     """Maps (id of a function, id of an import) to the places where the one names the other, in the order of the code.
@@ -30,7 +30,7 @@ def read_use_places(
     place: SourcePlace | None = None
     function = 0
     # Constants that name one another in a chain could keep this busy.
-    budget = 2 * len(words)
+    allowance = 2 * len(words)
     position, end = HEADER_WORDS, len(words)
     while position < end:
         opcode, after = words[position] & 0xFFFF, position + (words[position] >> 16)
@@ -42,17 +42,17 @@ def read_use_places(
         elif opcode == _OP_FUNCTION:
             function = words[position + 2]
         elif not function and opcode in CONSTANT_OPERANDS:
-            found: dict[int, None] = {}
+            named: dict[int, None] = {}
             for id in words[position + CONSTANT_OPERANDS[opcode] : after]:
-                budget -= len(meant.get(id, ()))
-                if budget > 0:
-                    found.update(meant.get(id, {}))
-            if found:
-                meant[words[position + 2]] = found
+                allowance -= len(meant.get(id, ()))
+                if allowance > 0:
+                    named.update(meant.get(id, {}))
+            if named:
+                meant[words[position + 2]] = named
         elif place is not None and opcode in BODY_OPERANDS:
             start, stop = BODY_OPERANDS[opcode]
             for id in words[position + start : after if stop is None else min(position + stop, after)]:
                 for symbol in meant.get(id, ()):
                     places.setdefault((function, symbol), {})[place] = None
         position = after
-    return {key: tuple(found) for key, found in places.items()}
+    return {key: tuple(named) for key, named in places.items()}

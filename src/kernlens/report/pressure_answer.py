@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from kernlens.analysis.flow.pressure import HeldValues, held_at
-from kernlens.analysis.source_texts import source_line, source_texts
+from kernlens.analysis.flow.register_peak import HeldValues, held_at
+from kernlens.analysis.source_lines import source_line, source_texts
 from kernlens.model.figures import PRESSURES, figures_of
 from kernlens.model.kernel import Kernel
 from kernlens.model.pressure import Pressure
 from kernlens.model.program import Program
 from kernlens.report.describe import plural, short_names
-from kernlens.report.document import kernel_document
 from kernlens.report.json_text import encoded
 from kernlens.report.listing import heading
+from kernlens.report.program_document import kernel_document
 from kernlens.report.table import Cell, table
 
 _UNKNOWN = (
@@ -49,14 +49,14 @@ def spilled_document(kernel: Kernel) -> list[dict[str, Any]] | None:
         return None
     return [
         {
-            "name": one.name,
-            "size": one.size,
-            "value": one.value,
-            "variable": one.variable,
-            "path": one.place.path if one.place else None,
-            "line": one.place.line if one.place else None,
+            "name": spill.name,
+            "size": spill.size,
+            "value": spill.value,
+            "variable": spill.variable,
+            "path": spill.place.path if spill.place else None,
+            "line": spill.place.line if spill.place else None,
         }
-        for one in spilled
+        for spill in spilled
     ]
 
 
@@ -99,10 +99,10 @@ def held_table(program: Program, kernel: Kernel, count: int | None = None) -> It
     held = _held(kernel)
     listed, others = (held, []) if count is None else (held[:count], held[count:])
     texts = source_texts(program)
-    names = short_names({one.path for one in listed if one.path is not None})
-    rows = [_row(one, names, texts) for one in listed]
+    names = short_names({values.path for values in listed if values.path is not None})
+    rows = [_row(values, names, texts) for values in listed]
     if others:
-        registers = {number for one in others for number in one.registers}
+        registers = {number for values in others for number in values.registers}
         rows.append([plural(len(others), "other line"), len(registers), ""])
     yield from table(("values of", "registers at the peak", "source"), rows)
 
@@ -115,16 +115,16 @@ def spilled_table(program: Program, kernel: Kernel, count: int | None = None) ->
         return
     listed, others = (spilled, ()) if count is None else (spilled[:count], spilled[count:])
     texts = source_texts(program)
-    names = short_names({one.place.path for one in listed if one.place})
+    names = short_names({spill.place.path for spill in listed if spill.place})
     rows: list[list[Cell]] = []
-    for one in listed:
+    for spill in listed:
         where, source = "no line", ""
-        if one.place:
-            where = f"{names[one.place.path]}:{one.place.line}"
-            source = source_line(texts, one.place.path, one.place.line) or ""
-        rows.append([where, one.size, one.name, one.value or "", one.variable or "", source])
+        if spill.place:
+            where = f"{names[spill.place.path]}:{spill.place.line}"
+            source = source_line(texts, spill.place.path, spill.place.line) or ""
+        rows.append([where, spill.size, spill.name, spill.value or "", spill.variable or "", source])
     if others:
-        rows.append([plural(len(others), "other value"), sum(one.size for one in others), "", "", "", ""])
+        rows.append([plural(len(others), "other value"), sum(spill.size for spill in others), "", "", "", ""])
     yield from table(("spilled value of", "bytes", "vISA", "LLVM", "variable", "source"), rows)
     yield ""
 

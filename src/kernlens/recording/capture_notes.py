@@ -41,10 +41,12 @@ class CaptureNotes:
         self._others = {**notes, **(self._others or {})}
         for build in _rows(notes, "builds", program=int):
             if build["program"] in numbers:
-                kept = (
-                    {"inputs": [numbers[one] for one in _inputs(build) if one in numbers]} if "inputs" in build else {}
+                inputs = (
+                    {"inputs": [numbers[number] for number in _inputs(build) if number in numbers]}
+                    if "inputs" in build
+                    else {}
                 )
-                self._builds.append({**build, "program": numbers[build["program"]], **kept})
+                self._builds.append({**build, "program": numbers[build["program"]], **inputs})
         for kernel in _rows(
             notes, "kernels", name=str, program=str, device=str, created=int, launches=int, shapes=list
         ):
@@ -101,16 +103,16 @@ def given_constants(metadata: Mapping[str, str]) -> dict[int, dict[int, int]]:
     notes = metadata.get(CAPTURE, "")
     if '"constants"' not in notes:
         return {}
-    given = {}
+    of_programs = {}
     for build in _rows(_decoded(notes), "builds", program=int):
         constants = typed(build.get("constants", {}), dict, CAPTURE)
         try:
-            given[build["program"]] = {
+            of_programs[build["program"]] = {
                 int(number): int(typed(bits, str, CAPTURE), 16) for number, bits in constants.items()
             }
         except ValueError as error:
             raise damaged("a specialization constant of the capture is no number") from error
-    return given
+    return of_programs
 
 
 def _inputs(build: _Row) -> list[int]:

@@ -47,15 +47,15 @@ def places_in_binary(program: Program) -> FindPlaces:
         if use.segment is None or use.offset is None or use.holder not in program.kernels:
             return ()
         possible = spirv().below(use.holder, use.symbol)
-        found = source_map(use.holder)
-        index = bisect_right(found.offsets, use.offset) - 1 if found else -1
-        place = found.place(index) if found and index >= 0 else None
+        joined = source_map(use.holder)
+        index = bisect_right(joined.offsets, use.offset) - 1 if joined else -1
+        place = joined.place(index) if joined and index >= 0 else None
         if place and (
             not possible
             or any(place.line == candidate.line and end_alike(place.path, candidate.path) for candidate in possible)
         ):
             return (place,)
-        files = [file.path for file in found.table.files] if found else []
+        files = [file.path for file in joined.table.files] if joined else []
         return tuple(_renamed(candidate, files) for candidate in possible)
 
     return find
@@ -78,22 +78,22 @@ class _SpirvPlaces:
     """Where the functions of a program's SPIR-V name imports; nowhere if there is none, or it has no lines."""
 
     def __init__(self, program: Program, imported: Mapping[int, str] | None = None) -> None:
-        from kernlens.formats.spirv.use_places import read_use_places
+        from kernlens.formats.spirv.use_lines import read_use_lines
 
         module = program.spirv_module
         self._data = program.spirv
         self._imported = imported or {
             linkage.id: linkage.name for linkage in (module.linkages if module else ()) if linkage.kind == "Import"
         }
-        self._places = read_use_places(program.spirv, module.strings, self._imported) if module else {}
+        self._places = read_use_lines(program.spirv, module.strings, self._imported) if module else {}
         self._entry_points = {point.name: point.id for point in module.entry_points} if module else {}
         self._uses: SpirvUses | None = None
 
     def of(self, functions: Collection[int], symbol: str) -> tuple[SourcePlace, ...]:
         """The places in these functions that name ``symbol``, each once."""
         ids = [id for id, name in self._imported.items() if name == symbol]
-        found = (self._places.get((function, id), ()) for function in functions for id in ids)
-        return tuple(dict.fromkeys(place for places in found for place in places))
+        of_names = (self._places.get((function, id), ()) for function in functions for id in ids)
+        return tuple(dict.fromkeys(place for places in of_names for place in places))
 
     def below(self, kernel: str, symbol: str) -> tuple[SourcePlace, ...]:
         """The places in a kernel and in all that it calls; in all functions if ``kernel`` is what stands for them."""

@@ -87,19 +87,19 @@ def _uses_in(liveness: Liveness, code: range) -> Iterator[RegisterUse]:
     before: dict[int, dict[int, int]] = {}
     for row in code:
         effect = effects[row]
-        for register, wanted in _registers(effect.reads, size).items():
+        for register, read in _registers(effect.reads, size).items():
             writers = set[int]()
             for writer, written, is_all in reversed(local.get(register, ())):
-                if written & wanted:
+                if written & read:
                     writers.add(writer)
-                    wanted &= ~written if is_all else whole
-                if not wanted:
+                    read &= ~written if is_all else whole
+                if not read:
                     break
-            if wanted:
+            if read:
                 if register not in before:
                     places = whole << GENERAL + register * size
                     before[register] = definitions_of(liveness, code.start, places)
-                shifted = wanted << GENERAL + register * size
+                shifted = read << GENERAL + register * size
                 writers |= {writer for writer, places in before[register].items() if places & shifted}
             for writer in sorted(writers, reverse=True)[:_MOST_WRITERS]:
                 yield RegisterUse(row, register, writer)

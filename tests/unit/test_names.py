@@ -1,0 +1,39 @@
+"""No variable, parameter or function is called by a word that names nothing."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+EMPTY_NAMES = frozenset({"one", "found", "made", "given", "wanted", "kept", "said"})
+
+
+def bound_names(tree: ast.AST) -> Iterator[tuple[str, int]]:
+    """Every name that a module gives to something, with its line; an import under its own name is named by others."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()) | ast.arg(arg=name):
+                yield name, node.lineno
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                yield name, node.lineno
+            case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+                yield name, node.lineno
+            case ast.alias(asname=str(name)):
+                yield name, node.lineno
+
+
+@pytest.mark.parametrize("folder", ["src", "tests", "benchmarks", "scripts"])
+def test_names_say_what_they_hold(folder: str) -> None:
+    paths = sorted((ROOT / folder).rglob("*.py"))
+    assert paths
+    empty = [
+        f"{path.relative_to(ROOT)}:{line}: {name}"
+        for path in paths
+        for name, line in bound_names(ast.parse(path.read_bytes()))
+        if name.strip("_") in EMPTY_NAMES
+    ]
+    assert not empty
