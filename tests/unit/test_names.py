@@ -37,3 +37,13 @@ def test_names_say_what_they_hold(folder: str) -> None:
         if name.strip("_") in EMPTY_NAMES
     ]
     assert not empty
+
+
+def test_a_module_of_one_room_is_called_as_none_of_another() -> None:
+    """A verb's name is its module's in ``cli``, and that of what does it."""
+    package = ROOT / "src" / "kernlens"
+    places: dict[str, list[str]] = {}
+    for path in sorted(package.rglob("*.py")):
+        if path.name != "__init__.py":
+            places.setdefault(path.stem, []).append(path.relative_to(package).parent.as_posix())
+    assert {name: folders for name, folders in places.items() if len(folders) > 1 and "cli" not in folders} == {}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from kernlens.analysis.comparison.kernel_changes import WITHOUT_LINE, KernelChange, LineChange
 from kernlens.analysis.costs import costliest_lines, costs_of
-from kernlens.analysis.source_lines import source_line, source_texts
+from kernlens.analysis.line_texts import source_line, source_texts
 from kernlens.model.figures import LINE_COLUMNS, PEAK, Figure, LineColumn
 from kernlens.model.instruction_kind import InstructionKind
 from kernlens.model.kernel import Kernel

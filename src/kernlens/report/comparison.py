@@ -19,7 +19,7 @@ from kernlens.analysis.comparison.pairs import KernelPair, Pairing, Unpaired
 from kernlens.analysis.comparison.source_lines import LineKey
 from kernlens.analysis.comparison.stage_partings import Parting
 from kernlens.analysis.cxx_names import kernel_title
-from kernlens.analysis.source_lines import source_texts
+from kernlens.analysis.line_texts import source_texts
 from kernlens.model.figures import EVERY_FIGURE, notes_on_unknown
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.kernel import Kernel
@@ -80,7 +80,10 @@ def figure_table(changes: Sequence[KernelChange]) -> Iterator[str]:
     yield ""
     yield from table(*figure_rows(changed))
     known = [
-        {figure.figure.key: None if None in (figure.old, figure.new) else 0 for figure in change.figures}
+        {
+            figure_change.figure.key: None if None in (figure_change.old, figure_change.new) else 0
+            for figure_change in change.figures
+        }
         for change in changed
     ]
     yield from (style(f"  {note}", dim=True) for note in notes_on_unknown(known))
@@ -100,7 +103,9 @@ def kernel_lines(
     yield ""
     yield style(f"{_called(change.pair.new)}  {_programs(change.pair)}", bold=True)
     if change.figures:
-        yield "  " + ", ".join(f"{figure.figure.heading} {_figure_cell(figure)}" for figure in change.figures)
+        yield "  " + ", ".join(
+            f"{figure_change.figure.heading} {_figure_cell(figure_change)}" for figure_change in change.figures
+        )
     if parting is not None:
         yield f"  {parting_words(parting)}"
     if change.is_same_code:

@@ -50,7 +50,10 @@ def kernel_document(change: KernelChange, parting: Parting | None, *, has_instru
         "name": change.pair.new.name,
         "old": _program(change.pair.old_program),
         "new": _program(change.pair.new_program),
-        "figures": [{"figure": figure.figure.key, "old": figure.old, "new": figure.new} for figure in change.figures],
+        "figures": [
+            {"figure": figure_change.figure.key, "old": figure_change.old, "new": figure_change.new}
+            for figure_change in change.figures
+        ],
         "same_instructions": change.is_same_code,
         "lines": [_line(change, line, has_instructions) for line in change.lines],
         "edited": [

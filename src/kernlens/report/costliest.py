@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kernlens.analysis.costs import Costs, costliest_lines, costs_of
-from kernlens.analysis.source_lines import source_line, source_texts
+from kernlens.analysis.line_texts import source_line, source_texts
 from kernlens.model.code_function import CodeFunction
 from kernlens.model.figures import EVERY_FIGURE, LINE_COLUMNS, LINE_ORDERS, PEAK
 from kernlens.model.instruction_kind import ACTIONS, OTHER_KINDS, SPACES

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kernlens.analysis.flow.register_peak import HeldValues, held_at
-from kernlens.analysis.source_lines import source_line, source_texts
+from kernlens.analysis.line_texts import source_line, source_texts
 from kernlens.model.figures import PRESSURES, figures_of
 from kernlens.model.kernel import Kernel
 from kernlens.model.pressure import Pressure

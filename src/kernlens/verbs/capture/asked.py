@@ -29,7 +29,7 @@ class Asked:
     changes: Changes = field(default_factory=Changes)
 
     def second_build_plan(self, environment: Mapping[str, str]) -> SecondBuildPlan:
-        """Return what is to be built again for it, in that environment. Raises NotFoundError without the toolchain."""
+        """Return the second builds to do for it, in that environment. Raises NotFoundError without the toolchain."""
         chosen = toolchain(self.toolchain)
         # The command that starts Python beside the toolchain's driver; empty for this process's own.
         python = tuple(chosen.command(Path(sys.executable))) if chosen.root is not None else ()

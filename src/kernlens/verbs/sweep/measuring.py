@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from kernlens import __version__
-from kernlens.analysis.source_lines import source_line, source_texts
+from kernlens.analysis.line_texts import source_line, source_texts
 from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError, UnsupportedError
 from kernlens.loading import open_build
