@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.tree import PACKAGE, ROOT
+
 EMPTY_NAMES = frozenset({"one", "found", "made", "given", "wanted", "kept", "said"})
 
 
@@ -41,9 +41,8 @@ def test_names_say_what_they_hold(folder: str) -> None:
 
 def test_a_module_of_one_room_is_called_as_none_of_another() -> None:
     """A verb's name is its module's in ``cli``, and that of what does it."""
-    package = ROOT / "src" / "kernlens"
     places: dict[str, list[str]] = {}
-    for path in sorted(package.rglob("*.py")):
+    for path in sorted(PACKAGE.rglob("*.py")):
         if path.name != "__init__.py":
-            places.setdefault(path.stem, []).append(path.relative_to(package).parent.as_posix())
+            places.setdefault(path.stem, []).append(path.relative_to(PACKAGE).parent.as_posix())
     assert {name: folders for name, folders in places.items() if len(folders) > 1 and "cli" not in folders} == {}
